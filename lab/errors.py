@@ -1,0 +1,35 @@
+"""Errors by who must act: the author of a file, the keeper of the servers, or the reader of a void result."""
+
+from typing import ClassVar
+
+
+class SluiceError(Exception):
+    """One sentence for the person at the terminal, and the exit status that goes with it."""
+
+    exit_status: ClassVar[int] = 1
+
+
+class ProfileError(SluiceError):
+    """The input is wrong (a profile, an option, a file): mend it and start again. Nothing was changed."""
+
+    exit_status: ClassVar[int] = 2
+
+
+class StackError(SluiceError):
+    """A server, an artifact or the machine is not as needed: start, install or repair it.
+
+    Attributes:
+        log_lines: The last lines of the log of the server that failed; empty where there is none.
+    """
+
+    exit_status: ClassVar[int] = 3
+
+    def __init__(self, message: str, log_lines: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.log_lines = log_lines
+
+
+class VerificationError(SluiceError):
+    """What is stored is not what was produced: the run is void, whatever its speed."""
+
+    exit_status: ClassVar[int] = 4

@@ -1,0 +1,378 @@
+"""The records that lie between the stages of a run: what one stage writes to the run's folder, a later one reads.
+
+A folder `runs/<profile>/<run-id>/` holds
+
+    profile.json      the effective profile, every default filled in
+    run.json          `Run`: what was done, when, and whether what is stored is what was produced
+    samples.ndjson    one `Sample` per line, one line per sampling interval
+    result.json       `Result`: the metrics of the measured window, with everything needed to judge them
+    report.html       the result for a reader
+
+Instants are seconds since the Unix epoch. `None` means "not known", never zero.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """An immutable record; an unknown key is an error, so that a reader never overlooks what a writer says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- samples.ndjson -------------------------------------------------------------------------------------------------
+
+
+class ShardCounters(Record):
+    """Counters of the index under test, summed over its primary shards or over all of its shards (`_stats`).
+
+    All but `docs_count`, `store_size_bytes`, `segments_count`, `merges_current` and `translog_size_bytes` only grow,
+    until a shard is started anew.
+    """
+
+    index_total: Count
+    index_time_ms: Count
+    index_failed: Count
+    throttle_time_ms: Count
+    docs_count: Count
+    store_size_bytes: Count
+    refresh_total: Count
+    refresh_time_ms: Count
+    flush_total: Count
+    flush_time_ms: Count
+    merges_current: Count
+    merges_total: Count
+    merges_time_ms: Count
+    merges_throttled_time_ms: Count
+    segments_count: Count
+    translog_size_bytes: Count
+    query_total: Count
+    query_time_ms: Count
+
+
+class NodeCounters(Record):
+    """What one Elasticsearch node says of itself (`_nodes/stats`)."""
+
+    cpu_percent: int | None
+    heap_used_bytes: Count
+    heap_max_bytes: Count
+    gc_young_count: Count
+    gc_young_time_ms: Count
+    gc_old_count: Count
+    gc_old_time_ms: Count
+    write_queue: Count
+    write_rejected: Count
+    write_completed: Count
+
+
+class ElasticsearchSample(Record):
+    """The index under test and every node of its cluster at one instant."""
+
+    primaries: ShardCounters
+    total: ShardCounters
+    nodes: dict[str, NodeCounters]
+
+
+class KafkaSample(Record):
+    """Offsets of the topic under test, summed over its partitions.
+
+    Attributes:
+        end_offset: Records in the topic.
+        committed_offset: Records that the sink's consumer group has committed; 0 before its first commit.
+    """
+
+    end_offset: Count
+    committed_offset: Count
+
+    @property
+    def lag_records(self) -> int:
+        """Records in the topic that the sink has not committed yet."""
+        return max(0, self.end_offset - self.committed_offset)
+
+
+class SinkSample(Record):
+    """The sink's own ledger, summed over its tasks; counters start again with a task.
+
+    The conservation law: `records_read` = indexed + updated + deleted + already there + stale + dead-lettered + dropped
+    + in flight.
+    """
+
+    tasks: Count
+    records_read: Count
+    records_indexed: Count
+    records_updated: Count
+    records_deleted: Count
+    records_already_there: Count
+    records_stale: Count
+    records_dead_lettered: Count
+    records_dropped: Count
+    records_in_flight: Count
+    bytes_acknowledged: Count
+    bulk_requests: Count
+    bulk_requests_failed: Count
+    bulk_retries: Count
+    item_retries: Count
+    bulk_requests_in_flight: Count
+    bulk_service_time_ms_total: Count
+    bulk_documents_total: Count
+    bulk_bytes_total: Count
+    time_blocked_ms_total: Count
+
+
+class ProcessSample(Record):
+    """One server process, from `/proc`.
+
+    Attributes:
+        pid: Tells a restarted process, whose counters begin again, from the one before.
+        cpu_s: User and system time since the process started.
+    """
+
+    pid: Count
+    cpu_s: Annotated[float, Field(ge=0)]
+    rss_bytes: Count
+    major_page_faults: Count
+    disk_read_bytes: int | None
+    disk_write_bytes: int | None
+
+
+class Sample(Record):
+    """Everything seen at one tick. A source that did not answer is `None` here and has its reason in `lost`.
+
+    Attributes:
+        at_s: Instant of the tick.
+        phase: The phase of the run that was under way.
+        produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
+        processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
+        machine_cpu_percent: Busy share of all cores of this machine since the tick before.
+        lost: Source name → why it could not be read.
+    """
+
+    at_s: float
+    phase: str
+    produced: int | None = None
+    elasticsearch: ElasticsearchSample | None = None
+    kafka: KafkaSample | None = None
+    sink: SinkSample | None = None
+    processes: dict[str, ProcessSample] = Field(default_factory=dict)
+    machine_cpu_percent: float | None = None
+    lost: dict[str, str] = Field(default_factory=dict)
+
+
+# --- run.json -------------------------------------------------------------------------------------------------------
+
+
+class Phase(Record):
+    """One phase of a run, from its first to its last instant."""
+
+    name: Literal["prepare", "load", "settle", "verify", "collect"]
+    started_s: float
+    ended_s: float
+
+
+class Documents(Record):
+    """The books of a run, in records; `Verification.problems` says where they do not balance.
+
+    Attributes:
+        produced: Handed to the producer.
+        delivered: Acknowledged by Kafka.
+        failed: Given up by the producer; produced = delivered + failed.
+        indexed: Records whose document is in the index (counted in the index itself, id by id).
+        already_there: Records whose document a later record of the same key has replaced, as in a stream of updates.
+        dead_lettered: Records in the dead-letter topic; delivered = indexed + already there + dead-lettered.
+        missing: Documents that ought to be in the index and are not.
+        unexpected: Documents in the index that nothing of this run produced.
+        sampled: Documents drawn at random and compared with the dataset.
+        sample_mismatches: Those of them that differ from what the dataset says.
+    """
+
+    produced: Count
+    delivered: Count
+    failed: Count
+    indexed: Count
+    already_there: Count
+    dead_lettered: Count
+    missing: Count
+    unexpected: Count
+    sampled: Count
+    sample_mismatches: Count
+
+
+class DeadLetterReason(Record):
+    """How many records were refused for one reason.
+
+    Attributes:
+        reason: Status, type and cause as Elasticsearch or the sink gives them.
+        records: How many.
+        first: One of them, as `topic-partition@offset`.
+    """
+
+    reason: str
+    records: Count
+    first: str
+
+
+class Verification(Record):
+    """Whether what is stored is what was produced.
+
+    Attributes:
+        problems: One sentence for each law that does not hold; none when the run is verified.
+        dead_letters: The refused records by reason, most frequent first.
+    """
+
+    verified: bool
+    problems: tuple[str, ...]
+    dead_letters: tuple[DeadLetterReason, ...] = ()
+
+
+class Delivery(Record):
+    """What the producers did, over all of their processes.
+
+    Attributes:
+        source_bytes: Size of the documents delivered (keys and headers not counted).
+        entities: Books, or whatever the dataset counts, that these documents describe.
+        rate_docs_per_s: The rate that was asked for; `None` for as fast as possible.
+        first_intended_s: When the first document was due.
+        last_acknowledged_s: When Kafka had acknowledged the last one.
+        late_documents: Documents sent more than 100 ms after they were due.
+        latency_ms: Due → acknowledged by Kafka, percentile name (`p50`, `p90`, `p99`, `p99_9`, `max`) → ms.
+        cpu_s: CPU time of all producer processes.
+    """
+
+    source_bytes: Count
+    entities: Count
+    rate_docs_per_s: float | None
+    first_intended_s: float
+    last_acknowledged_s: float
+    late_documents: Count
+    latency_ms: dict[str, float]
+    cpu_s: float
+
+
+class SinkHistograms(Record):
+    """The sink's histograms at the end of the load, summed over its tasks.
+
+    Attributes:
+        record_age: Base64 of a compressed HdrHistogram in µs: intended send time → acknowledged by Elasticsearch.
+        bulk_service_time: The same in µs: bulk request sent → response read.
+    """
+
+    record_age: str | None
+    bulk_service_time: str | None
+
+
+class WarningKind(StrEnum):
+    """What a report may warn of."""
+
+    COLD_SERVERS = "cold_servers"
+    SAMPLES_LOST = "samples_lost"
+    SERVER_RESTARTED = "server_restarted"
+    DEAD_LETTERS = "dead_letters"
+    SHORT_WINDOW = "short_window"
+    DRIVER_LIMITED = "driver_limited"
+    LATE_PRODUCER = "late_producer"
+    SHARDS_UNASSIGNED = "shards_unassigned"
+    MEMORY_PRESSURE = "memory_pressure"
+
+
+class Warning_(Record):
+    """Something that a reader must know before believing a figure: what was seen, its likely cause, the remedy."""
+
+    kind: WarningKind
+    seen: str
+    likely_cause: str
+    remedy: str
+
+
+class Server(Record):
+    """One server of the run."""
+
+    name: str
+    version: str
+    pid: int | None
+    command_line_options: tuple[str, ...] = ()
+
+
+class Environment(Record):
+    """The machine and the software of a run: what another run must share for the two to be compared."""
+
+    sluice_version: str
+    git_commit: str | None
+    machine: str
+    kernel: str
+    cpu_model: str
+    cpu_cores: Count
+    memory_bytes: Count
+    python_version: str
+    java_versions: dict[str, str]
+    target: str
+    servers: tuple[Server, ...]
+    index_settings: dict[str, object]
+    connector: dict[str, object]
+
+
+class Run(Record):
+    """What was done, when, and what came of it. Figures are not in here; they are made from the samples."""
+
+    run_id: str
+    profile: str
+    question: str
+    started_s: float
+    ended_s: float
+    phases: tuple[Phase, ...]
+    load: Literal["drain", "stream"]
+    index: str
+    topic: str
+    documents: Documents
+    verification: Verification
+    delivery: Delivery
+    sink_histograms: SinkHistograms
+    environment: Environment
+    warnings: tuple[Warning_, ...] = ()
+
+
+# --- result.json ----------------------------------------------------------------------------------------------------
+
+
+class Metric(Record):
+    """One figure. `value` is `None` where it could not be measured; `scope` says what it was measured on.
+
+    Attributes:
+        scope: `primaries`, `total`, `run`, or the name of a process.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    scope: str
+
+
+class Window(Record):
+    """The measured window: the part of the load in which the index grew, from its first sample to its last."""
+
+    started_s: float
+    ended_s: float
+    samples: Count
+
+
+class Result(Record):
+    """The outcome of a run, for programs: `result.json`. Its JSON Schema is `docs/result.schema.json`."""
+
+    schema_version: Literal[1] = 1
+    run_id: str
+    profile: str
+    question: str
+    status: Literal["verified", "failed"]
+    started_s: float
+    ended_s: float
+    phases: tuple[Phase, ...]
+    measured_window: Window | None
+    documents: Documents
+    verification: Verification
+    metrics: tuple[Metric, ...]
+    environment: Environment
+    warnings: tuple[Warning_, ...]
