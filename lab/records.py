@@ -279,7 +279,7 @@ class WarningKind(StrEnum):
     MEMORY_PRESSURE = "memory_pressure"
 
 
-class Warning_(Record):
+class RunWarning(Record):
     """Something that a reader must know before believing a figure: what was seen, its likely cause, the remedy."""
 
     kind: WarningKind
@@ -332,7 +332,7 @@ class Run(Record):
     delivery: Delivery
     sink_histograms: SinkHistograms
     environment: Environment
-    warnings: tuple[Warning_, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
 
 
 # --- result.json ----------------------------------------------------------------------------------------------------
@@ -375,4 +375,4 @@ class Result(Record):
     verification: Verification
     metrics: tuple[Metric, ...]
     environment: Environment
-    warnings: tuple[Warning_, ...]
+    warnings: tuple[RunWarning, ...]
