@@ -56,26 +56,42 @@ class ShardCounters(Record):
 
 
 class NodeCounters(Record):
-    """What one Elasticsearch node says of itself (`_nodes/stats`)."""
+    """What one Elasticsearch node says of itself (`_nodes/stats`).
+
+    The collectors `young` and `old` are G1's; under another collector their counters are `None`.
+
+    Attributes:
+        write_threads: Threads of the write pool, started so far.
+        write_active: Those of them that were at work at this instant.
+    """
 
     cpu_percent: int | None
     heap_used_bytes: Count
     heap_max_bytes: Count
-    gc_young_count: Count
-    gc_young_time_ms: Count
-    gc_old_count: Count
-    gc_old_time_ms: Count
+    gc_young_count: Count | None
+    gc_young_time_ms: Count | None
+    gc_old_count: Count | None
+    gc_old_time_ms: Count | None
     write_queue: Count
     write_rejected: Count
     write_completed: Count
+    write_threads: Count | None = None
+    write_active: Count | None = None
 
 
 class ElasticsearchSample(Record):
-    """The index under test and every node of its cluster at one instant."""
+    """The index under test and every node of its cluster at one instant.
+
+    Attributes:
+        nodes: By node name.
+        read_s: Half-way between the request for the index counters and its answer: on a busy machine an answer can
+            take a good part of the sampling interval, and a rate is only as good as its instants.
+    """
 
     primaries: ShardCounters
     total: ShardCounters
     nodes: dict[str, NodeCounters]
+    read_s: float | None = None
 
 
 class KafkaSample(Record):
@@ -316,7 +332,11 @@ class Environment(Record):
 
 
 class Run(Record):
-    """What was done, when, and what came of it. Figures are not in here; they are made from the samples."""
+    """What was done, when, and what came of it. Figures are not in here; they are made from the samples.
+
+    Attributes:
+        command: The command line that started the run, word by word, so that a reader can start it again.
+    """
 
     run_id: str
     profile: str
@@ -333,6 +353,7 @@ class Run(Record):
     sink_histograms: SinkHistograms
     environment: Environment
     warnings: tuple[RunWarning, ...] = ()
+    command: tuple[str, ...] = ()
 
 
 # --- result.json ----------------------------------------------------------------------------------------------------
@@ -342,7 +363,7 @@ class Metric(Record):
     """One figure. `value` is `None` where it could not be measured; `scope` says what it was measured on.
 
     Attributes:
-        scope: `primaries`, `total`, `run`, or the name of a process.
+        scope: `primaries`, `total`, `run`, or the name of a process, of a node or of a phase.
     """
 
     name: str
@@ -357,6 +378,17 @@ class Window(Record):
     started_s: float
     ended_s: float
     samples: Count
+
+
+class Limit(Record):
+    """The stage of the pipeline that had no slack left, and what shows it.
+
+    Attributes:
+        stage: `requested rate`: all stages kept up with what was asked; `machine`: no core was left for any of them.
+    """
+
+    stage: Literal["requested rate", "producer", "sink", "elasticsearch", "merge throttling", "machine"]
+    evidence: str
 
 
 class Result(Record):
@@ -376,3 +408,4 @@ class Result(Record):
     metrics: tuple[Metric, ...]
     environment: Environment
     warnings: tuple[RunWarning, ...]
+    limited_by: Limit | None = None
