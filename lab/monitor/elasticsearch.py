@@ -1,0 +1,125 @@
+"""Reads the index and node counters of an Elasticsearch cluster, from 7.17 to 9.x."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+import orjson
+
+from lab.records import ElasticsearchSample, NodeCounters, ShardCounters
+
+SHARD_FIELDS = {
+    "index_total": "indexing.index_total",
+    "index_time_ms": "indexing.index_time_in_millis",
+    "index_failed": "indexing.index_failed",
+    "throttle_time_ms": "indexing.throttle_time_in_millis",
+    "docs_count": "docs.count",
+    "store_size_bytes": "store.size_in_bytes",
+    "refresh_total": "refresh.total",
+    "refresh_time_ms": "refresh.total_time_in_millis",
+    "flush_total": "flush.total",
+    "flush_time_ms": "flush.total_time_in_millis",
+    "merges_current": "merges.current",
+    "merges_total": "merges.total",
+    "merges_time_ms": "merges.total_time_in_millis",
+    "merges_throttled_time_ms": "merges.total_throttled_time_in_millis",
+    "segments_count": "segments.count",
+    "translog_size_bytes": "translog.size_in_bytes",
+    "query_total": "search.query_total",
+    "query_time_ms": "search.query_time_in_millis",
+}
+
+NODE_FIELDS = {
+    "cpu_percent": "process.cpu.percent",
+    "heap_used_bytes": "jvm.mem.heap_used_in_bytes",
+    "heap_max_bytes": "jvm.mem.heap_max_in_bytes",
+    "gc_young_count": "jvm.gc.collectors.young.collection_count",
+    "gc_young_time_ms": "jvm.gc.collectors.young.collection_time_in_millis",
+    "gc_old_count": "jvm.gc.collectors.old.collection_count",
+    "gc_old_time_ms": "jvm.gc.collectors.old.collection_time_in_millis",
+    "write_queue": "thread_pool.write.queue",
+    "write_rejected": "thread_pool.write.rejected",
+    "write_completed": "thread_pool.write.completed",
+    "write_threads": "thread_pool.write.threads",
+    "write_active": "thread_pool.write.active",
+}
+
+INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog"
+INDEX_FILTER = ",".join(f"_all.*.{field}" for field in SHARD_FIELDS.values())
+NODES_PATH = "_nodes/stats/jvm,process,thread_pool"
+NODES_FILTER = ",".join(["nodes.*.name", *(f"nodes.*.{field}" for field in NODE_FIELDS.values())])
+
+
+class ElasticsearchReader:
+    """Asks one node for the whole cluster; when it does not answer, the next reading asks the next node.
+
+    `filter_path` keeps each answer to about 1 kB per node, so that being watched costs the server little.
+    """
+
+    def __init__(self, urls: Sequence[str], index: str, *, timeout_s: float, now: Callable[[], float]) -> None:
+        self._urls = tuple(url.rstrip("/") for url in urls)
+        self._index = index
+        self._now = now
+        self._asked = 0
+        self._client = httpx.Client(timeout=timeout_s, trust_env=False)
+
+    def read(self) -> ElasticsearchSample:
+        """The counters at this instant.
+
+        Raises:
+            httpx.HTTPError: No answer, or a refusal.
+            KeyError: An answer without a field that all supported versions give.
+        """
+        base = self._urls[self._asked % len(self._urls)]
+        try:
+            before_s = self._now()
+            index = self._get(f"{base}/{self._index}/{INDEX_PATH}", INDEX_FILTER)
+            after_s = self._now()
+            nodes = self._get(f"{base}/{NODES_PATH}", NODES_FILTER)
+        except httpx.TransportError:
+            self._asked += 1
+            raise
+        return ElasticsearchSample(
+            primaries=shard_counters(index["_all"]["primaries"]),
+            total=shard_counters(index["_all"]["total"]),
+            nodes={node.get("name", key): node_counters(node) for key, node in nodes["nodes"].items()},
+            read_s=(before_s + after_s) / 2,
+        )
+
+    def _get(self, url: str, filter_path: str) -> Any:
+        response = self._client.get(url, params={"filter_path": filter_path})
+        response.raise_for_status()
+        return orjson.loads(response.content)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def shard_counters(stats: dict[str, Any]) -> ShardCounters:
+    """Index counters out of one half (`primaries` or `total`) of a `_stats` answer."""
+    return ShardCounters(**{name: _required(stats, path) for name, path in SHARD_FIELDS.items()})
+
+
+def node_counters(stats: dict[str, Any]) -> NodeCounters:
+    """Node counters out of one node of a `_nodes/stats` answer."""
+    found = {name: _at(stats, path) for name, path in NODE_FIELDS.items()}
+    if found["cpu_percent"] == -1:  # how Elasticsearch says that the system does not tell
+        found["cpu_percent"] = None
+    return NodeCounters(**found)
+
+
+def _at(tree: dict[str, Any], path: str) -> int | None:
+    node: Any = tree
+    for key in path.split("."):
+        if not isinstance(node, dict) or key not in node:
+            return None
+        node = node[key]
+    return int(node)
+
+
+def _required(tree: dict[str, Any], path: str) -> int:
+    found = _at(tree, path)
+    if found is None:
+        raise KeyError(path)
+    return found

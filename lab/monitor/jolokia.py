@@ -1,0 +1,71 @@
+"""Reads the sink's JMX beans through the JMX agent's HTTP interface in the Connect worker."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+import orjson
+
+from lab.records import SinkSample
+
+LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name != "tasks")
+
+
+class SinkNotRegisteredError(Exception):
+    """The worker answers, but no task of the connector has registered its metrics."""
+
+
+class JolokiaError(Exception):
+    """The agent answers with an error of its own."""
+
+
+def attribute(field: str) -> str:
+    """Name of the bean's attribute that holds a field of `SinkSample`.
+
+    The record names the unit of a time `ms`, Java's name spells it out: `time_blocked_ms_total` →
+    `TimeBlockedMillisTotal`.
+    """
+    return "".join({"ms": "Millis"}.get(word, word.capitalize()) for word in field.split("_"))
+
+
+def task_beans(connector: str) -> str:
+    """ObjectName pattern of the beans of all tasks of a connector."""
+    return f"sluice.connect:type=sink-task-metrics,connector={connector},task=*"
+
+
+def read_beans(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> list[dict[str, Any]]:
+    """The attributes asked for, one dictionary per task.
+
+    Raises:
+        httpx.HTTPError: No answer.
+        SinkNotRegisteredError: There is no such bean yet.
+        JolokiaError: Any other refusal.
+    """
+    asked = {"type": "read", "mbean": task_beans(connector), "attribute": list(attributes)}
+    response = client.post(url, content=orjson.dumps(asked), headers={"Content-Type": "application/json"})
+    response.raise_for_status()
+    answer = orjson.loads(response.content)
+    if answer.get("status") == 404 or answer.get("value") == {}:
+        raise SinkNotRegisteredError(f"no task of connector {connector} has registered its metrics")
+    if answer.get("status") != 200:
+        raise JolokiaError(f"{answer.get('error_type', 'error')}: {answer.get('error', 'no reason given')}")
+    return list(answer["value"].values())
+
+
+class SinkReader:
+    """Sums the ledger over the tasks of one connector; one request per reading."""
+
+    def __init__(self, url: str, connector: str, *, timeout_s: float) -> None:
+        self._url = url
+        self._connector = connector
+        self._client = httpx.Client(timeout=timeout_s, trust_env=False)
+
+    def read(self) -> SinkSample:
+        """The ledger at this instant; the histograms, which are costly to encode, are not read."""
+        beans = read_beans(self._client, self._url, self._connector, [attribute(field) for field in LEDGER_FIELDS])
+        sums = {field: sum(int(bean[attribute(field)]) for bean in beans) for field in LEDGER_FIELDS}
+        return SinkSample(tasks=len(beans), **sums)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()

@@ -1,0 +1,98 @@
+"""Reads what server processes and the machine have used, from `/proc`."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import psutil
+
+from lab.records import ProcessSample
+
+MAJOR_FAULTS_FIELD = 9  # of /proc/PID/stat, counted after the command's closing parenthesis
+
+
+class ProcessReader:
+    """Reads each process of a changing list; keeps handles, so that a reused pid is not taken for the old server."""
+
+    def __init__(self, listed: Callable[[], Mapping[str, int]]) -> None:
+        self._listed = listed
+        self._handles: dict[str, psutil.Process] = {}
+
+    def read(self) -> tuple[dict[str, ProcessSample], dict[str, str]]:
+        """What could be read, by server name, and why the rest could not."""
+        read: dict[str, ProcessSample] = {}
+        lost: dict[str, str] = {}
+        for name, pid in self._listed().items():
+            try:
+                read[name] = process_sample(self._handle(name, pid))
+            except (psutil.Error, OSError) as error:
+                self._handles.pop(name, None)
+                lost[name] = f"process {pid}: {reason(error)}"
+        return read, lost
+
+    def _handle(self, name: str, pid: int) -> psutil.Process:
+        known = self._handles.get(name)
+        if known is None or known.pid != pid:
+            known = self._handles[name] = psutil.Process(pid)
+        return known
+
+
+def process_sample(process: psutil.Process) -> ProcessSample:
+    """What one process has used since it started; its children are not counted."""
+    with process.oneshot():
+        cpu = process.cpu_times()
+        read_bytes, write_bytes = disk_bytes(process)
+        return ProcessSample(
+            pid=process.pid,
+            cpu_s=round(cpu.user + cpu.system, 2),
+            rss_bytes=process.memory_info().rss,
+            major_page_faults=major_page_faults(Path(f"/proc/{process.pid}/stat").read_text("utf-8", "replace")),
+            disk_read_bytes=read_bytes,
+            disk_write_bytes=write_bytes,
+        )
+
+
+def disk_bytes(process: psutil.Process) -> tuple[int | None, int | None]:
+    """Bytes that reached or left the disk for this process; `None` where only its owner may know."""
+    try:
+        io = process.io_counters()
+    except psutil.AccessDenied:
+        return None, None
+    return io.read_bytes, io.write_bytes
+
+
+def major_page_faults(stat: str) -> int:
+    """Page faults that had to wait for the disk, out of the line of `/proc/PID/stat`.
+
+    The command, in parentheses, may itself hold spaces and parentheses.
+    """
+    return int(stat.rpartition(")")[2].split()[MAJOR_FAULTS_FIELD])
+
+
+class MachineReader:
+    """Busy share of all cores between two readings."""
+
+    def __init__(self, cpu_times: Callable[[], tuple[float, float]] | None = None) -> None:
+        self._cpu_times = cpu_times or busy_and_all_cpu_s
+        self._before: tuple[float, float] | None = None
+
+    def read(self) -> float | None:
+        """Percent; `None` at the first reading and when no time has passed."""
+        now = self._cpu_times()
+        before, self._before = self._before, now
+        if before is None or now[1] <= before[1]:
+            return None
+        return round(100 * (now[0] - before[0]) / (now[1] - before[1]), 1)
+
+
+def busy_and_all_cpu_s() -> tuple[float, float]:
+    """CPU seconds that the machine has worked since its start, and those it has had; waiting for a disk is not work."""
+    times = psutil.cpu_times()
+    # Guests' time is counted in user and nice already.
+    everything = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    return everything - times.idle - getattr(times, "iowait", 0.0), everything
+
+
+def reason(error: BaseException) -> str:
+    """Why a reading failed, in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

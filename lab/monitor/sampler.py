@@ -1,0 +1,261 @@
+"""The sampler: one `Sample` per interval into a file, whatever becomes of the servers."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
+
+import orjson
+
+from lab.monitor.elasticsearch import ElasticsearchReader
+from lab.monitor.jolokia import SinkReader
+from lab.monitor.kafka import AdminOffsetsClient, KafkaReader
+from lab.monitor.processes import MachineReader, ProcessReader, reason
+from lab.monitor.sources import Sources
+from lab.records import ElasticsearchSample, KafkaSample, ProcessSample, Record, Sample, SinkSample
+
+T = TypeVar("T")
+
+ANSWER_WITHIN = 0.8
+"""Part of the interval that a source has for its answer."""
+
+
+class Clock(Protocol):
+    """Time as the sampler needs it."""
+
+    def now_s(self) -> float:
+        """Seconds since the epoch; never goes back."""
+        ...
+
+    def wait(self, stop: threading.Event, seconds: float) -> bool:
+        """Wait until `seconds` have passed or `stop` is set; whether it is set."""
+        ...
+
+
+class SystemClock:
+    """The wall clock as it stood at the start, carried on by the monotonic one: setting the clock makes no rate."""
+
+    def __init__(self) -> None:
+        self._offset_s = time.time() - time.monotonic()
+
+    def now_s(self) -> float:
+        """Seconds since the epoch."""
+        return self._offset_s + time.monotonic()
+
+    def wait(self, stop: threading.Event, seconds: float) -> bool:
+        """Wait until `seconds` have passed or `stop` is set; whether it is set."""
+        return stop.wait(max(0.0, seconds))
+
+
+class Reader(Protocol):
+    """One source of a sample."""
+
+    def read(self) -> Record:
+        """Its part of the sample at this instant; any exception is a lost reading."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The sources of a sample; `None` for one that the run does not have."""
+
+    elasticsearch: Reader | None = None
+    kafka: Reader | None = None
+    sink: Reader | None = None
+
+    def by_name(self) -> dict[str, Reader]:
+        """The readers that there are, by their name in a sample."""
+        named = {"elasticsearch": self.elasticsearch, "kafka": self.kafka, "sink": self.sink}
+        return {name: reader for name, reader in named.items() if reader is not None}
+
+
+def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]) -> Readers:
+    """The readers of a run's sources; nothing is asked yet, so servers that are not up yet are no error."""
+    return Readers(
+        elasticsearch=ElasticsearchReader(sources.elasticsearch_urls, sources.index, timeout_s=timeout_s, now=now),
+        kafka=KafkaReader(
+            AdminOffsetsClient(sources.kafka_bootstrap, sources.topic, sources.consumer_group, timeout_s=timeout_s)
+        ),
+        sink=(
+            SinkReader(sources.jolokia_url, sources.connector, timeout_s=timeout_s)
+            if sources.jolokia_url and sources.connector
+            else None
+        ),
+    )
+
+
+class Sampler:
+    """Writes a sample per interval from entering the `with` block to leaving it.
+
+    Ticks keep to an absolute schedule; one that comes too late is left out and counted, never made up for. A source
+    that fails or does not answer in time is `None` in that sample, with its reason in `lost`, and is asked again at the
+    next tick.
+
+    Args:
+        sources: The servers.
+        path: The file that samples are appended to.
+        interval_s: From tick to tick, > 0.
+        processes: Server name → pid; asked at each tick, since servers may be started again.
+        phase: The phase of the run that is under way.
+        produced: Records acknowledged by Kafka so far; `None` when nothing produces.
+        clock: Time.
+        readers: Stand-ins for the readers of `sources`.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        path: Path,
+        interval_s: float = 1.0,
+        *,
+        processes: Callable[[], Mapping[str, int]] = dict,
+        phase: Callable[[], str],
+        produced: Callable[[], int | None] = lambda: None,
+        clock: Clock | None = None,
+        readers: Readers | None = None,
+    ) -> None:
+        if interval_s <= 0:
+            raise ValueError(f"sampler: interval_s: got {interval_s}, expected more than 0")
+        self.latest: Sample | None = None
+        self.samples_written = 0
+        self.ticks_missed = 0
+        self.cpu_s = 0.0
+        self._path = path
+        self._interval_s = interval_s
+        self._clock = clock or SystemClock()
+        self._answer_within_s = interval_s * ANSWER_WITHIN
+        self._readers = readers or open_readers(sources, timeout_s=self._answer_within_s, now=self._clock.now_s)
+        self._processes = ProcessReader(processes)
+        self._machine = MachineReader()
+        self._phase = phase
+        self._produced = produced
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._pools: dict[str, ThreadPoolExecutor] = {}
+        self._asked: dict[str, Future[tuple[Record, float]]] = {}
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End after the sample under way, if any; the file is complete and closed when this returns."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        readers = self._readers.by_name()
+        # A thread for each source: one that hangs delays no other.
+        self._pools = {name: ThreadPoolExecutor(1, thread_name_prefix=f"sampler-{name}") for name in readers}
+        try:
+            with self._path.open("ab", buffering=0) as file:
+                self._tick_until_stopped(file)
+        finally:
+            for name, reader in readers.items():
+                self._pools[name].shutdown(wait=True)
+                reader.close()
+
+    def _tick_until_stopped(self, file: FileIO) -> None:
+        due_s = self._clock.now_s()
+        unwritten: str | None = None
+        while not self._clock.wait(self._stop, due_s - self._clock.now_s()):
+            cpu_before_s = time.thread_time()
+            sample = self._sample()
+            if unwritten:
+                sample = sample.model_copy(update={"lost": {**sample.lost, "samples": unwritten}})
+            unwritten = self._write(file, sample)
+            self.latest = sample
+            self.cpu_s += time.thread_time() - cpu_before_s
+            late_ticks = max(0, int((self._clock.now_s() - due_s) / self._interval_s))
+            self.ticks_missed += late_ticks
+            due_s += (1 + late_ticks) * self._interval_s
+
+    def _write(self, file: FileIO, sample: Sample) -> str | None:
+        """Append one line; why that could not be done."""
+        line = orjson.dumps(sample.model_dump(exclude_defaults=True), option=orjson.OPT_APPEND_NEWLINE)
+        try:
+            file.write(line)
+        except OSError as error:
+            return f"the sample before could not be written: {reason(error)}"
+        self.samples_written += 1
+        return None
+
+    def _sample(self) -> Sample:
+        at_s = self._clock.now_s()
+        lost: dict[str, str] = {}
+        asked = self._ask(lost)
+        phase = _or_lost("phase", self._phase, lost)
+        produced = _or_lost("producer", self._produced, lost)
+        machine_cpu_percent = _or_lost("machine", self._machine.read, lost)
+        processes: dict[str, ProcessSample] = {}
+        read = _or_lost("processes", self._processes.read, lost)
+        if read is not None:
+            processes = read[0]
+            lost.update(read[1])
+        answers = self._answers(asked, lost)
+        elasticsearch, kafka, sink = answers.get("elasticsearch"), answers.get("kafka"), answers.get("sink")
+        return Sample(
+            at_s=at_s,
+            phase=phase or "unknown",
+            produced=produced,
+            elasticsearch=elasticsearch if isinstance(elasticsearch, ElasticsearchSample) else None,
+            kafka=kafka if isinstance(kafka, KafkaSample) else None,
+            sink=sink if isinstance(sink, SinkSample) else None,
+            processes=processes,
+            machine_cpu_percent=machine_cpu_percent,
+            lost=lost,
+        )
+
+    def _ask(self, lost: dict[str, str]) -> dict[str, Future[tuple[Record, float]]]:
+        """Ask every source that has answered, or failed, since it was last asked."""
+        asked = {}
+        for name, reader in self._readers.by_name().items():
+            before = self._asked.get(name)
+            if before is not None and not before.done():
+                lost[name] = "still waiting for the answer to an earlier tick"
+                continue
+            self._asked[name] = asked[name] = self._pools[name].submit(_timed, reader.read)
+        return asked
+
+    def _answers(self, asked: Mapping[str, Future[tuple[Record, float]]], lost: dict[str, str]) -> dict[str, Record]:
+        done, _ = wait_for(asked.values(), timeout=self._answer_within_s)
+        answers = {}
+        for name, future in asked.items():
+            if future not in done:
+                lost[name] = f"no answer within {self._answer_within_s:g} s"
+            elif (error := future.exception()) is not None:
+                lost[name] = reason(error)
+            else:
+                answers[name], cpu_s = future.result()
+                self.cpu_s += cpu_s
+        return answers
+
+
+def _timed(read: Callable[[], Record]) -> tuple[Record, float]:
+    before_s = time.thread_time()
+    record = read()
+    return record, time.thread_time() - before_s
+
+
+def _or_lost(name: str, read: Callable[[], T], lost: dict[str, str]) -> T | None:
+    try:
+        return read()
+    except Exception as error:
+        lost[name] = reason(error)
+        return None

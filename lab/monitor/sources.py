@@ -1,0 +1,31 @@
+"""Where the figures of a run come from, as plain values."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sources:
+    """The servers that a sampler asks.
+
+    Attributes:
+        elasticsearch_urls: Nodes of the cluster under test; any one that answers is asked.
+        index: The index under test.
+        kafka_bootstrap: `host:port` of at least one broker, comma-separated.
+        topic: The topic under test.
+        consumer_group: Whose committed offset counts; a sink connector's is `connect-<connector>`.
+        jolokia_url: HTTP endpoint of the JMX agent in the Connect worker, such as `http://127.0.0.1:8778/jolokia/`;
+            `None` where there is none, and the sink's ledger is then not sampled.
+        connector: Name of the sink connector; `None` where the sink keeps no ledger of ours.
+    """
+
+    elasticsearch_urls: tuple[str, ...]
+    index: str
+    kafka_bootstrap: str
+    topic: str
+    consumer_group: str
+    jolokia_url: str | None
+    connector: str | None
+
+    def __post_init__(self) -> None:
+        if not self.elasticsearch_urls:
+            raise ValueError("sources: elasticsearch_urls: got none, expected at least one URL")

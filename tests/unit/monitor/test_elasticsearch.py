@@ -1,0 +1,128 @@
+"""The Elasticsearch reader against servers that answer, refuse and vanish."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from lab.monitor.elasticsearch import ElasticsearchReader, node_counters
+from lab.records import NodeCounters
+from tests.unit.monitor.servers import elasticsearch, node_stats, server
+
+
+def reader(*urls: str) -> ElasticsearchReader:
+    """A reader whose clock advances 2 s with each look at it."""
+    ticks = iter(range(100, 200, 2))
+    return ElasticsearchReader(urls, "books", timeout_s=2, now=lambda: float(next(ticks)))
+
+
+def test_every_counter_comes_from_the_field_of_its_name() -> None:
+    """A counter that reads its neighbour's field would go unnoticed in any run."""
+    with server(elasticsearch) as url:
+        sample = reader(url).read()
+    assert sample.primaries.model_dump() == {
+        "docs_count": 1000,
+        "store_size_bytes": 1001,
+        "index_total": 1002,
+        "index_time_ms": 1003,
+        "index_failed": 1004,
+        "throttle_time_ms": 1005,
+        "query_total": 1006,
+        "query_time_ms": 1007,
+        "merges_current": 1008,
+        "merges_total": 1009,
+        "merges_time_ms": 1010,
+        "merges_throttled_time_ms": 1011,
+        "refresh_total": 1012,
+        "refresh_time_ms": 1013,
+        "flush_total": 1014,
+        "flush_time_ms": 1015,
+        "segments_count": 1016,
+        "translog_size_bytes": 1017,
+    }
+    assert sample.total.index_total == 2002
+
+
+def test_the_instant_of_a_reading_is_half_way_to_the_answer() -> None:
+    """The counters are as old as the answer is slow."""
+    with server(elasticsearch) as url:
+        assert reader(url).read().read_s == 101.0
+
+
+def test_a_node_is_named_as_it_names_itself() -> None:
+    """Node ids change with every start of an embedded server; names do not."""
+    with server(elasticsearch) as url:
+        nodes = reader(url).read().nodes
+    assert nodes == {
+        "elasticsearch-1": NodeCounters(
+            cpu_percent=61,
+            heap_used_bytes=101,
+            heap_max_bytes=1009,
+            gc_young_count=7,
+            gc_young_time_ms=71,
+            gc_old_count=0,
+            gc_old_time_ms=0,
+            write_queue=3,
+            write_rejected=5,
+            write_completed=11,
+            write_threads=2,
+            write_active=1,
+        )
+    }
+
+
+def test_only_what_is_used_is_asked_for() -> None:
+    """The server under test must not spend its time on answers that nobody reads."""
+    asked: list[str] = []
+
+    def answer(path: str, body: bytes) -> tuple[int, Any]:
+        asked.append(path)
+        return elasticsearch(path, body)
+
+    with server(answer) as url:
+        reader(url).read()
+    assert [path.partition("?")[0] for path in asked] == [
+        "/books/_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog",
+        "/_nodes/stats/jvm,process,thread_pool",
+    ]
+    assert all("filter_path=" in path for path in asked)
+
+
+def test_unknown_cpu_and_collectors_are_none() -> None:
+    """Minus one is how Elasticsearch says that it does not know."""
+    stats = node_stats()
+    stats["process"]["cpu"]["percent"] = -1
+    stats["jvm"]["gc"]["collectors"] = {"ZGC Cycles": {"collection_count": 3, "collection_time_in_millis": 5}}
+    counters = node_counters(stats)
+    assert (counters.cpu_percent, counters.gc_young_count, counters.gc_old_time_ms) == (None, None, None)
+
+
+def test_a_missing_index_is_an_error_and_not_zero() -> None:
+    """An index that is not there has not indexed nothing."""
+    with (
+        server(lambda _path, _body: (404, {"error": "no such index"})) as url,
+        pytest.raises(httpx.HTTPStatusError) as failure,
+    ):
+        reader(url).read()
+    assert failure.value.response.status_code == 404
+
+
+def test_an_answer_without_a_counter_names_it() -> None:
+    """A server that tells less than every supported version does is not believed silently."""
+    with (
+        server(lambda _path, _body: (200, {"_all": {"primaries": {}, "total": {}}, "nodes": {}})) as url,
+        pytest.raises(KeyError) as failure,
+    ):
+        reader(url).read()
+    assert str(failure.value) == "'indexing.index_total'"
+
+
+def test_when_one_node_is_gone_the_next_reading_asks_another() -> None:
+    """A killed node must not take the figures of the rest with it."""
+    with server(elasticsearch) as gone:
+        pass
+    with server(elasticsearch) as url:
+        two = reader(gone, url)
+        with pytest.raises(httpx.ConnectError):
+            two.read()
+        assert two.read().primaries.index_total == 1002

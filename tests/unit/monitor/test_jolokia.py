@@ -1,0 +1,144 @@
+"""The sink's ledger and histograms through the JMX agent's HTTP interface."""
+
+from typing import Any
+
+import orjson
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from lab.monitor.histograms import merged_histogram, read_sink_histograms
+from lab.monitor.jolokia import (
+    LEDGER_FIELDS,
+    JolokiaError,
+    SinkNotRegisteredError,
+    SinkReader,
+    attribute,
+)
+from lab.records import SinkHistograms
+from tests.unit.monitor.servers import server
+
+LEDGER_ATTRIBUTES = [
+    "RecordsRead",
+    "RecordsIndexed",
+    "RecordsUpdated",
+    "RecordsDeleted",
+    "RecordsAlreadyThere",
+    "RecordsStale",
+    "RecordsDeadLettered",
+    "RecordsDropped",
+    "RecordsInFlight",
+    "BytesAcknowledged",
+    "BulkRequests",
+    "BulkRequestsFailed",
+    "BulkRetries",
+    "ItemRetries",
+    "BulkRequestsInFlight",
+    "BulkServiceTimeMillisTotal",
+    "BulkDocumentsTotal",
+    "BulkBytesTotal",
+    "TimeBlockedMillisTotal",
+]
+
+
+def encoded(*values_us: int, highest_us: int = 3_600_000_000) -> str:
+    """A histogram as the sink encodes it."""
+    histogram = HdrHistogram(1, highest_us, 3)
+    for value in values_us:
+        histogram.record_value(value)
+    text: bytes = histogram.encode()
+    return text.decode()
+
+
+def agent(beans: dict[str, Any], asked: list[Any] | None = None) -> Any:
+    """An agent that knows these beans."""
+
+    def answer(path: str, body: bytes) -> tuple[int, Any]:
+        if asked is not None:
+            asked.append((path, orjson.loads(body)))
+        return 200, {"status": 200, "value": beans}
+
+    return answer
+
+
+def test_attributes_are_named_as_the_sink_names_them() -> None:
+    """Both sides of the wire are held together here."""
+    assert [attribute(field) for field in LEDGER_FIELDS] == LEDGER_ATTRIBUTES
+
+
+def test_the_ledger_is_summed_over_tasks() -> None:
+    """A connector's books are those of all its tasks."""
+    asked: list[Any] = []
+    beans = {
+        f"sluice.connect:connector=sluice-books,task={task},type=sink-task-metrics": dict.fromkeys(
+            LEDGER_ATTRIBUTES, value
+        )
+        for task, value in enumerate([7, 11, 13])
+    }
+    with server(agent(beans, asked)) as url:
+        sample = SinkReader(f"{url}/jolokia/", "sluice-books", timeout_s=2).read()
+    assert sample.model_dump() == {"tasks": 3} | dict.fromkeys(LEDGER_FIELDS, 31)
+    assert asked == [
+        (
+            "/jolokia/",
+            {
+                "type": "read",
+                "mbean": "sluice.connect:type=sink-task-metrics,connector=sluice-books,task=*",
+                "attribute": LEDGER_ATTRIBUTES,
+            },
+        )
+    ]
+
+
+@pytest.mark.parametrize("answer", [{"status": 404, "error": "javax.management…"}, {"status": 200, "value": {}}])
+def test_a_connector_without_tasks_is_said_to_have_none(answer: dict[str, Any]) -> None:
+    """The worker runs before the task does; that is no failure of the agent."""
+    with server(lambda _path, _body: (200, answer)) as url, pytest.raises(SinkNotRegisteredError) as failure:
+        SinkReader(url, "sluice-books", timeout_s=2).read()
+    assert str(failure.value) == "no task of connector sluice-books has registered its metrics"
+
+
+def test_an_error_of_the_agent_is_passed_on() -> None:
+    """The agent answers HTTP 200 to a request that it refuses."""
+    refusal = {"status": 403, "error_type": "java.lang.SecurityException", "error": "not allowed"}
+    with server(lambda _path, _body: (200, refusal)) as url, pytest.raises(JolokiaError) as failure:
+        SinkReader(url, "sluice-books", timeout_s=2).read()
+    assert str(failure.value) == "java.lang.SecurityException: not allowed"
+
+
+def test_merging_conserves_counts_and_values() -> None:
+    """Percentiles over all tasks come from one histogram, not from an average of percentiles."""
+    merged = HdrHistogram.decode(merged_histogram([encoded(101, 1009), None, encoded(10007)]))
+    assert merged.get_total_count() == 3
+    assert [merged.get_count_at_value(value) for value in (101, 1009, 10007)] == [1, 1, 1]
+
+
+def test_histograms_of_different_ranges_merge_into_the_widest() -> None:
+    """A task that saw a slow record has a wider histogram than one that did not."""
+    merged = HdrHistogram.decode(merged_histogram([encoded(101, highest_us=2000), encoded(2_000_003)]))
+    assert merged.get_total_count() == 2
+    assert merged.values_are_equivalent(merged.get_max_value(), 2_000_003)
+
+
+def test_nothing_to_merge_is_none() -> None:
+    """No histogram is not an empty one."""
+    assert merged_histogram([None, None]) is None
+
+
+def test_the_sinks_histograms_are_read_over_all_tasks() -> None:
+    """Both histograms come in one request."""
+    beans = {
+        str(task): {"RecordAgeHistogram": encoded(value), "BulkServiceTimeHistogram": encoded(value, value)}
+        for task, value in enumerate([101, 103])
+    }
+    with server(agent(beans)) as url:
+        histograms = read_sink_histograms(url, "sluice-books")
+    counts = [
+        HdrHistogram.decode(text).get_total_count() for text in (histograms.record_age, histograms.bulk_service_time)
+    ]
+    assert counts == [2, 4]
+
+
+def test_a_connector_without_tasks_has_no_histograms() -> None:
+    """The end of a run is no place to fail for want of a percentile."""
+    with server(lambda _path, _body: (200, {"status": 404})) as url:
+        assert read_sink_histograms(url, "sluice-books") == SinkHistograms(record_age=None, bulk_service_time=None)

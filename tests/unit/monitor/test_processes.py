@@ -1,0 +1,44 @@
+"""Reading `/proc`."""
+
+import os
+
+from lab.monitor.processes import MachineReader, ProcessReader, major_page_faults
+
+NO_SUCH_PID = 4_194_304 + 1  # beyond the largest pid that Linux gives
+
+
+def test_a_process_is_read() -> None:
+    """This very process has used some CPU and some memory."""
+    read, lost = ProcessReader(lambda: {"kafka": os.getpid()}).read()
+    assert lost == {}
+    assert read["kafka"].pid == os.getpid()
+    assert read["kafka"].cpu_s > 0
+    assert read["kafka"].rss_bytes > 1_000_000
+
+
+def test_a_process_that_is_gone_is_lost_and_its_neighbour_is_not() -> None:
+    """A killed server leaves the others' figures alone."""
+    read, lost = ProcessReader(lambda: {"kafka": NO_SUCH_PID, "connect": os.getpid()}).read()
+    assert list(read) == ["connect"]
+    assert lost == {"kafka": f"process {NO_SUCH_PID}: NoSuchProcess: process PID not found (pid={NO_SUCH_PID})"}
+
+
+def test_a_restarted_server_is_read_by_its_new_pid() -> None:
+    """The list of processes is asked at every tick."""
+    pids = iter([NO_SUCH_PID, os.getpid()])
+    reader = ProcessReader(lambda: {"kafka": next(pids)})
+    assert list(reader.read()[0]) == []
+    assert list(reader.read()[0]) == ["kafka"]
+
+
+def test_major_faults_are_found_behind_a_command_with_parentheses() -> None:
+    """A process may call itself anything."""
+    stat = "4711 (java) x) S 1 4711 4711 0 -1 4194304 523 0 17 0 101 103 0 0 20 0 61 0 12345 0 0"
+    assert major_page_faults(stat) == 17
+
+
+def test_machine_cpu_is_the_busy_share_between_two_readings() -> None:
+    """Of 8 core-seconds 6 were worked: 75 %."""
+    readings = iter([(100.0, 400.0), (106.0, 408.0), (106.0, 408.0)])
+    machine = MachineReader(lambda: next(readings))
+    assert [machine.read(), machine.read(), machine.read()] == [None, 75.0, None]
