@@ -1,0 +1,45 @@
+"""Profiles: what one run does, read from YAML, checked, with every default filled in."""
+
+from lab.profiles.loader import (
+    EffectiveValue,
+    ListedProfile,
+    effective,
+    list_profiles,
+    load_profile,
+    override,
+    profile_names,
+)
+from lab.profiles.models import (
+    Dataset,
+    Drain,
+    Elasticsearch,
+    Load,
+    Producer,
+    Profile,
+    Sampling,
+    Sink,
+    Stream,
+    Topic,
+    Verify,
+)
+
+__all__ = [
+    "Dataset",
+    "Drain",
+    "EffectiveValue",
+    "Elasticsearch",
+    "ListedProfile",
+    "Load",
+    "Producer",
+    "Profile",
+    "Sampling",
+    "Sink",
+    "Stream",
+    "Topic",
+    "Verify",
+    "effective",
+    "list_profiles",
+    "load_profile",
+    "override",
+    "profile_names",
+]

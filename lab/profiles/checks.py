@@ -1,0 +1,290 @@
+"""Everything that can be wrong with a merged profile, found in one pass and told in the words of its author."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from lab.profiles.datasets import KNOWN, KnownDataset
+from lab.profiles.index_settings import KnownSettings, known_settings, parsed_version
+from lab.profiles.located import Located
+from lab.profiles.models import (
+    Dataset,
+    Drain,
+    Elasticsearch,
+    Producer,
+    Profile,
+    Sampling,
+    Sink,
+    Stream,
+    Topic,
+    Verify,
+)
+from lab.profiles.problems import Place, Problem, nearest, suggestion
+
+_SECTIONS: Mapping[str, tuple[type[BaseModel], ...]] = {
+    "dataset": (Dataset,),
+    "topic": (Topic,),
+    "producer": (Producer,),
+    "sink": (Sink,),
+    "elasticsearch": (Elasticsearch,),
+    "load": (Drain, Stream),
+    "verify": (Verify,),
+    "sampling": (Sampling,),
+}
+_TOP_LEVEL = (frozenset(Profile.model_fields) - {"name", "where"}) | {"extends"}
+_SET_BY_THE_RUN: Mapping[tuple[str, ...], str] = {
+    ("sink", "config", "tasks.max"): "`sink.tasks`",
+    ("sink", "config", "name"): "nothing: the run names its connector",
+    ("sink", "config", "topics"): "nothing: the run names its topic",
+    ("sink", "config", "connection.url"): "nothing: the run knows its cluster",
+    ("producer", "client", "bootstrap.servers"): "nothing: the run knows its brokers",
+}
+_EXPECTED: Mapping[str, str] = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "string_too_short": "some text",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "union_tag_invalid": "`drain` or `stream`",
+}
+
+
+def fields_of(section: str) -> frozenset[str]:
+    """Names that a section may hold; for `dataset` without the options of the dataset itself."""
+    return frozenset(name for model in _SECTIONS[section] for name in model.model_fields)
+
+
+# --- types and names, as the models have them -----------------------------------------------------------------------
+
+
+def validated(values: dict[str, Any], tree: Located) -> tuple[Profile | None, list[Problem]]:
+    """The profile that `values` make, or why they make none.
+
+    Args:
+        values: What the models are given.
+        tree: The same values with their places.
+    """
+    try:
+        return TypeAdapter(Profile).validate_python(values), []
+    except ValidationError as error:
+        return None, [_model_problem(details, tree) for details in error.errors(include_url=False)]
+
+
+def _model_problem(details: ErrorDetails, tree: Located) -> Problem:
+    path = _path(details["loc"])
+    missing = details["type"] == "missing"
+    entry: Located | None = tree
+    place = tree.place
+    for name in path:
+        entry = entry.entries.get(name) if entry is not None else None
+        place = entry.place if entry is not None else place
+    if missing:
+        place = _deciding_place(tree, path[:-1])
+    return Problem(place, ".".join(path), _model_message(details, path, entry), is_absence=missing)
+
+
+def _deciding_place(tree: Located, section: tuple[str, ...]) -> Place:
+    """Where the choice stands that makes a key of this section needed."""
+    choices = (tree.at(*section, "mode"), tree.at(*section, "name"), tree.at(*section))
+    return next((choice.place for choice in choices if choice is not None), tree.place)
+
+
+def _path(location: tuple[int | str, ...]) -> tuple[str, ...]:
+    """Names of the author's; pydantic puts the kind of a load behind `load`."""
+    if location[:1] == ("load",) and location[1:2] in {("drain",), ("stream",)}:
+        location = location[:1] + location[2:]
+    return tuple(map(str, location))
+
+
+def _model_message(details: ErrorDetails, path: tuple[str, ...], entry: Located | None) -> str:
+    kind = details["type"]
+    if kind == "missing":
+        return f"missing, expected {_description(path)}"
+    if kind == "extra_forbidden":
+        return _unknown_key(path)
+    return f"got {_shown(details['input'], entry)}, expected {_expected(details)}"
+
+
+def _expected(details: ErrorDetails) -> str:
+    kind, context = details["type"], details.get("ctx", {})
+    bounds = {
+        "greater_than": "more than {gt}",
+        "greater_than_equal": "at least {ge}",
+        "less_than": "less than {lt}",
+        "less_than_equal": "at most {le}",
+    }
+    if kind in bounds:
+        return bounds[kind].format(**context)
+    if kind == "string_pattern_mismatch":
+        return "a version such as 8.19.21"
+    return _EXPECTED.get(kind, details["msg"])
+
+
+def _shown(value: object, entry: Located | None) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if entry is not None and entry.written is not None and not isinstance(value, str):
+        return entry.written
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _description(path: tuple[str, ...]) -> str:
+    model: type[BaseModel] = Profile
+    if path[0] in _SECTIONS and len(path) > 1:
+        model = next(model for model in _SECTIONS[path[0]] if path[1] in model.model_fields)
+    described = model.model_fields[path[-1]].description
+    return f"a section with {_required_names(path[0])}" if described is None else _lower_first(described)
+
+
+def _required_names(section: str) -> str:
+    names = [name for name, field in _SECTIONS[section][0].model_fields.items() if field.is_required()]
+    return " and ".join(f"`{name}`" for name in names)
+
+
+def _lower_first(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+def _unknown_key(path: tuple[str, ...]) -> str:
+    if path == ("load", "rate_docs_per_s"):
+        return "a drain has no rate, expected none (or `mode: stream`)"
+    known = fields_of(path[0]) if len(path) > 1 else _TOP_LEVEL
+    match = nearest(path[-1], known) or _elsewhere(path[-1])
+    return f"unknown key, {f'did you mean `{match}`?' if match else suggestion(path[-1], known, 'one of')}"
+
+
+def _elsewhere(name: str) -> str | None:
+    """The dotted key of a name that belongs into another section."""
+    for section in _SECTIONS:
+        if name in fields_of(section):
+            return f"{section}.{name}"
+    return f"index.{name.removeprefix('index.')}" if known_settings().entry(name.removeprefix("index.")) else None
+
+
+# --- names that others gave -----------------------------------------------------------------------------------------
+
+
+def name_problem(entry: Located, key: str, what: str, known: frozenset[str]) -> Iterator[Problem]:
+    """The problem of a text that is not among the known names; none for what is no text, which the models refuse."""
+    if isinstance(entry.value, str) and not entry.broken and entry.value not in known:
+        said = suggestion(entry.value, known, f"a {what}")
+        yield Problem(entry.place, key, f'unknown {what} "{entry.value}", {said}')
+
+
+def stored_names(folder: Path) -> frozenset[str]:
+    """Names of the JSON files of a folder."""
+    return frozenset(path.stem for path in folder.glob("*.json"))
+
+
+def index_problems(tree: Located, settings: KnownSettings) -> Iterator[Problem]:
+    """Index settings that the profile's Elasticsearch does not have."""
+    index = tree.at("index")
+    for name, entry in index.entries.items() if index is not None else ():
+        complaint = settings.complaint(name, _version(tree))
+        if complaint is not None and not entry.broken:
+            yield Problem(entry.place, f"index.{name}", complaint)
+    for name, least in (("number_of_shards", 1), ("number_of_replicas", 0)):
+        count = tree.at("index", name)
+        if count is None or count.broken:
+            continue
+        if not isinstance(count.value, int) or isinstance(count.value, bool) or count.value < least:
+            shown = _shown(count.plain(), count)
+            yield Problem(count.place, f"index.{name}", f"got {shown}, expected a whole number from {least} on")
+
+
+def _version(tree: Located) -> tuple[int, ...]:
+    entry = tree.at("elasticsearch", "version")
+    default = Elasticsearch().version
+    try:
+        return parsed_version(str(entry.value) if entry is not None else default)
+    except ValueError:
+        return parsed_version(default)
+
+
+def verbatim_problems(tree: Located) -> Iterator[Problem]:
+    """Settings that a run makes itself, and that a profile would only contradict."""
+    for path, instead in _SET_BY_THE_RUN.items():
+        entry = tree.at(*path)
+        if entry is not None:
+            yield Problem(entry.place, ".".join(path), f"cannot be set here, expected {instead}")
+
+
+# --- the dataset ----------------------------------------------------------------------------------------------------
+
+
+def dataset_problems(tree: Located) -> Iterator[Problem]:
+    """An unknown dataset, options that it does not have or lacks, and a size that it cannot be given."""
+    section = tree.at("dataset")
+    name = tree.at("dataset", "name")
+    if section is None or not isinstance(section.value, dict) or name is None:
+        return
+    known = KNOWN.get(str(name.value))
+    if known is None:
+        yield from name_problem(name, "dataset.name", "dataset", frozenset(KNOWN))
+        return
+    yield from _option_problems(section, name, known)
+    yield from _model_problems(section, known)
+    yield from _size_problems(section, name, known)
+
+
+def _option_problems(section: Located, name: Located, known: KnownDataset) -> Iterator[Problem]:
+    names = known.options | {"name", "seed"} | set(known.counts)
+    for option, entry in section.entries.items():
+        if option not in names:
+            said = suggestion(option, names, "one of")
+            yield Problem(entry.place, f"dataset.{option}", f'unknown key of dataset "{name.value}", {said}')
+    for option, remedy in known.required.items():
+        if option not in section.entries:
+            message = f'missing, expected for dataset "{name.value}"; {remedy}'
+            yield Problem(name.place, f"dataset.{option}", message, is_absence=True)
+
+
+def _model_problems(section: Located, known: KnownDataset) -> Iterator[Problem]:
+    model = section.entries.get("model")
+    if model is not None and "model" in known.options:
+        yield from name_problem(model, "dataset.model", "model", frozenset(known.models))
+
+
+def _size_problems(section: Located, name: Located, known: KnownDataset) -> Iterator[Problem]:
+    stated = [count for count in known.counts if count in section.entries]
+    if len(stated) > 1:
+        entry = section.entries[stated[-1]]
+        yield Problem(entry.place, f"dataset.{stated[-1]}", f"`{stated[0]}` is given already, expected one of the two")
+    if not stated and not known.bounded:
+        expected = " or ".join(f"`{count}`" for count in known.counts)
+        yield Problem(name.place, "dataset", f"its size is missing, expected {expected}", is_absence=True)
+
+
+# --- all of it ------------------------------------------------------------------------------------------------------
+
+
+def problems_of(tree: Located, root: Path) -> Iterator[Problem]:
+    """What the models cannot see."""
+    yield from dataset_problems(tree)
+    yield from index_problems(tree, known_settings())
+    yield from verbatim_problems(tree)
+    for key, what, folder in (
+        (("mapping",), "mapping", root / "mappings"),
+        (("sink", "connector"), "connector template", root / "connect" / "connectors"),
+    ):
+        entry = tree.at(*key)
+        if entry is not None and (names := stored_names(folder)):
+            yield from name_problem(entry, ".".join(key), what, names)
+
+
+def not_consequences(problems: list[Problem], tree: Located) -> list[Problem]:
+    """The problems that are not due to a value whose notation is a problem already."""
+    broken: set[Place] = {entry.place for _, entry in tree.leaves() if entry.broken}
+    return [problem for problem in problems if problem.place not in broken]

@@ -1,0 +1,68 @@
+"""The index settings that Elasticsearch knows, by version."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from lab.profiles.problems import nearest
+
+Version = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class KnownSettings:
+    """The settings of several Elasticsearch releases, as those releases list them.
+
+    Attributes:
+        read_from: The releases that were read, oldest first.
+        seen: Name without `index.` → first and last of those releases that have it. A name that ends in a dot stands
+            for every setting below it.
+    """
+
+    read_from: tuple[Version, ...]
+    seen: dict[str, tuple[Version, Version]]
+
+    def entry(self, name: str) -> tuple[Version, Version] | None:
+        """First and last release that has the setting; `None` when none of them has."""
+        if name in self.seen:
+            return self.seen[name]
+        return next((seen for group, seen in self.seen.items() if group.endswith(".") and name.startswith(group)), None)
+
+    def complaint(self, name: str, version: Version) -> str | None:
+        """Why `name` cannot be set on this version; `None` when it can.
+
+        Between two releases that were read, a setting of either is accepted.
+        """
+        seen = self.entry(name)
+        if seen is None:
+            match = nearest(name, (known.rstrip(".") for known in self.seen))
+            ending = "expected an index setting of Elasticsearch" if match is None else f"did you mean `{match}`?"
+            return f"unknown key, {ending}"
+        first, last = seen
+        older = [read for read in self.read_from if read < first]
+        newer = [read for read in self.read_from if read > last]
+        if older and version <= older[-1]:
+            return f"not an index setting of Elasticsearch {_dotted(version)}, expected {_dotted(first)} or newer"
+        if newer and version >= newer[0]:
+            return f"no longer an index setting of Elasticsearch {_dotted(version)}, expected {_dotted(last)} or older"
+        return None
+
+
+def parsed_version(text: str) -> Version:
+    """`8.19.21` as numbers that compare."""
+    return tuple(int(part) for part in text.split("."))
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+@cache
+def known_settings() -> KnownSettings:
+    """The settings of index_settings.json; those that only the server itself may set are not among them."""
+    stored = json.loads(Path(__file__).with_name("index_settings.json").read_text(encoding="utf-8"))
+    return KnownSettings(
+        tuple(map(parsed_version, stored["read_from"])),
+        {name: (parsed_version(first), parsed_version(last)) for name, (first, last) in stored["settings"].items()},
+    )

@@ -1,0 +1,130 @@
+"""How the layers of a profile (what it extends, its file, the command line) become one.
+
+Nearer wins: mappings are merged, everything else is replaced, `null` takes back what is inherited. A choice that makes
+an inherited value meaningless takes that value with it:
+
+- `documents` replaces inherited `books`, and the other way round;
+- another dataset drops the inherited options that it does not have, and the inherited mapping;
+- another model of the same dataset drops the inherited mapping;
+- `load.mode: drain` drops an inherited rate.
+"""
+
+from dataclasses import replace
+
+from lab.profiles.datasets import KNOWN
+from lab.profiles.located import Located
+from lab.profiles.problems import Problem
+
+VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
+    ("index",),
+    ("elasticsearch", "cluster_settings"),
+    ("topic", "config"),
+    ("producer", "client"),
+    ("sink", "config"),
+)
+"""Sections of settings that other systems named: dotted names, however deep their author nested them."""
+
+_OWN_TO_EACH_FILE = ("question", "extends")
+_SHARED_BY_DATASETS = frozenset({"name", "seed"})
+_COUNTS = ("documents", "books")
+
+
+def flattened(tree: Located) -> tuple[Located, list[Problem]]:
+    """`tree` with dotted names in its verbatim sections, and the names that turn out to be given twice."""
+    problems: list[Problem] = []
+    for path in VERBATIM_SECTIONS:
+        section = tree.at(*path)
+        if section is None or not isinstance(section.value, dict):
+            continue
+        names: dict[str, Located] = {}
+        for name, entry in section.leaves():
+            short = name.removeprefix("index.") if path == ("index",) else name
+            if short in names:
+                message = f"duplicate key: it stands on line {names[short].place.line} already, expected it once"
+                problems.append(Problem(entry.place, ".".join((*path, short)), message))
+            names[short] = entry
+        tree = with_entry(tree, path, replace(section, value=names))
+    return tree, problems
+
+
+def with_entry(tree: Located, path: tuple[str, ...], entry: Located) -> Located:
+    """`tree` with `entry` under `path`; mappings on the way are made, at the place of `entry`, where there are none."""
+    if not path:
+        return entry
+    below = tree.entries.get(path[0], Located({}, entry.place))
+    return replace(tree, value=tree.entries | {path[0]: with_entry(below, path[1:], entry)})
+
+
+def without(tree: Located, *path: str) -> Located:
+    """`tree` without the entry under `path`."""
+    parent = tree.at(*path[:-1])
+    if parent is None or path[-1] not in parent.entries:
+        return tree
+    kept = {name: entry for name, entry in parent.entries.items() if name != path[-1]}
+    return with_entry(tree, path[:-1], replace(parent, value=kept))
+
+
+def inheritable(tree: Located) -> Located:
+    """`tree` without what every profile has to say for itself."""
+    for name in _OWN_TO_EACH_FILE:
+        tree = without(tree, name)
+    return tree
+
+
+def merged(farther: Located, nearer: Located) -> Located:
+    """Both layers as one; see the rules above."""
+    return overlaid(_without_superseded(farther, nearer), nearer)
+
+
+def overlaid(farther: Located, nearer: Located) -> Located:
+    """Both, entry by entry; the nearer one wins where they meet."""
+    if not (isinstance(farther.value, dict) and isinstance(nearer.value, dict)):
+        return nearer
+    entries = dict(farther.value)
+    for name, entry in nearer.value.items():
+        entries[name] = overlaid(entries[name], entry) if name in entries else entry
+    # A section that the command line only adds to still stands in its file.
+    return replace(nearer if nearer.place.line else farther, value=entries)
+
+
+def _without_superseded(farther: Located, nearer: Located) -> Located:
+    if any(nearer.at("dataset", count) for count in _COUNTS):
+        for count in _COUNTS:
+            farther = without(farther, "dataset", count)
+    if _stated(nearer, "load", "mode") == "drain":
+        farther = without(farther, "load", "rate_docs_per_s")
+    before, now = _stated(farther, "dataset", "name"), _stated(nearer, "dataset", "name")
+    if before is not None and now is not None and before != now:
+        return without(_with_options_of(farther, now), "mapping")
+    model = _stated(nearer, "dataset", "model")
+    if model is not None and model != _model(farther):
+        return without(farther, "mapping")
+    return farther
+
+
+def _with_options_of(tree: Located, dataset: str) -> Located:
+    known, section = KNOWN.get(dataset), tree.at("dataset")
+    if known is None or section is None:
+        return tree
+    kept = known.options | _SHARED_BY_DATASETS | set(() if known.bounded else known.counts)
+    for name in section.entries.keys() - kept:
+        tree = without(tree, "dataset", name)
+    return tree
+
+
+def _stated(tree: Located, *path: str) -> str | None:
+    entry = tree.at(*path)
+    return str(entry.value) if entry is not None else None
+
+
+def _model(tree: Located) -> str | None:
+    known = KNOWN.get(_stated(tree, "dataset", "name") or "")
+    return _stated(tree, "dataset", "model") or (known.default_model if known else None)
+
+
+def without_nulls(tree: Located) -> Located:
+    """`tree` without the entries that are null on purpose."""
+    if not isinstance(tree.value, dict):
+        return tree
+    kept = {name: without_nulls(entry) for name, entry in tree.value.items() if entry.value is not None or entry.broken}
+    return replace(tree, value=kept)

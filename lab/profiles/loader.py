@@ -1,0 +1,275 @@
+"""From the name of a profile to the profile: find, read, lay over each other, check."""
+
+import functools
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lab.errors import ProfileError
+from lab.profiles.checks import not_consequences, problems_of, validated
+from lab.profiles.datasets import KNOWN
+from lab.profiles.layers import (
+    VERBATIM_SECTIONS,
+    flattened,
+    inheritable,
+    merged,
+    overlaid,
+    with_entry,
+    without,
+    without_nulls,
+)
+from lab.profiles.located import Located, read_yaml
+from lab.profiles.models import Profile
+from lab.profiles.problems import Place, Problem, refusal, suggestion
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+_SUFFIXES = (".yaml", ".yml")
+
+
+class ListedProfile(NamedTuple):
+    """A profile and the question that it answers; `question` says so when the file cannot be read."""
+
+    name: str
+    question: str
+
+
+class EffectiveValue(NamedTuple):
+    """One value of a profile and where it comes from: `default`, `file:line` or `--set`."""
+
+    key: str
+    value: object
+    where: str
+
+
+def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path = REPOSITORY) -> Profile:
+    """The profile, with what it extends, the overrides and all defaults filled in.
+
+    Args:
+        name_or_path: A name below experiments/profiles (`aladin/static`), or the path of a YAML file (`./mine.yaml`).
+        overrides: `dotted.key=value`, the value as YAML; they win over every file, and the last one of a key wins.
+        root: The folder that holds experiments/, mappings/ and connect/.
+
+    Raises:
+        ProfileError: Every problem of the profile, a line each.
+    """
+    path = _profile_path(name_or_path, root, Path())
+    if path is None:
+        message = suggestion(name_or_path, profile_names(root), "a profile")
+        raise ProfileError(f'unknown profile "{name_or_path}", {message}')
+    reading = _Reading(root)
+    layers = [*reading.chain(path), reading.command_line(overrides)]
+    tree = replace(functools.reduce(merged, layers), place=Place(_label(path, root), 1))
+    tree = without_nulls(without(tree, "extends"))
+    profile, model_problems = validated(_values(tree, _profile_name(path, root)), tree)
+    problems = reading.problems + reading.mattering([*model_problems, *problems_of(tree, root)], tree)
+    if profile is None or problems:
+        raise refusal(problems)
+    return profile
+
+
+def override(key: str, value: object) -> str:
+    """An override for `load_profile` that holds any JSON value safely, however its text looks as YAML."""
+    return f"{key}={json.dumps(value, ensure_ascii=False)}"
+
+
+def list_profiles(root: Path = REPOSITORY) -> list[ListedProfile]:
+    """Every profile below experiments/profiles, by name."""
+    return [
+        ListedProfile(name, _question(_profiles_folder(root) / f"{name}.yaml", root)) for name in profile_names(root)
+    ]
+
+
+def profile_names(root: Path = REPOSITORY) -> list[str]:
+    """Names of all profiles below experiments/profiles, sorted."""
+    folder = _profiles_folder(root)
+    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+
+
+def effective(profile: Profile) -> list[EffectiveValue]:
+    """Every value of the profile, in the order of its sections, with where it comes from; unset values are left out."""
+    values = profile.model_dump(mode="json", exclude={"name", "where"})
+    return [EffectiveValue(key, value, profile.where.get(key, "default")) for key, value in _leaves(values)]
+
+
+def _leaves(values: dict[str, Any], prefix: str = "") -> list[tuple[str, object]]:
+    leaves: list[tuple[str, object]] = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            leaves += _leaves(value, f"{prefix}{name}.")
+        elif value is not None:
+            leaves.append((f"{prefix}{name}", value))
+    return leaves
+
+
+def _question(path: Path, root: Path) -> str:
+    reading = _Reading(root)
+    tree = reading.file(path)
+    question = tree.at("question") if tree is not None else None
+    if question is not None and isinstance(question.value, str):
+        return question.value
+    return f"cannot be read: {reading.problems[0]}" if reading.problems else "states no question"
+
+
+def _profiles_folder(root: Path) -> Path:
+    return root / "experiments" / "profiles"
+
+
+def _profile_path(name_or_path: str, root: Path, folder: Path) -> Path | None:
+    """The file of a profile; a path is taken relative to `folder`. `None` when there is none."""
+    if name_or_path.endswith(_SUFFIXES):
+        path = folder / name_or_path
+    elif _NAME.fullmatch(name_or_path):
+        path = _profiles_folder(root) / f"{name_or_path}.yaml"
+    else:
+        return None
+    return path if path.is_file() else None
+
+
+def _profile_name(path: Path, root: Path) -> str:
+    folder = _profiles_folder(root).resolve()
+    if path.resolve().is_relative_to(folder):
+        return path.resolve().relative_to(folder).with_suffix("").as_posix()
+    return path.stem
+
+
+def _label(path: Path, root: Path) -> str:
+    """How a message names a file: relative to the repository when it lies there."""
+    resolved = path.resolve()
+    return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else str(path)
+
+
+def _values(tree: Located, name: str) -> dict[str, Any]:
+    """What the models are given: the tree without places, and what follows from it."""
+    values = tree.plain()
+    assert isinstance(values, dict)  # noqa: S101 - `_Reading.file` refuses anything else
+    values.setdefault("mapping", _default_mapping(tree))
+    where = {key: _short(entry.place) for key, entry in tree.leaves()}
+    return values | {"name": name, "where": where}
+
+
+def _default_mapping(tree: Located) -> str:
+    """The mapping that the dataset declares; empty where the dataset is not known, which is a problem of its own."""
+    name, model = tree.at("dataset", "name"), tree.at("dataset", "model")
+    known = KNOWN.get(str(name.value)) if name is not None else None
+    return "" if known is None else known.default_mapping(model.value if model is not None else None)
+
+
+def _short(place: Place) -> str:
+    return str(place) if place.line is not None else "--set"
+
+
+@dataclass
+class _Reading:
+    """Reads the layers of one profile and collects what is wrong with their notation."""
+
+    root: Path
+    problems: list[Problem] = field(default_factory=list)
+    is_incomplete: bool = False
+
+    def chain(self, path: Path) -> list[Located]:
+        """The files of a profile, the one that all others rest on first."""
+        paths = [path]
+        layers: list[Located] = []
+        while (layer := self.file(paths[-1])) is not None:
+            layers.insert(0, inheritable(layer) if layers else layer)
+            extended = self.extended(layer, paths)
+            if extended is None:
+                return layers
+            paths.append(extended)
+        self.is_incomplete = True
+        return layers or [Located({}, Place(_label(path, self.root), 1))]
+
+    def extended(self, layer: Located, paths: list[Path]) -> Path | None:
+        """The file that `layer` extends; `None` when it extends none, or none that could be read."""
+        entry = layer.at("extends")
+        if entry is None or entry.value is None:
+            return None
+        path = None
+        if isinstance(entry.value, str):
+            path = _profile_path(entry.value, self.root, paths[-1].parent)
+        if path is None:
+            self.refuse_extends(entry)
+        elif any(path.samefile(earlier) for earlier in paths):
+            names = [_profile_name(earlier, self.root) for earlier in [*paths, path]]
+            self.problems.append(
+                Problem(entry.place, "extends", f"got the circle {' → '.join(names)}, expected an end")
+            )
+        else:
+            return path
+        self.is_incomplete = True
+        return None
+
+    def refuse_extends(self, entry: Located) -> None:
+        if not isinstance(entry.value, str):
+            message = f"got {entry.written or 'a list or a mapping'}, expected the name of a profile"
+        else:
+            said = suggestion(entry.value, profile_names(self.root), "a profile")
+            message = f'unknown profile "{entry.value}", {said}'
+        self.problems.append(Problem(entry.place, "extends", message))
+
+    def file(self, path: Path) -> Located | None:
+        """One file as a layer; `None` when it holds none."""
+        label = _label(path, self.root)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            self.problems.append(Problem(Place(label), "", f"cannot be read: {error}"))
+            return None
+        return self.layer(*read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1)))
+
+    def layer(self, tree: Located | None, problems: list[Problem]) -> Located | None:
+        """A tree as a layer: a mapping with dotted names in its verbatim sections."""
+        self.problems += problems
+        if tree is None or tree.broken:
+            return None
+        if not isinstance(tree.value, dict):
+            self.problems.append(Problem(tree.place, "", "got no mapping, expected the sections of a profile"))
+            return None
+        tree, problems = flattened(tree)
+        self.problems += problems
+        return tree
+
+    def command_line(self, overrides: Sequence[str]) -> Located:
+        """All overrides as one layer."""
+        layer = Located({}, Place("--set"))
+        for text in overrides:
+            addition = self.override(text)
+            if addition is not None:
+                layer = overlaid(layer, addition)
+        return layer
+
+    def override(self, text: str) -> Located | None:
+        """One override as a layer; `None` when it is none."""
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        place = Place(f"--set {key}")
+        if not (key and equals):
+            self.problems.append(Problem(Place(f"--set {text}"), "", "got no value, expected KEY=VALUE"))
+            return None
+        if key == "extends":
+            self.problems.append(Problem(place, key, "cannot be set here, expected the name of another profile to run"))
+            return None
+        tree, problems = read_yaml(value, place, lambda _: place, key)
+        if tree is None or problems:
+            self.problems += problems
+            return None
+        return self.layer(with_entry(Located({}, place), _split(key), tree), [])
+
+    def mattering(self, problems: list[Problem], tree: Located) -> list[Problem]:
+        """The problems that do not follow from those of the notation, or from a layer that could not be read."""
+        return [
+            problem for problem in not_consequences(problems, tree) if not (problem.is_absence and self.is_incomplete)
+        ]
+
+
+def _split(key: str) -> tuple[str, ...]:
+    """The path of a dotted key; below a verbatim section the rest is one name."""
+    names = tuple(key.split("."))
+    for section in VERBATIM_SECTIONS:
+        if names[: len(section)] == section and len(names) > len(section):
+            return (*section, ".".join(names[len(section) :]))
+    return names

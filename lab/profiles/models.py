@@ -1,0 +1,155 @@
+"""A profile: every setting of one run, checked, with all defaults filled in.
+
+Names that are ours carry their unit; settings of Kafka, Kafka Connect and Elasticsearch keep the names that those
+systems gave them and are passed on verbatim.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, PositiveInt, Tag
+
+Settings = Mapping[str, JsonValue]
+
+
+class Section(BaseModel):
+    """A section of a profile: immutable, strict about types, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Dataset(Section):
+    """What is streamed. Keys that are not listed here are options of the dataset itself, passed to it verbatim."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str = Field(description="Dataset of `producers`: aladin, events, file")
+    documents: PositiveInt | None = Field(None, description="How many documents to stream")
+    books: PositiveInt | None = Field(
+        None, description="How many entities (books) to stream; their number of documents follows from the model"
+    )
+    seed: int = Field(
+        1, ge=0, description="The same seed gives the same documents, in every process and on every machine"
+    )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The dataset's own options, such as `model` or `path`."""
+        return dict(self.model_extra or {})
+
+
+class Topic(Section):
+    """The topic that the documents go through."""
+
+    partitions: PositiveInt = Field(1, description="Partitions of the topic; no more sink tasks than these have work")
+    replication_factor: PositiveInt = Field(1, description="Brokers that hold each partition")
+    config: Settings = Field(default_factory=dict, description="Topic settings of Kafka, verbatim")
+
+
+class Producer(Section):
+    """How the documents get into the topic."""
+
+    processes: PositiveInt = Field(1, description="Producer processes, each with a range of documents of its own")
+    client: Settings = Field(default_factory=dict, description="Client settings of librdkafka, verbatim")
+
+
+class Sink(Section):
+    """The connector that writes the topic into the index."""
+
+    connector: str = Field(
+        "elasticsearch", description="Connector template: a file of connect/connectors, without .json"
+    )
+    tasks: PositiveInt = Field(1, description="Tasks of the connector (tasks.max)")
+    config: Settings = Field(
+        default_factory=dict, description="Connector settings, verbatim; they win over the template's"
+    )
+
+
+class Elasticsearch(Section):
+    """The cluster."""
+
+    version: str = Field(
+        "8.19.21", pattern=r"^\d+\.\d+\.\d+$", description="Elasticsearch version, where the target starts the servers"
+    )
+    data_nodes: int = Field(1, ge=1, le=4, description="Nodes that hold shards; the first one is the master, too")
+    heap_mb: int = Field(1024, ge=128, description="Java heap of each node in MiB")
+    cluster_settings: Settings = Field(default_factory=dict, description="Persistent cluster settings, verbatim")
+
+
+class Drain(Section):
+    """The topic is filled first; then the connector starts and drains it as fast as it can."""
+
+    mode: Literal["drain"] = Field("drain", description="drain: fill the topic first; stream: produce at a rate")
+    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    rate_docs_per_s: ClassVar[None] = None
+
+
+class Stream(Section):
+    """The connector runs while documents are produced at a rate."""
+
+    mode: Literal["stream"] = Field(description="drain: fill the topic first; stream: produce at a rate")
+    rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all producer processes")
+    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+
+
+def load_mode(load: object) -> object:
+    """The mode that a `load` section states, `drain` when it states none."""
+    return load.get("mode", "drain") if isinstance(load, Mapping) else getattr(load, "mode", "drain")
+
+
+Load = Annotated[Annotated[Drain, Tag("drain")] | Annotated[Stream, Tag("stream")], Discriminator(load_mode)]
+
+
+class Verify(Section):
+    """How what is stored is compared with what was produced. The count is always checked."""
+
+    sample: int = Field(1000, ge=0, description="Documents drawn at random and compared with the dataset")
+
+
+class Sampling(Section):
+    """How often the servers are asked for their counters."""
+
+    interval_s: float = Field(1.0, gt=0, description="Time between two samples")
+
+
+class Profile(Section):
+    """Every setting of one run.
+
+    Attributes:
+        name: The profile's name (`aladin/static`), or the stem of a file that lies elsewhere.
+        where: Dotted key → `file:line` or `--set`; a key that is absent has its default.
+    """
+
+    name: str
+    question: str = Field(min_length=1, description="The question that a run of this profile answers")
+    dataset: Dataset
+    mapping: str = Field(description="Mapping: a file of mappings/, without .json; the dataset's own when left out")
+    topic: Topic = Field(default_factory=Topic)
+    producer: Producer = Field(default_factory=Producer)
+    sink: Sink = Field(default_factory=Sink)
+    elasticsearch: Elasticsearch = Field(default_factory=Elasticsearch)
+    index: Settings = Field(default_factory=dict, description="Index settings, verbatim, dotted, without `index.`")
+    load: Load = Field(default_factory=Drain)
+    verify: Verify = Field(default_factory=Verify)
+    sampling: Sampling = Field(default_factory=Sampling)
+    where: Mapping[str, str] = Field(default_factory=dict)
+
+    @property
+    def number_of_shards(self) -> int:
+        """Primary shards of the index; 1 is Elasticsearch's default."""
+        return int(str(self.index.get("number_of_shards", 1)))
+
+    @property
+    def number_of_replicas(self) -> int:
+        """Replicas of each primary shard; 1 is Elasticsearch's default."""
+        return int(str(self.index.get("number_of_replicas", 1)))
+
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that two profiles share exactly when they ask for the same run.
+
+        Name, question and the places of the values do not count. The content of a `file` dataset is not looked at.
+        """
+        settings = self.model_dump(mode="json", exclude={"name", "question", "where"})
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
