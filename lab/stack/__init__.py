@@ -1,0 +1,1 @@
+"""The servers of the pipeline: fetched, started, found again and stopped."""

@@ -1,0 +1,168 @@
+"""Elasticsearch nodes as server specifications."""
+
+import os
+import pwd
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from lab.errors import StackError
+from lab.stack.jdk import Jdk
+from lab.stack.kafka import fingerprint, write_if_changed
+from lab.stack.ports import LOOPBACK
+from lab.stack.server import ServerSpec
+
+WATERMARKS = {
+    # Percentages of a large, fairly full disk would stop an index of a few hundred megabytes.
+    "cluster.routing.allocation.disk.watermark.low": "2gb",
+    "cluster.routing.allocation.disk.watermark.high": "1gb",
+    "cluster.routing.allocation.disk.watermark.flood_stage": "500mb",
+}
+
+
+def unprivileged_user() -> int | None:
+    """The user id that Elasticsearch runs as: `None` (our own) unless we are root, which it refuses to run as.
+
+    Under `sudo` it is the user who called; otherwise `nobody`.
+    """
+    if os.geteuid() != 0:
+        return None
+    caller = int(os.environ.get("SUDO_UID", "0"))
+    if caller:
+        return caller
+    try:
+        return pwd.getpwnam("nobody").pw_uid
+    except KeyError as error:
+        raise StackError(
+            "Elasticsearch refuses to run as root, and this machine has no user `nobody`; run sluice as another user"
+        ) from error
+
+
+def give_to(user: int | None, folder: Path) -> None:
+    """Make everything below `folder` the user's."""
+    if user is None:
+        return
+    for parent, _folders, files in os.walk(folder):
+        os.chown(parent, user, user)
+        for file in files:
+            os.chown(Path(parent) / file, user, user)
+
+
+def node_name(number: int) -> str:
+    """The name of the n-th node, from 1."""
+    return f"elasticsearch-{number}"
+
+
+def node_settings(
+    home: Path, number: int, ports: Mapping[str, int], first_transport_port: int, folder: Path
+) -> dict[str, object]:
+    """The settings file of one node.
+
+    The first node is the only master; it is configured the same whether it stays alone or not, so that data nodes can
+    join and leave without its restart.
+    """
+    settings: dict[str, object] = {
+        "cluster.name": "sluice",
+        "node.name": node_name(number),
+        "node.roles": ["master", "data", "ingest"] if number == 1 else ["data"],
+        "network.host": LOOPBACK,
+        "http.port": ports["http"],
+        "transport.port": ports["transport"],
+        "discovery.seed_hosts": [f"{LOOPBACK}:{first_transport_port}"],
+        "path.data": str(folder / "data"),
+        "path.logs": str(folder / "logs"),
+        "action.destructive_requires_name": True,
+        **WATERMARKS,
+    }
+    if number == 1:
+        settings["cluster.initial_master_nodes"] = [node_name(1)]
+    if (home / "modules" / "x-pack-security").is_dir():
+        settings["xpack.security.enabled"] = False
+    return settings
+
+
+def elasticsearch_spec(
+    *,
+    number: int,
+    version: str,
+    home: Path,
+    folder: Path,
+    cache: Path,
+    jdk: Jdk,
+    heap_mb: int,
+    ports: Mapping[str, int],
+    first_transport_port: int,
+    user: int | None,
+) -> ServerSpec:
+    """The n-th node of a cluster, its configuration, data and logs below `folder`.
+
+    Args:
+        home: The unpacked distribution.
+        ports: `http` and `transport`.
+        first_transport_port: Where the first node, the master, is found.
+        user: Who it runs as; `None` for ourselves.
+    """
+    config = folder / "config"
+    settings = node_settings(home, number, ports, first_transport_port, folder)
+    if not config.is_dir():
+        shutil.copytree(home / "config", config)
+    write_if_changed(config / "elasticsearch.yml", yaml.safe_dump(settings, sort_keys=False))
+    for name in ("data", "logs", "tmp"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    give_to(user, folder)
+    heap = f"-Xms{heap_mb}m -Xmx{heap_mb}m"
+    launcher_archive = cache / "class-data" / "launcher" / f"elasticsearch-{version}-{jdk.version}.jsa"
+    return ServerSpec(
+        kind="elasticsearch",
+        name=node_name(number),
+        version=version,
+        java_version=jdk.version,
+        command=(str(home / "bin" / "elasticsearch"), "-d", "-p", str(folder / "pid")),
+        environment={
+            "ES_JAVA_HOME": str(jdk.home),
+            "ES_PATH_CONF": str(config),
+            "ES_TMPDIR": str(folder / "tmp"),
+            "ES_JAVA_OPTS": heap,
+            "CLI_JAVA_OPTS": launcher_options(launcher_archive, jdk, user),
+        },
+        ports=dict(ports),
+        run_as=user,
+        log_file=folder / "elasticsearch.out",
+        server_log=folder / "logs" / "sluice.log",
+        pid_file=folder / "pid",
+        archive=None,
+        shape=fingerprint("elasticsearch", version, jdk.home, heap, settings),
+    )
+
+
+def launcher_options(archive: Path, jdk: Jdk, user: int | None) -> str:
+    """JVM options of the short-lived launcher that starts the server; the server itself is left as Elastic ships it.
+
+    The server cannot use class-data sharing: it patches `java.base`, which turns that off.
+    """
+    quick = "-XX:TieredStopAtLevel=1"
+    if jdk.feature < 19:
+        return quick
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    if user is not None:
+        os.chown(archive.parent, user, -1)
+    return f"{quick} -XX:+AutoCreateSharedArchive -XX:SharedArchiveFile={archive}"
+
+
+def check_readable(user: int | None, folders: Sequence[Path]) -> None:
+    """Refuse folders that the unprivileged user cannot enter.
+
+    Raises:
+        StackError: One of the folders lies below one that only root may enter.
+    """
+    if user is None:
+        return
+    for folder in folders:
+        for parent in (folder, *folder.parents):
+            if parent.exists() and not parent.stat().st_mode & 0o001 and parent.stat().st_uid != user:
+                raise StackError(
+                    f"{folder}: Elasticsearch refuses to run as root, and the user it runs as cannot enter {parent}; "
+                    "set SLUICE_CACHE and SLUICE_STATE to folders that everyone may enter, or be another user"
+                )

@@ -1,0 +1,137 @@
+"""The machine's Java development kits, and which server can run on which."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.errors import StackError
+from lab.stack.artifacts import version_key
+
+SEARCHED = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/Library/Java/JavaVirtualMachines", "~/.sdkman/candidates/java")
+OLDEST_FOR_KAFKA = 17
+NEWEST_KNOWN = 26
+
+
+@dataclass(frozen=True)
+class Jdk:
+    """A Java development kit.
+
+    Attributes:
+        home: What `JAVA_HOME` would be.
+        feature: Its feature release: 17, 21, 25 …
+        version: Its full version, `17.0.15`.
+    """
+
+    home: Path
+    feature: int
+    version: str
+
+    @property
+    def java(self) -> Path:
+        """The launcher."""
+        return self.home / "bin" / "java"
+
+
+@dataclass(frozen=True)
+class JavaRange:
+    """The feature releases that a server runs on, both ends included."""
+
+    oldest: int
+    newest: int
+
+    def __contains__(self, jdk: Jdk) -> bool:
+        """Whether the server runs on this JDK."""
+        return self.oldest <= jdk.feature <= self.newest
+
+    def __str__(self) -> str:
+        """As it reads in a sentence."""
+        return f"{self.oldest} to {self.newest}"
+
+
+def java_for_elasticsearch(version: str) -> JavaRange:
+    """The Java releases that an Elasticsearch version runs on.
+
+    Source: Elastic's support matrix (JVM); up to 8.17 Elasticsearch needs the security manager, which Java 24 dropped.
+    """
+    major, minor = version_key(version)[:2]
+    if major < 8:
+        return JavaRange(11, 17)
+    if major == 8:
+        return JavaRange(17, 25 if minor >= 19 else 23)
+    return JavaRange(21, 25 if minor < 4 else NEWEST_KNOWN)
+
+
+def java_for_kafka() -> JavaRange:
+    """The Java releases that a Kafka 4 broker and a Connect worker run on, and that the sink plugin is built with."""
+    return JavaRange(OLDEST_FOR_KAFKA, NEWEST_KNOWN)
+
+
+def read_jdk(home: Path) -> Jdk | None:
+    """The JDK at `home`, from its `release` file; `None` if there is no compiler there or the file is not readable."""
+    release = home / "release"
+    try:
+        found = re.search(r'^JAVA_VERSION="([^"]+)"', release.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    if found is None or not (home / "bin" / "javac").exists():
+        return None
+    version = found[1]
+    numbers = re.findall(r"\d+", version)
+    feature = int(numbers[1] if numbers[0] == "1" and len(numbers) > 1 else numbers[0])
+    return Jdk(home, feature, version)
+
+
+def candidate_homes() -> Iterable[Path]:
+    """Where a JDK may be: `JAVA_HOME` first, then that of the `java` on the path, then the usual folders."""
+    if home := os.environ.get("JAVA_HOME"):
+        yield Path(home)
+    if launcher := shutil.which("javac"):
+        yield Path(launcher).resolve().parents[1]
+    for folder in SEARCHED:
+        for home_dir in sorted(Path(folder).expanduser().glob("*")):
+            yield home_dir
+            yield home_dir / "Contents" / "Home"
+
+
+def find_jdks() -> tuple[Jdk, ...]:
+    """Every JDK found on this machine, in the order of `candidate_homes`, each once."""
+    found: dict[Path, Jdk] = {}
+    for home in candidate_homes():
+        jdk = read_jdk(home.resolve())
+        if jdk is not None:
+            found.setdefault(jdk.home, jdk)
+    return tuple(found.values())
+
+
+def choose_jdk(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk:
+    """`JAVA_HOME`'s JDK if it is in the range, otherwise the newest that is.
+
+    Raises:
+        StackError: There is none; the message has the command that installs one.
+    """
+    usable = [jdk for jdk in jdks if jdk in supported]
+    home = os.environ.get("JAVA_HOME")
+    for jdk in usable:
+        if home and jdk.home == Path(home).resolve():
+            return jdk
+    if usable:
+        return max(usable, key=version_key_of)
+    found = ", ".join(f"{jdk.version} in {jdk.home}" for jdk in jdks) or "none"
+    raise StackError(
+        f"{purpose}: needs a JDK {supported}, found {found}; install one with: {install_command(supported)}, "
+        "or set JAVA_HOME to where one is"
+    )
+
+
+def version_key_of(jdk: Jdk) -> tuple[int, ...]:
+    """A JDK's version for comparing."""
+    return tuple(int(number) for number in re.findall(r"\d+", jdk.version))
+
+
+def install_command(supported: JavaRange) -> str:
+    """The command that installs a JDK in the range on Debian or Ubuntu."""
+    package = next((feature for feature in (17, 21, 25) if supported.oldest <= feature <= supported.newest), 25)
+    return f"apt-get install openjdk-{package}-jdk-headless"

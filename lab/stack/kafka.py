@@ -1,0 +1,213 @@
+"""A Kafka broker (KRaft, one node) and a Kafka Connect worker, as server specifications."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lab.stack.jdk import Jdk
+from lab.stack.ports import LOOPBACK
+from lab.stack.server import ServerSpec
+
+CLUSTER_ID = "c2x1aWNlLWxhYi1rYWZrYQ"
+"""Base64 of 16 bytes, as Kafka wants it; one for all, since no two of our clusters ever meet."""
+
+DIRECTORY_ID = "c2x1aWNlLWxhYi1kaXIwMQ"
+
+LOG4J = """\
+status = error
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = [%d] %p %m (%c)%n
+rootLogger.level = info
+rootLogger.appenderRef.out.ref = out
+"""
+
+QUICK_GROUPS = {
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    # A lab has one consumer group: nobody is waited for.
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+def properties(settings: Mapping[str, str]) -> str:
+    """A Java properties file."""
+    return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Write a configuration file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text() != text:
+        path.write_text(text)
+
+
+def fingerprint(*parts: object) -> str:
+    """A short hash of everything that makes one server different from another."""
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
+
+
+def class_data_options(archive: Path, *, with_agent: bool) -> tuple[str, ...]:
+    """JVM options that use the class-data archive, or write it at exit where there is none yet.
+
+    It holds parsed classes only, no profile and no compiled code: a server starts sooner and is as cold as before.
+    """
+    if archive.is_file():
+        return (f"-XX:SharedArchiveFile={archive}",)
+    allow = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+AllowArchivingWithJavaAgent") if with_agent else ()
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    return (f"-XX:ArchiveClassesAtExit={archive}.pending", *allow)
+
+
+def archive_path(cache: Path, name: str, jdk: Jdk, jars: Sequence[Path]) -> Path:
+    """Where the class-data archive lies: one per program, JDK build and class path."""
+    return cache / "class-data" / f"{name}-{jdk.version}-{fingerprint(jdk.home, *jars)}.jsa"
+
+
+def kafka_spec(
+    *, folder: Path, cache: Path, jdk: Jdk, jars: Sequence[Path], version: str, heap_mb: int, ports: Mapping[str, int]
+) -> ServerSpec:
+    """A broker that is its own controller, its data below `folder`.
+
+    Args:
+        folder: State folder of this server; configuration, data and log go there.
+        jars: The class path.
+        ports: `client` and `controller`.
+    """
+    config, data, logging = folder / "server.properties", folder / "data", folder / "log4j2.properties"
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{LOOPBACK}:{ports['controller']}",
+        "listeners": f"PLAINTEXT://{LOOPBACK}:{ports['client']},CONTROLLER://{LOOPBACK}:{ports['controller']}",
+        "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{ports['client']}",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": str(data),
+        "auto.create.topics.enable": "false",
+        **QUICK_GROUPS,
+    }
+    write_if_changed(config, properties(settings))
+    write_if_changed(logging, LOG4J)
+    # What `kafka-storage format` writes for one static voter; it would cost the start of one more JVM.
+    meta = data / "meta.properties"
+    if not meta.is_file():
+        write_if_changed(
+            meta,
+            properties({"version": "1", "cluster.id": CLUSTER_ID, "node.id": "1", "directory.id": DIRECTORY_ID}),
+        )
+    archive = archive_path(cache, "kafka", jdk, jars)
+    options = (
+        f"-Xms{heap_mb}m",
+        f"-Xmx{heap_mb}m",
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-Dlog4j2.configurationFile={logging}",
+    )
+    return ServerSpec(
+        kind="kafka",
+        name="kafka",
+        version=version,
+        java_version=jdk.version,
+        command=(
+            str(jdk.java),
+            *options,
+            *class_data_options(archive, with_agent=False),
+            "-cp",
+            ":".join(map(str, jars)),
+            "kafka.Kafka",
+            str(config),
+        ),
+        environment={},
+        ports=dict(ports),
+        run_as=None,
+        log_file=folder / "kafka.log",
+        server_log=None,
+        pid_file=None,
+        archive=archive,
+        shape=fingerprint("kafka", version, jdk.home, *options, settings),
+    )
+
+
+def connect_spec(
+    *,
+    folder: Path,
+    cache: Path,
+    jdk: Jdk,
+    jars: Sequence[Path],
+    agent: Path,
+    version: str,
+    heap_mb: int,
+    ports: Mapping[str, int],
+    kafka_port: int,
+    plugin_path: Path,
+    plugin_version: str,
+) -> ServerSpec:
+    """A Connect worker in distributed mode, with the Jolokia agent that makes its JMX metrics readable over HTTP.
+
+    Args:
+        ports: `http` for the REST API, `metrics` for the agent.
+        plugin_path: Folder of plugin folders.
+        plugin_version: Fingerprint of the plugins; a worker with other plugins must be started anew.
+    """
+    config, logging = folder / "worker.properties", folder / "log4j2.properties"
+    internal_topics = {
+        f"{kind}.storage.{setting}": value
+        for kind in ("offset", "config", "status")
+        for setting, value in {"topic": f"sluice-connect-{kind}", "replication.factor": "1"}.items()
+    }
+    settings = {
+        "bootstrap.servers": f"{LOOPBACK}:{kafka_port}",
+        "group.id": "sluice-connect",
+        "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        **internal_topics,
+        "offset.storage.partitions": "1",
+        "status.storage.partitions": "1",
+        "listeners": f"http://{LOOPBACK}:{ports['http']}",
+        "plugin.path": str(plugin_path),
+        "plugin.discovery": "service_load",
+        "connector.client.config.override.policy": "All",
+        "offset.flush.interval.ms": "1000",
+        # One worker: when it comes back after a crash there is nobody to wait for.
+        "scheduled.rebalance.max.delay.ms": "0",
+    }
+    write_if_changed(config, properties(settings))
+    write_if_changed(logging, LOG4J)
+    archive = archive_path(cache, "connect", jdk, (*jars, agent))
+    options = (
+        f"-Xms{heap_mb}m",
+        f"-Xmx{heap_mb}m",
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-javaagent:{agent}=host={LOOPBACK},port={ports['metrics']}",
+        f"-Dlog4j2.configurationFile={logging}",
+    )
+    return ServerSpec(
+        kind="connect",
+        name="connect",
+        version=version,
+        java_version=jdk.version,
+        command=(
+            str(jdk.java),
+            *options,
+            *class_data_options(archive, with_agent=True),
+            "-cp",
+            ":".join(map(str, jars)),
+            "org.apache.kafka.connect.cli.ConnectDistributed",
+            str(config),
+        ),
+        environment={},
+        ports=dict(ports),
+        run_as=None,
+        log_file=folder / "connect.log",
+        server_log=None,
+        pid_file=None,
+        archive=archive,
+        shape=fingerprint("connect", version, plugin_version, jdk.home, *options, settings),
+    )

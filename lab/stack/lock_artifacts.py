@@ -1,0 +1,93 @@
+"""Writes `artifacts.lock.json` anew: `python -m lab.stack.lock_artifacts`, for whoever moves Sluice to other versions.
+
+Maven resolves what the Kafka artifacts need; every file is then fetched once and its SHA-256 written down.
+"""
+
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+
+from lab.stack.artifacts import LOCK_FILE, MAVEN_CENTRAL, Artifact, ArtifactLock
+
+KAFKA = "4.3.1"
+KAFKA_COORDINATES = (
+    f"org.apache.kafka:kafka_2.13:{KAFKA}",
+    f"org.apache.kafka:connect-runtime:{KAFKA}",
+    f"org.apache.kafka:connect-json:{KAFKA}",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",
+)
+ELASTICSEARCH = ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
+MAVEN = "3.9.15"
+JOLOKIA = "2.6.0"
+
+
+def repository_path(group: str, artifact: str, version: str, file_name: str) -> str:
+    """The path of a file in a Maven repository."""
+    return f"{group.replace('.', '/')}/{artifact}/{version}/{file_name}"
+
+
+def kafka_paths() -> list[str]:
+    """The jars of a broker and a Connect worker, as Maven resolves them."""
+    dependencies = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
+        for group, artifact, version in (coordinates.split(":") for coordinates in KAFKA_COORDINATES)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        pom = Path(folder) / "pom.xml"
+        pom.write_text(
+            "<project><modelVersion>4.0.0</modelVersion><groupId>io.sluice</groupId><artifactId>servers</artifactId>"
+            f"<version>1</version><dependencies>{dependencies}</dependencies></project>"
+        )
+        listing = Path(folder) / "list.txt"
+        subprocess.run(
+            ["mvn", "-q", "-B", "-f", str(pom), "dependency:list", "-DincludeScope=runtime", f"-DoutputFile={listing}"],
+            check=True,
+        )
+        found = re.findall(
+            r"^\s+([\w.-]+):([\w.-]+):jar:(?:([\w.-]+):)?([\w.-]+):(?:compile|runtime)", listing.read_text(), re.M
+        )
+    return [
+        repository_path(group, artifact, version, f"{artifact}-{version}{'-' + classifier if classifier else ''}.jar")
+        for group, artifact, classifier, version in sorted(found)
+    ]
+
+
+def pinned(path: str) -> Artifact:
+    """The artifact at a repository path, with the hash and size of what the repository sends today."""
+    content = httpx.get(f"{MAVEN_CENTRAL}/{path}", timeout=300).raise_for_status().content
+    return Artifact(path=path, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content))
+
+
+def main() -> None:
+    """Resolve, fetch, write."""
+    paths = {
+        "kafka": kafka_paths(),
+        "jolokia": [
+            repository_path("org.jolokia", "jolokia-agent-jvm", JOLOKIA, f"jolokia-agent-jvm-{JOLOKIA}-javaagent.jar")
+        ],
+        "maven": [repository_path("org.apache.maven", "apache-maven", MAVEN, f"apache-maven-{MAVEN}-bin.tar.gz")],
+    } | {
+        f"elasticsearch-{version}": [
+            repository_path(
+                "org.elasticsearch.distribution.integ-test-zip",
+                "elasticsearch",
+                version,
+                f"elasticsearch-{version}.zip",
+            )
+        ]
+        for version in ELASTICSEARCH
+    }
+    with ThreadPoolExecutor(6) as pool:
+        sets = {name: tuple(pool.map(pinned, members)) for name, members in paths.items()}
+    LOCK_FILE.write_text(ArtifactLock(sets=sets).model_dump_json(indent=1) + "\n")
+    sys.stdout.write(f"{LOCK_FILE}: {sum(map(len, sets.values()))} artifacts\n")
+
+
+if __name__ == "__main__":
+    main()

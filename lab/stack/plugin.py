@@ -1,0 +1,82 @@
+"""The sink plugin, built from `connect/` with Maven when its sources have changed."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab.errors import StackError
+from lab.stack.artifacts import Artifact, ArtifactCache, locked
+from lab.stack.jdk import Jdk
+
+
+def source_files(project: Path) -> Iterator[Path]:
+    """What the plugin is made of, in a fixed order; tests are not."""
+    yield project / "pom.xml"
+    for folder in (project / "src" / "main", project / "src" / "assembly"):
+        yield from sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def source_fingerprint(project: Path) -> str:
+    """A hash of the plugin's sources."""
+    digest = hashlib.sha256()
+    for path in source_files(project):
+        digest.update(str(path.relative_to(project)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def plugin_folder(project: Path) -> Path:
+    """The folder for Connect's `plugin.path`."""
+    return project / "target" / "plugin"
+
+
+def is_built(project: Path) -> bool:
+    """Whether the plugin that lies there was built from the sources that lie there."""
+    stamp = project / "target" / "plugin.built-from"
+    return stamp.is_file() and stamp.read_text() == source_fingerprint(project)
+
+
+def find_maven(cache: ArtifactCache, maven: Artifact) -> Path:
+    """The machine's Maven, or else one that is fetched and unpacked."""
+    if found := shutil.which("mvn"):
+        return Path(found)
+    cache.fetch((maven,))
+    return cache.unpacked(maven) / "bin" / "mvn"
+
+
+def build_plugin(project: Path, mvn: Path, jdk: Jdk) -> str:
+    """Build the plugin unless it is up to date.
+
+    Returns:
+        The fingerprint of its sources.
+
+    Raises:
+        StackError: Maven failed; with its last lines.
+    """
+    with locked(project / "target" / ".build.lock"):
+        made_from = source_fingerprint(project)
+        if not is_built(project):
+            run_maven(project, mvn, jdk)
+            (project / "target" / "plugin.built-from").write_text(made_from)
+    return made_from
+
+
+def run_maven(project: Path, mvn: Path, jdk: Jdk) -> None:
+    """`mvn package` without the tests, from an empty plugin folder."""
+    shutil.rmtree(plugin_folder(project), ignore_errors=True)
+    command = [str(mvn), "-B", "-q", "-f", str(project / "pom.xml"), "package", "-DskipTests"]
+    environment = {**os.environ, "JAVA_HOME": str(jdk.home)}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        lines = tuple(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
+        raise StackError(
+            f"{project}: the sink plugin could not be built (mvn package ended with exit status {done.returncode}); "
+            "the first build needs the network",
+            lines[-12:],
+        )
+    if not any(plugin_folder(project).glob("*/*.jar")):
+        raise StackError(f"{project}: mvn package left no plugin in {plugin_folder(project)}")

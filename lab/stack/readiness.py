@@ -1,0 +1,125 @@
+"""Seeing that a server is ready to work."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from lab.errors import StackError
+from lab.stack.ports import LOOPBACK, accepts_connections
+from lab.stack.server import ServerProcess, daemon, died, last_log_lines, reap
+
+POLL_S = 0.1
+READY_TIMEOUT_S = 180.0
+
+
+def kafka_is_ready(port: int) -> bool:
+    """Whether the broker answers a metadata request."""
+    if not accepts_connections(port):
+        return False
+    try:
+        AdminClient({"bootstrap.servers": f"{LOOPBACK}:{port}", "log_level": 0}).list_topics(timeout=2)
+    except KafkaException:
+        return False
+    return True
+
+
+def connect_is_ready(port: int) -> bool:
+    """Whether the worker has joined its group and serves requests."""
+    return answers(f"http://{LOOPBACK}:{port}/connectors")
+
+
+def elasticsearch_is_ready(port: int) -> bool:
+    """Whether the node serves requests as a member of a cluster that has a master."""
+    return answers(f"http://{LOOPBACK}:{port}/_cluster/health?timeout=1s")
+
+
+def answers(url: str) -> bool:
+    """Whether a GET is answered with 200."""
+    try:
+        return httpx.get(url, timeout=2).status_code == httpx.codes.OK
+    except httpx.HTTPError:
+        return False
+
+
+def is_ready(server: ServerProcess) -> bool:
+    """Whether the server is ready to work, by its kind."""
+    ports = server.spec.ports
+    match server.spec.kind:
+        case "kafka":
+            return kafka_is_ready(ports["client"])
+        case "connect":
+            return connect_is_ready(ports["http"])
+        case "elasticsearch":
+            return elasticsearch_is_ready(ports["http"])
+
+
+def wait_until_ready(
+    launched: ServerProcess,
+    on_daemon: Callable[[ServerProcess], None],
+    timeout_s: float = READY_TIMEOUT_S,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> ServerProcess:
+    """The server once it is ready.
+
+    Args:
+        launched: What was started: the server, or the launcher of one that runs as a daemon.
+        on_daemon: Told of the daemon as soon as it is known.
+        cancelled: Asked now and then whether there is still any use in waiting.
+
+    Raises:
+        StackError: It ended, or was not ready in time; with the last lines of its log.
+    """
+    deadline = time.monotonic() + timeout_s
+    server = None
+    exit_status = None
+    while not cancelled():
+        if server is None and (server := daemon(launched)) is not None:
+            on_daemon(server)
+        exit_status = reap(launched.pid) if exit_status is None else exit_status
+        # A launcher that ends with 0 has done its part; the server then stands or falls by itself.
+        ended = exit_status if server is None or server.pid == launched.pid else None
+        if ended is not None or (exit_status or 0) != 0 or (server is not None and not server.alive):
+            raise died(launched.spec, exit_status)
+        if server is not None and is_ready(server):
+            return server
+        if time.monotonic() > deadline:
+            raise StackError(
+                f"{launched.spec.name}: not ready after {timeout_s:.0f} s; its log is {launched.spec.log_file}",
+                last_log_lines(launched.spec),
+            )
+        time.sleep(POLL_S)
+    raise StackError(f"{launched.spec.name}: given up, because another server failed")
+
+
+def wait_for_all(
+    launched: Sequence[ServerProcess], on_daemon: Callable[[ServerProcess], None], on_ready: Callable[[str], None]
+) -> tuple[ServerProcess, ...]:
+    """Wait for servers side by side; the first failure ends the waiting for all.
+
+    Raises:
+        StackError: That of the server that failed first.
+    """
+    failures: list[StackError] = []
+
+    def wait_for(server: ServerProcess) -> ServerProcess | None:
+        try:
+            ready = wait_until_ready(server, on_daemon, cancelled=lambda: bool(failures))
+        except StackError as error:
+            failures.append(error)
+            return None
+        on_ready(server.spec.name)
+        return ready
+
+    with ThreadPoolExecutor(max(1, len(launched))) as pool:
+        try:
+            ready = list(pool.map(wait_for, launched))
+        except BaseException:
+            failures.append(StackError("interrupted"))
+            raise
+    if failures:
+        raise failures[0]
+    return tuple(server for server in ready if server is not None)

@@ -1,0 +1,225 @@
+"""One server process: started, found again by pid and start time, stopped gracefully and then by force."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import psutil
+from pydantic import BaseModel, ConfigDict
+
+from lab.errors import StackError
+
+STACK_MARKER = "SLUICE_STACK"
+"""Environment variable of every server we start; its value is the state folder. It finds a server that was started by a
+command which was killed before it could write the pid down."""
+
+LOG_LINES_SHOWN = 12
+GRACE_S = 20.0
+ARCHIVE_GRACE_S = 90.0
+
+
+class ServerSpec(BaseModel):
+    """How a server is started, complete, so that it can be started again from the state file alone.
+
+    Attributes:
+        kind: Tells how to see that it is ready.
+        name: `kafka`, `connect`, `elasticsearch-1` …
+        ports: By purpose; `http` or `client` is the one that others connect to.
+        run_as: The user id to run as; `None` for our own.
+        log_file: Its standard output and error.
+        server_log: The log it writes itself, where that is another file.
+        pid_file: Written by a server whose launcher ends once it is up; `None` if the process we start is the server.
+        archive: Class-data archive that it uses if it is there and writes when it stops if it is not.
+        shape: Fingerprint of version and configuration; a server of another shape must be started anew.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["kafka", "connect", "elasticsearch"]
+    name: str
+    version: str
+    java_version: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    ports: dict[str, int]
+    run_as: int | None
+    log_file: Path
+    server_log: Path | None
+    pid_file: Path | None
+    archive: Path | None
+    shape: str
+
+    @property
+    def pending_archive(self) -> Path | None:
+        """Where the class-data archive is written when the server stops; renamed only if it stopped by itself."""
+        return self.archive.with_name(self.archive.name + ".pending") if self.archive else None
+
+
+class ServerProcess(BaseModel):
+    """A server that was started. The start time tells it from a later process that got the same pid."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    spec: ServerSpec
+    pid: int
+    process_started_s: float
+
+    def process(self) -> psutil.Process | None:
+        """The process if it is still the one that was started and has not ended."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.process_started_s) < 1.0
+            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.NoSuchProcess:
+            return None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.process() is not None
+
+
+def start(spec: ServerSpec, marker: Path) -> ServerProcess:
+    """Start the server (or its launcher) in a session of its own, its output appended to its log file."""
+    spec.log_file.parent.mkdir(parents=True, exist_ok=True)
+    environment = {**inherited_environment(), **spec.environment, STACK_MARKER: str(marker)}
+    identity = {} if spec.run_as is None else {"user": spec.run_as, "group": spec.run_as, "extra_groups": []}
+    if spec.pid_file:
+        spec.pid_file.unlink(missing_ok=True)
+    with spec.log_file.open("ab") as log:
+        child = subprocess.Popen(
+            spec.command,
+            env=environment,
+            cwd=spec.log_file.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            **identity,  # type: ignore[call-overload]
+        )
+    return identified(spec, child.pid)
+
+
+def inherited_environment() -> dict[str, str]:
+    """Our environment without what would change a server behind our back (`JAVA_TOOL_OPTIONS`, `ES_JAVA_OPTS` …)."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"} or name.startswith("LC_")
+    }
+
+
+def identified(spec: ServerSpec, pid: int) -> ServerProcess:
+    """The record of a process that was started just now."""
+    try:
+        started = psutil.Process(pid).create_time()
+    except psutil.NoSuchProcess:
+        started = 0.0
+    return ServerProcess(spec=spec, pid=pid, process_started_s=started)
+
+
+def daemon(server: ServerProcess) -> ServerProcess | None:
+    """The server behind a launcher, once it has written its pid file; `None` until then."""
+    if server.spec.pid_file is None:
+        return server
+    try:
+        pid = int(server.spec.pid_file.read_text())
+    except (OSError, ValueError):
+        return None
+    return identified(server.spec, pid) if psutil.pid_exists(pid) else None
+
+
+def reap(pid: int) -> int | None:
+    """The exit status of a child of ours that has ended; `None` if it runs or is not our child."""
+    try:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
+def last_log_lines(spec: ServerSpec, count: int = LOG_LINES_SHOWN) -> tuple[str, ...]:
+    """The last lines of the server's log: its own log file where it has one with content, else its output."""
+    for path in (spec.server_log, spec.log_file):
+        if path is not None and path.is_file() and path.stat().st_size:
+            with path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - 256 * count))
+                return tuple(file.read().decode(errors="replace").splitlines()[-count:])
+    return ()
+
+
+def died(spec: ServerSpec, exit_status: int | None = None) -> StackError:
+    """The error for a server that ended while it was starting."""
+    how = f" with exit status {exit_status}" if exit_status is not None else ""
+    return StackError(f"{spec.name}: ended{how} while starting; its log is {spec.log_file}", last_log_lines(spec))
+
+
+def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:
+    """Stop servers side by side: SIGTERM, then SIGKILL for what is still there after the grace time.
+
+    A class-data archive that a server wrote while ending is kept only if it ended by itself.
+    """
+    running = [(server, process) for server in servers if (process := server.process())]
+    for _, process in running:
+        signal_quietly(process, signal.SIGTERM)
+    for server, process in running:
+        archiving = server.spec.archive is not None and not server.spec.archive.exists()
+        wait_for_end(process, ARCHIVE_GRACE_S if archiving else grace_s)
+        if server.alive:
+            signal_quietly(process, signal.SIGKILL)
+            wait_for_end(process, grace_s)
+            discard_archive(server.spec)
+        else:
+            keep_archive(server.spec)
+
+
+def signal_quietly(process: psutil.Process, number: int) -> None:
+    """Send a signal to a process that may have ended meanwhile."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.send_signal(number)
+
+
+def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
+    """Wait until the process has ended or the time is over; a zombie child of ours is reaped."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        reap(process.pid)
+        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.05)
+
+
+def keep_archive(spec: ServerSpec) -> None:
+    """Make the class-data archive that the server has just written the one that the next start uses."""
+    if spec.pending_archive and spec.archive and spec.pending_archive.is_file():
+        spec.pending_archive.rename(spec.archive)
+
+
+def discard_archive(spec: ServerSpec) -> None:
+    """Throw away a class-data archive that may be incomplete."""
+    if spec.pending_archive:
+        spec.pending_archive.unlink(missing_ok=True)
+
+
+def marked_processes(marker: Path) -> Iterator[psutil.Process]:
+    """Every process on the machine that carries our marker, whatever the state file says."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.environ().get(STACK_MARKER) == str(marker) and process.status() != psutil.STATUS_ZOMBIE:
+                yield process
+
+
+def stop_processes(processes: Iterable[psutil.Process], grace_s: float = 5.0) -> None:
+    """Stop processes that no state file knows."""
+    found = list(processes)
+    for process in found:
+        signal_quietly(process, signal.SIGTERM)
+    _gone, left = psutil.wait_procs(found, timeout=grace_s)
+    for process in left:
+        signal_quietly(process, signal.SIGKILL)
+    psutil.wait_procs(left, timeout=grace_s)
