@@ -1,0 +1,53 @@
+package io.sluice.connect;
+
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/** The records this task has read and not decided, bounded in number and bytes. */
+final class Backlog {
+    private final long maxRecords;
+    private final long maxBytes;
+    private long records;
+    private long bytes;
+
+    Backlog(long maxRecords, long maxBytes) {
+        this.maxRecords = maxRecords;
+        this.maxBytes = maxBytes;
+    }
+
+    synchronized void enter(long recordBytes) {
+        records++;
+        bytes += recordBytes;
+    }
+
+    synchronized void leave(long recordBytes) {
+        records--;
+        bytes -= recordBytes;
+        notifyAll();
+    }
+
+    synchronized boolean isFull() {
+        return records >= maxRecords || bytes >= maxBytes;
+    }
+
+    /** Wakes whoever waits, so that he looks again. */
+    synchronized void wake() {
+        notifyAll();
+    }
+
+    /** Waits while {@code condition} holds, at most so long; restores an interrupt and returns at once. */
+    synchronized void awaitWhile(BooleanSupplier condition, long timeoutMs) {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        try {
+            while (condition.getAsBoolean()) {
+                long remainingMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+                if (remainingMs <= 0) {
+                    return;
+                }
+                wait(remainingMs);
+            }
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package io.sluice.connect;
+
+import io.sluice.connect.offset.Delivery;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.sink.ErrantRecordReporter;
+import org.apache.kafka.connect.sink.SinkTaskContext;
+
+/** Hands records to the worker's dead-letter queue and tells when they have arrived there. */
+final class DeadLetters {
+    private static final int LONGEST_REASON = 1_000;
+
+    private final ErrantRecordReporter reporter;
+    private final List<Pending> pending = new ArrayList<>();
+
+    private record Pending(Delivery delivery, Future<Void> arrival) {}
+
+    DeadLetters(ErrantRecordReporter reporter) {
+        this.reporter = reporter;
+    }
+
+    static DeadLetters of(SinkTaskContext context) {
+        return new DeadLetters(context.errantRecordReporter());
+    }
+
+    /** Whether the worker has somewhere to put rejected records. */
+    boolean isAvailable() {
+        return reporter != null;
+    }
+
+    /** Reports a record; the reason goes into the header of the dead letter, and into no log. */
+    void report(Delivery delivery, String reason) {
+        String text = reason.length() > LONGEST_REASON ? reason.substring(0, LONGEST_REASON) + "…" : reason;
+        Exception rejection = new RejectedRecordException(delivery.origin() + ": " + text);
+        Future<Void> arrival = reporter.report(delivery.record(), rejection);
+        synchronized (pending) {
+            pending.add(new Pending(delivery, arrival));
+        }
+    }
+
+    /** Removes and returns the records that have arrived; one that did not is a ConnectException. */
+    List<Delivery> takeArrived() {
+        List<Delivery> arrived = new ArrayList<>();
+        synchronized (pending) {
+            for (Iterator<Pending> all = pending.iterator(); all.hasNext(); ) {
+                Pending next = all.next();
+                if (next.arrival().isDone()) {
+                    requireArrival(next);
+                    arrived.add(next.delivery());
+                    all.remove();
+                }
+            }
+        }
+        return arrived;
+    }
+
+    boolean areAllArrived() {
+        synchronized (pending) {
+            return pending.isEmpty();
+        }
+    }
+
+    private static void requireArrival(Pending letter) {
+        try {
+            letter.arrival().get();
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | CancellationException lost) {
+            throw new ConnectException(
+                    letter.delivery().origin() + ": the dead-letter queue did not take the record", lost);
+        }
+    }
+}

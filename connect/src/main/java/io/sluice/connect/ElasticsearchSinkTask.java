@@ -1,0 +1,145 @@
+package io.sluice.connect;
+
+import io.sluice.connect.bulk.Backoff;
+import io.sluice.connect.bulk.BulkSettings;
+import io.sluice.connect.bulk.BulkWriter;
+import io.sluice.connect.bulk.RestBulkClient;
+import io.sluice.connect.config.OnMalformedDocuments;
+import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.config.WriteMethod;
+import io.sluice.connect.metrics.SinkMetrics;
+import io.sluice.connect.metrics.SinkTaskMBean;
+import io.sluice.connect.offset.Offsets;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Collection;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.sink.SinkTask;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One task of the sink: wires the stages together and hands them what the worker brings. */
+public final class ElasticsearchSinkTask extends SinkTask {
+    private static final Logger LOG = LoggerFactory.getLogger(ElasticsearchSinkTask.class);
+
+    private final Offsets offsets = new Offsets();
+    private final SinkMetrics metrics = new SinkMetrics();
+    private String name = "";
+    private SinkConfig config;
+    private Backlog backlog;
+    private TaskTimers timers;
+    private RestBulkClient client;
+    private BulkWriter writer;
+    private Settlement settlement;
+    private Intake intake;
+    private Pressure pressure;
+    private SinkTaskMBean bean;
+
+    @Override
+    public void start(Map<String, String> settings) {
+        String connector = settings.getOrDefault("name", "unnamed");
+        String task = settings.getOrDefault(ElasticsearchSinkConnector.TASK_ID, "0");
+        name = connector + "-" + task;
+        config = new SinkConfig(settings);
+        DeadLetters deadLetters = DeadLetters.of(context);
+        requireDeadLettersIfAsked(deadLetters);
+        backlog = new Backlog(config.maxBufferedRecords(), config.maxBufferedBytes());
+        timers = new TaskTimers("sluice-" + name);
+        client = new RestBulkClient(config);
+        settlement = new Settlement(
+                config.onMalformedDocuments(),
+                deadLetters,
+                backlog,
+                metrics,
+                timers,
+                ElasticsearchSinkTask::epochMicros);
+        writer = new BulkWriter(bulkSettings(), client, backoff(), timers, settlement, metrics);
+        intake = new Intake(config, offsets, backlog, settlement, writer, metrics);
+        pressure = new Pressure(context, backlog, settlement::hasFailed, metrics);
+        metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
+        bean = SinkTaskMBean.register(connector, task, metrics);
+        LOG.info(
+                "{}: started; at most {} requests in flight, {} MiB of undecided records and one poll's records",
+                name,
+                config.maxInFlightRequests(),
+                config.worstCaseBytes() >> 20);
+    }
+
+    private void requireDeadLettersIfAsked(DeadLetters deadLetters) {
+        if (config.onMalformedDocuments() == OnMalformedDocuments.REPORT && !deadLetters.isAvailable()) {
+            throw new ConnectException(
+                    "behavior.on.malformed.documents: got report without a dead-letter queue, expected"
+                            + " errors.tolerance=all and errors.deadletterqueue.topic.name");
+        }
+    }
+
+    private BulkSettings bulkSettings() {
+        return new BulkSettings(
+                config.batchSize(),
+                config.bulkSizeBytes(),
+                config.lingerMs(),
+                config.maxInFlightRequests(),
+                config.maxRetries(),
+                config.retryTimeoutMs(),
+                config.writeMethod() == WriteMethod.UPSERT);
+    }
+
+    private Backoff backoff() {
+        return new Backoff(config.retryBackoffMs(), config.retryBackoffMaxMs(), () -> ThreadLocalRandom.current()
+                .nextDouble());
+    }
+
+    private static long epochMicros() {
+        return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+    }
+
+    @Override
+    public void open(Collection<TopicPartition> partitions) {
+        offsets.open(partitions);
+    }
+
+    @Override
+    public void put(Collection<SinkRecord> records) {
+        settlement.throwFailure();
+        records.forEach(intake::take);
+        pressure.relieve();
+        settlement.throwFailure();
+    }
+
+    @Override
+    public Map<TopicPartition, OffsetAndMetadata> preCommit(Map<TopicPartition, OffsetAndMetadata> consumed) {
+        return offsets.committable(consumed);
+    }
+
+    @Override
+    public void close(Collection<TopicPartition> partitions) {
+        if (writer != null) {
+            writer.flush();
+            backlog.awaitWhile(
+                    () -> offsets.undecided(partitions) > 0 && !settlement.hasFailed(), config.flushTimeoutMs());
+        }
+        offsets.close(partitions);
+    }
+
+    @Override
+    public void stop() {
+        if (bean == null) {
+            return;
+        }
+        writer.stop();
+        timers.close();
+        client.close();
+        bean.close();
+        LOG.info("{}: stopped; {}", name, metrics.ledger());
+    }
+
+    @Override
+    public String version() {
+        return Version.get();
+    }
+}

@@ -1,0 +1,45 @@
+package io.sluice.connect;
+
+import io.sluice.connect.metrics.SinkMetrics;
+import java.util.function.BooleanSupplier;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.connect.sink.SinkTaskContext;
+
+/** Keeps the backlog bounded: waits a little for room, then pauses reading, never long enough to lose the group. */
+final class Pressure {
+    private static final long LONGEST_WAIT_MS = 1_000;
+    private static final long PAUSED_POLL_MS = 20;
+
+    private final SinkTaskContext context;
+    private final Backlog backlog;
+    private final BooleanSupplier failed;
+    private final SinkMetrics metrics;
+    private boolean paused;
+
+    Pressure(SinkTaskContext context, Backlog backlog, BooleanSupplier failed, SinkMetrics metrics) {
+        this.context = context;
+        this.backlog = backlog;
+        this.failed = failed;
+        this.metrics = metrics;
+    }
+
+    void relieve() {
+        if (backlog.isFull()) {
+            long before = System.nanoTime();
+            backlog.awaitWhile(() -> backlog.isFull() && !failed.getAsBoolean(), LONGEST_WAIT_MS);
+            metrics.blocked(System.nanoTime() - before);
+        }
+        if (backlog.isFull()) {
+            context.pause(assignment());
+            context.timeout(PAUSED_POLL_MS);
+            paused = true;
+        } else if (paused) {
+            context.resume(assignment());
+            paused = false;
+        }
+    }
+
+    private TopicPartition[] assignment() {
+        return context.assignment().toArray(new TopicPartition[0]);
+    }
+}

@@ -1,0 +1,129 @@
+package io.sluice.connect;
+
+import io.sluice.connect.bulk.Decisions;
+import io.sluice.connect.bulk.ItemError;
+import io.sluice.connect.bulk.ItemOutcome;
+import io.sluice.connect.bulk.Timers;
+import io.sluice.connect.config.OnMalformedDocuments;
+import io.sluice.connect.metrics.Fate;
+import io.sluice.connect.metrics.SinkMetrics;
+import io.sluice.connect.offset.Delivery;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The last station of every record: counts what became of it, makes room, and lets its offset be committed. */
+final class Settlement implements Decisions {
+    private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
+    private static final long DEAD_LETTER_CHECK_MS = 50;
+
+    private final OnMalformedDocuments onMalformed;
+    private final DeadLetters deadLetters;
+    private final Backlog backlog;
+    private final SinkMetrics metrics;
+    private final Timers timers;
+    private final LongSupplier epochMicros;
+    private final AtomicReference<ConnectException> failure = new AtomicReference<>();
+
+    Settlement(
+            OnMalformedDocuments onMalformed,
+            DeadLetters deadLetters,
+            Backlog backlog,
+            SinkMetrics metrics,
+            Timers timers,
+            LongSupplier epochMicros) {
+        this.onMalformed = onMalformed;
+        this.deadLetters = deadLetters;
+        this.backlog = backlog;
+        this.metrics = metrics;
+        this.timers = timers;
+        this.epochMicros = epochMicros;
+    }
+
+    @Override
+    public void decided(Delivery delivery, ItemOutcome outcome) {
+        long dueMicros = delivery.intendedSendTimeMicros();
+        long ageMicros = dueMicros < 0 ? -1 : Math.max(0, epochMicros.getAsLong() - dueMicros);
+        settle(delivery, outcome.fate(), ageMicros);
+    }
+
+    @Override
+    public void rejected(Delivery delivery, int status, ItemError error) {
+        // The reason may quote the document: it goes to the dead-letter queue only.
+        String summary = "status " + status + " " + error.type();
+        malformed(delivery, summary, summary + ": " + error.reason());
+    }
+
+    /** A record that is no document: {@code summary} may be logged, {@code reason} may quote content. */
+    void malformed(Delivery delivery, String summary, String reason) {
+        if (onMalformed == OnMalformedDocuments.FAIL) {
+            failed(new ConnectException(
+                    delivery.origin() + ": " + summary + "; behavior.on.malformed.documents=fail stops the task here"));
+            return;
+        }
+        if (onMalformed == OnMalformedDocuments.WARN) {
+            LOG.warn("{}: {}", delivery.origin(), summary);
+        }
+        if (deadLetters.isAvailable()) {
+            report(delivery, reason);
+        } else {
+            dropped(delivery);
+        }
+    }
+
+    private void report(Delivery delivery, String reason) {
+        try {
+            boolean isFirst = deadLetters.areAllArrived();
+            deadLetters.report(delivery, reason);
+            if (isFirst) {
+                timers.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
+            }
+        } catch (RuntimeException refused) {
+            failed(new ConnectException(delivery.origin() + ": the dead-letter queue refused the record", refused));
+        }
+    }
+
+    /** Decides the records that have arrived in the dead-letter queue; looks again later while some have not. */
+    void settleDeadLetters() {
+        try {
+            deadLetters.takeArrived().forEach(delivery -> settle(delivery, Fate.DEAD_LETTERED, -1));
+        } catch (ConnectException lost) {
+            failed(lost);
+            return;
+        }
+        if (!deadLetters.areAllArrived()) {
+            timers.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
+        }
+    }
+
+    /** A record that the configuration says to let go. */
+    void dropped(Delivery delivery) {
+        settle(delivery, Fate.DROPPED, -1);
+    }
+
+    private void settle(Delivery delivery, Fate fate, long ageMicros) {
+        metrics.recordDecided(fate, delivery.sourceBytes(), ageMicros);
+        delivery.decided();
+        backlog.leave(delivery.sourceBytes());
+    }
+
+    @Override
+    public void failed(ConnectException cause) {
+        failure.compareAndSet(null, cause);
+        backlog.wake();
+    }
+
+    boolean hasFailed() {
+        return failure.get() != null;
+    }
+
+    /** Throws what ended the work, if anything did. */
+    void throwFailure() {
+        ConnectException cause = failure.get();
+        if (cause != null) {
+            throw new ConnectException(cause.getMessage(), cause);
+        }
+    }
+}

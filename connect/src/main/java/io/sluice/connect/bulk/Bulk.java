@@ -1,0 +1,105 @@
+package io.sluice.connect.bulk;
+
+import io.sluice.connect.encode.Operation;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The operations of one bulk request, all for one index, and the history of its attempts. */
+final class Bulk {
+    private final String index;
+    private List<Operation> operations;
+    private long bodyBytes;
+    private boolean partial;
+    private int attempts;
+    private int countedAttempts;
+    private long firstFailureAtNanos;
+    private long sentAtNanos;
+
+    Bulk(String index) {
+        this(index, new ArrayList<>());
+    }
+
+    Bulk(String index, List<Operation> operations) {
+        this.index = index;
+        this.operations = operations;
+        operations.forEach(operation -> bodyBytes += operation.bodyBytes());
+    }
+
+    void add(Operation operation) {
+        operations.add(operation);
+        bodyBytes += operation.bodyBytes();
+    }
+
+    String index() {
+        return index;
+    }
+
+    List<Operation> operations() {
+        return operations;
+    }
+
+    int size() {
+        return operations.size();
+    }
+
+    long bodyBytes() {
+        return bodyBytes;
+    }
+
+    long oldestReadAtNanos() {
+        return operations.get(0).delivery().readAtNanos();
+    }
+
+    /** Whether it was sent before it was full. */
+    boolean isPartial() {
+        return partial;
+    }
+
+    void setPartial(boolean sentBeforeFull) {
+        partial = sentBeforeFull;
+    }
+
+    int attempts() {
+        return attempts;
+    }
+
+    long sentAtNanos() {
+        return sentAtNanos;
+    }
+
+    void sent(long nowNanos) {
+        attempts++;
+        sentAtNanos = nowNanos;
+    }
+
+    int countAttempt() {
+        return ++countedAttempts;
+    }
+
+    /** Nanoseconds since the first failure after the last progress. */
+    long failingForNanos(long nowNanos) {
+        if (firstFailureAtNanos == 0) {
+            firstFailureAtNanos = nowNanos;
+        }
+        return nowNanos - firstFailureAtNanos;
+    }
+
+    /** Keeps only these operations; fewer than before are progress, from which patience starts afresh. */
+    void keepOnly(List<Operation> remaining) {
+        if (remaining.size() < operations.size()) {
+            firstFailureAtNanos = 0;
+            attempts = 0;
+        }
+        operations = remaining;
+        bodyBytes = 0;
+        operations.forEach(operation -> bodyBytes += operation.bodyBytes());
+    }
+
+    /** The second half of the operations, which this request loses. */
+    Bulk splitOff() {
+        int half = (operations.size() + 1) / 2;
+        Bulk second = new Bulk(index, new ArrayList<>(operations.subList(half, operations.size())));
+        keepOnly(new ArrayList<>(operations.subList(0, half)));
+        return second;
+    }
+}

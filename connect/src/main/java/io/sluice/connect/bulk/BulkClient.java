@@ -1,0 +1,19 @@
+package io.sluice.connect.bulk;
+
+/** Sends bulk requests; the answer comes on a thread of the client's own. */
+public interface BulkClient extends AutoCloseable {
+    void send(Bulk bulk, Listener listener);
+
+    @Override
+    void close();
+
+    /** Exactly one of these is called for each request. */
+    interface Listener {
+        void answered(Bulk bulk, BulkAnswer answer);
+
+        void refused(Bulk bulk, int status, ItemError error);
+
+        /** No answer, or none that can be read. */
+        void unanswered(Bulk bulk, Exception cause);
+    }
+}

@@ -1,0 +1,15 @@
+package io.sluice.connect.bulk;
+
+/**
+ * How bulk requests are formed and repeated.
+ *
+ * @param inOrder whether two operations on one id must never be under way at once
+ */
+public record BulkSettings(
+        int batchSize,
+        long bulkSizeBytes,
+        long lingerMs,
+        int maxInFlight,
+        int maxRetries,
+        long retryTimeoutMs,
+        boolean inOrder) {}

@@ -1,0 +1,15 @@
+package io.sluice.connect.bulk;
+
+import io.sluice.connect.offset.Delivery;
+import org.apache.kafka.connect.errors.ConnectException;
+
+/** Hears what became of the records of bulk requests. */
+public interface Decisions {
+    void decided(Delivery delivery, ItemOutcome outcome);
+
+    /** The document will never be accepted. */
+    void rejected(Delivery delivery, int status, ItemError error);
+
+    /** Nothing more can be done; no decision follows. */
+    void failed(ConnectException cause);
+}

@@ -1,0 +1,6 @@
+package io.sluice.connect.bulk;
+
+/** The error of an item or of a whole request, as Elasticsearch words it; the reason may quote a document. */
+public record ItemError(String type, String reason) {
+    static final ItemError UNKNOWN = new ItemError("unknown", "");
+}

@@ -1,0 +1,115 @@
+package io.sluice.connect.bulk;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.sluice.connect.config.SinkConfig;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URLEncoder;
+import org.apache.http.Header;
+import org.apache.http.HttpHeaders;
+import org.apache.http.HttpHost;
+import org.apache.http.auth.AuthScope;
+import org.apache.http.auth.UsernamePasswordCredentials;
+import org.apache.http.impl.client.BasicCredentialsProvider;
+import org.apache.http.impl.nio.client.HttpAsyncClientBuilder;
+import org.apache.http.impl.nio.reactor.IOReactorConfig;
+import org.apache.http.message.BasicHeader;
+import org.elasticsearch.client.Request;
+import org.elasticsearch.client.Response;
+import org.elasticsearch.client.ResponseException;
+import org.elasticsearch.client.ResponseListener;
+import org.elasticsearch.client.RestClient;
+import org.elasticsearch.client.RestClientBuilder;
+
+/** Bulk requests through Elastic's low-level client: several nodes, dead ones left aside, basic or API key access. */
+public final class RestBulkClient implements BulkClient {
+    private static final String WANTED =
+            "errors,error.type,error.reason,items.*.status,items.*.error.type,items.*.error.reason";
+
+    private final RestClient rest;
+
+    public RestBulkClient(SinkConfig config) {
+        HttpHost[] hosts = config.urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
+        RestClientBuilder builder = RestClient.builder(hosts)
+                .setCompressionEnabled(config.compressed())
+                .setRequestConfigCallback(request -> request.setConnectTimeout(config.connectionTimeoutMs())
+                        .setSocketTimeout(config.readTimeoutMs())
+                        .setConnectionRequestTimeout(0))
+                .setHttpClientConfigCallback(http -> configured(http, config));
+        if (config.apiKey() != null) {
+            String value = "ApiKey " + config.apiKey().value();
+            builder.setDefaultHeaders(new Header[] {new BasicHeader(HttpHeaders.AUTHORIZATION, value)});
+        }
+        this.rest = builder.build();
+    }
+
+    private static HttpAsyncClientBuilder configured(HttpAsyncClientBuilder http, SinkConfig config) {
+        http.setMaxConnPerRoute(config.maxInFlightRequests());
+        http.setMaxConnTotal(config.maxInFlightRequests() * config.urls().size());
+        http.setDefaultIOReactorConfig(IOReactorConfig.custom()
+                .setIoThreadCount(1)
+                .setSoKeepAlive(true)
+                .build());
+        if (config.username() != null) {
+            BasicCredentialsProvider credentials = new BasicCredentialsProvider();
+            credentials.setCredentials(
+                    AuthScope.ANY,
+                    new UsernamePasswordCredentials(
+                            config.username(), config.password().value()));
+            http.setDefaultCredentialsProvider(credentials);
+        }
+        return http;
+    }
+
+    @Override
+    public void send(Bulk bulk, Listener listener) {
+        Request request = new Request("POST", "/" + URLEncoder.encode(bulk.index(), UTF_8) + "/_bulk");
+        request.addParameter("filter_path", WANTED);
+        request.setEntity(new BulkBody(bulk.operations(), bulk.bodyBytes()));
+        rest.performRequestAsync(request, new Answers(bulk, listener));
+    }
+
+    @Override
+    public void close() {
+        try {
+            rest.close();
+        } catch (IOException error) {
+            throw new UncheckedIOException("cannot close the connections to Elasticsearch", error);
+        }
+    }
+
+    private record Answers(Bulk bulk, Listener listener) implements ResponseListener {
+        @Override
+        public void onSuccess(Response response) {
+            BulkAnswer answer;
+            try {
+                answer = BulkAnswer.read(response.getEntity().getContent(), bulk.size());
+            } catch (IOException unreadable) {
+                listener.unanswered(bulk, unreadable);
+                return;
+            }
+            listener.answered(bulk, answer);
+        }
+
+        @Override
+        public void onFailure(Exception failure) {
+            if (failure instanceof ResponseException refusal) {
+                Response response = refusal.getResponse();
+                listener.refused(bulk, response.getStatusLine().getStatusCode(), errorOf(response));
+            } else {
+                listener.unanswered(bulk, failure);
+            }
+        }
+
+        private static ItemError errorOf(Response response) {
+            try {
+                return response.getEntity() == null
+                        ? ItemError.UNKNOWN
+                        : BulkAnswer.readError(response.getEntity().getContent());
+            } catch (IOException unreadable) {
+                return ItemError.UNKNOWN;
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.sluice.connect.config;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.config.ConfigDef.Validator;
+import org.apache.kafka.common.config.ConfigException;
+
+/** What a setting accepts; a refusal reads {@code key: got X, expected Y}. */
+final class Accepts {
+    private Accepts() {}
+
+    static Validator atLeast(long least) {
+        return (key, value) -> {
+            if (((Number) value).longValue() < least) {
+                throw refusal(key, value, "at least " + least);
+            }
+        };
+    }
+
+    static Validator between(long least, long most) {
+        return (key, value) -> {
+            long number = ((Number) value).longValue();
+            if (number < least || number > most) {
+                throw refusal(key, value, least + " to " + most);
+            }
+        };
+    }
+
+    static Validator text() {
+        return (key, value) -> {
+            if (value.toString().isBlank()) {
+                throw refusal(key, "nothing", "text");
+            }
+        };
+    }
+
+    static Validator oneOf(Class<? extends Enum<?>> choices) {
+        List<String> names = Arrays.stream(choices.getEnumConstants())
+                .map(choice -> choice.name().toLowerCase(Locale.ROOT))
+                .collect(Collectors.toList());
+        return (key, value) -> {
+            if (!names.contains(value.toString().toLowerCase(Locale.ROOT))) {
+                throw refusal(key, value, "one of " + String.join(", ", names));
+            }
+        };
+    }
+
+    static Validator urls() {
+        return (key, value) -> {
+            List<?> urls = (List<?>) value;
+            if (urls.isEmpty()) {
+                throw refusal(key, "nothing", "at least one URL such as http://localhost:9200");
+            }
+            urls.forEach(url -> requireUrl(key, url.toString()));
+        };
+    }
+
+    /** A URL with a user and password in it is refused without being repeated. */
+    private static void requireUrl(String key, String text) {
+        URI url;
+        try {
+            url = new URI(text);
+        } catch (URISyntaxException malformed) {
+            throw refusal(key, "a malformed URL", "URLs such as http://localhost:9200");
+        }
+        if (url.getUserInfo() != null) {
+            throw refusal(key, "a URL with credentials in it", "them in connection.username and connection.password");
+        }
+        boolean isHttp = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
+        if (!isHttp || url.getHost() == null) {
+            throw refusal(key, text, "URLs such as http://localhost:9200");
+        }
+    }
+
+    private static ConfigException refusal(String key, Object got, String expected) {
+        return new ConfigException(key + ": got " + got + ", expected " + expected);
+    }
+}

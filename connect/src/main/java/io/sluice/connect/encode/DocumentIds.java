@@ -1,0 +1,78 @@
+package io.sluice.connect.encode;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.sluice.connect.offset.Origin;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+
+/** Document ids as they stand between the quotes of a JSON string. */
+final class DocumentIds {
+    /** Elasticsearch refuses the whole bulk request when one id is longer. */
+    private static final int LONGEST_ID_BYTES = 512;
+
+    private DocumentIds() {}
+
+    /** Topic, partition and offset, which no other record has. */
+    static byte[] ofOrigin(Origin origin) {
+        return (origin.topic() + "+" + origin.partition() + "+" + origin.offset()).getBytes(UTF_8);
+    }
+
+    /** The record's key as text: bytes, strings, whole numbers and booleans. */
+    static byte[] ofKey(Object key) throws MalformedRecordException {
+        byte[] id = textOf(key);
+        if (id.length == 0 || id.length > LONGEST_ID_BYTES) {
+            throw new MalformedRecordException("record key: got " + id.length + " bytes, expected 1 to "
+                    + LONGEST_ID_BYTES + " (it becomes the document's _id)");
+        }
+        return isPlain(id) ? id : escaped(id);
+    }
+
+    private static byte[] textOf(Object key) throws MalformedRecordException {
+        if (key instanceof byte[] bytes) {
+            return bytes;
+        }
+        if (key instanceof ByteBuffer buffer) {
+            byte[] bytes = new byte[buffer.remaining()];
+            buffer.duplicate().get(bytes);
+            return bytes;
+        }
+        if (key instanceof String || key instanceof Number || key instanceof Boolean) {
+            return key.toString().getBytes(UTF_8);
+        }
+        throw new MalformedRecordException("record key: got "
+                + (key == null ? "none" : key.getClass().getSimpleName())
+                + ", expected bytes, a string or a number (key.ignore=false makes it the document's _id)");
+    }
+
+    private static boolean isPlain(byte[] id) {
+        for (byte b : id) {
+            if (b < ' ' || b == '"' || b == '\\') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static byte[] escaped(byte[] id) throws MalformedRecordException {
+        String text;
+        try {
+            text = UTF_8.newDecoder().decode(ByteBuffer.wrap(id)).toString();
+        } catch (CharacterCodingException notUtf8) {
+            throw new MalformedRecordException("record key: got bytes that are not UTF-8, expected text", notUtf8);
+        }
+        StringBuilder json = new StringBuilder(text.length() + 8);
+        text.chars().forEach(c -> appendEscaped(json, (char) c));
+        return json.toString().getBytes(UTF_8);
+    }
+
+    private static void appendEscaped(StringBuilder json, char c) {
+        if (c < ' ') {
+            json.append(String.format("\\u%04x", (int) c));
+        } else if (c == '"' || c == '\\') {
+            json.append('\\').append(c);
+        } else {
+            json.append(c);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+package io.sluice.connect.encode;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/**
+ * Checks in one pass that bytes are exactly one JSON object (RFC 8259) in valid UTF-8, without building anything.
+ *
+ * <p>Inner methods take the index of the next byte and return the index after what they accepted, or {@code ~i} (a
+ * negative number) when byte {@code i} is the first one that does not belong. Not safe for several threads.
+ */
+final class JsonObjectCheck {
+    private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final long ONES = 0x0101010101010101L;
+    private static final long HIGH_BITS = 0x80L * ONES;
+    private static final long SPACES = 0x20L * ONES;
+    private static final long QUOTES = '"' * ONES;
+    private static final long BACKSLASHES = '\\' * ONES;
+    private static final int LEVELS_PER_WORD = Long.SIZE;
+
+    private byte[] bytes = {};
+    private boolean lineBreaks;
+
+    /** Whether nothing stands yet in the innermost container. */
+    private boolean justOpened;
+
+    /** The kinds of the open containers, innermost in the lowest bit: 1 = object, 0 = array. */
+    private long levels;
+
+    private long[] outerLevels = new long[4];
+    private int depth;
+
+    /** Returns -1 when {@code document} is one JSON object, otherwise the index of the first byte that is wrong. */
+    int firstOffence(byte[] document) {
+        bytes = document;
+        lineBreaks = false;
+        depth = 0;
+        int end = object();
+        bytes = null;
+        return end < 0 ? ~end : -1;
+    }
+
+    /** Whether the last checked document has a line feed or carriage return between its tokens. */
+    boolean hasLineBreaks() {
+        return lineBreaks;
+    }
+
+    private int object() {
+        int i = skipWhitespace(0);
+        if (i == bytes.length || bytes[i] != '{') {
+            return ~i;
+        }
+        i = value(i);
+        while (i >= 0 && depth > 0) {
+            i = inContainer(i);
+        }
+        if (i < 0) {
+            return i;
+        }
+        i = skipWhitespace(i);
+        return i == bytes.length ? i : ~i;
+    }
+
+    /** Accepts one step inside the innermost container: its end, or its next element with the comma before it. */
+    private int inContainer(int from) {
+        int i = skipWhitespace(from);
+        if (i == bytes.length) {
+            return ~i;
+        }
+        boolean isFirst = justOpened;
+        justOpened = false;
+        boolean inObject = (levels & 1) != 0;
+        if (bytes[i] == (inObject ? '}' : ']')) {
+            pop();
+            return i + 1;
+        }
+        if (!isFirst) {
+            if (bytes[i] != ',') {
+                return ~i;
+            }
+            i = skipWhitespace(i + 1);
+        }
+        return inObject ? member(i) : value(i);
+    }
+
+    private int member(int from) {
+        int i = from;
+        if (i >= bytes.length || bytes[i] != '"') {
+            return ~i;
+        }
+        i = string(i + 1);
+        if (i < 0) {
+            return i;
+        }
+        i = skipWhitespace(i);
+        if (i == bytes.length || bytes[i] != ':') {
+            return ~i;
+        }
+        return value(skipWhitespace(i + 1));
+    }
+
+    private int value(int i) {
+        if (i >= bytes.length) {
+            return ~i;
+        }
+        switch (bytes[i]) {
+            case '"':
+                return string(i + 1);
+            case '{':
+                return open(i, true);
+            case '[':
+                return open(i, false);
+            case 't':
+                return literal(i, 'r', 'u', 'e');
+            case 'n':
+                return literal(i, 'u', 'l', 'l');
+            case 'f':
+                return i + 1 < bytes.length && bytes[i + 1] == 'a' ? literal(i + 1, 'l', 's', 'e') : ~i;
+            default:
+                return number(i);
+        }
+    }
+
+    private int open(int i, boolean isObject) {
+        push(isObject);
+        justOpened = true;
+        return i + 1;
+    }
+
+    private void push(boolean isObject) {
+        if (depth > 0 && depth % LEVELS_PER_WORD == 0) {
+            int word = depth / LEVELS_PER_WORD - 1;
+            if (word == outerLevels.length) {
+                outerLevels = Arrays.copyOf(outerLevels, 2 * word);
+            }
+            outerLevels[word] = levels;
+        }
+        levels = levels << 1 | (isObject ? 1 : 0);
+        depth++;
+    }
+
+    private void pop() {
+        depth--;
+        if (depth > 0 && depth % LEVELS_PER_WORD == 0) {
+            levels = outerLevels[depth / LEVELS_PER_WORD - 1];
+        } else {
+            levels >>>= 1;
+        }
+    }
+
+    private int literal(int i, char second, char third, char fourth) {
+        boolean matches =
+                i + 3 < bytes.length && bytes[i + 1] == second && bytes[i + 2] == third && bytes[i + 3] == fourth;
+        return matches ? i + 4 : ~i;
+    }
+
+    private int number(int from) {
+        int i = from;
+        if (bytes[i] == '-') {
+            i++;
+        }
+        if (i < bytes.length && bytes[i] == '0') {
+            i++;
+        } else {
+            i = digits(i);
+        }
+        if (i >= 0 && i < bytes.length && bytes[i] == '.') {
+            i = digits(i + 1);
+        }
+        if (i >= 0 && i < bytes.length && (bytes[i] | 0x20) == 'e') {
+            i++;
+            if (i < bytes.length && (bytes[i] == '+' || bytes[i] == '-')) {
+                i++;
+            }
+            i = digits(i);
+        }
+        return i;
+    }
+
+    private int digits(int from) {
+        int i = from;
+        while (i < bytes.length && bytes[i] >= '0' && bytes[i] <= '9') {
+            i++;
+        }
+        return i == from ? ~i : i;
+    }
+
+    private int skipWhitespace(int from) {
+        int i = from;
+        for (; i < bytes.length && bytes[i] <= ' ' && bytes[i] >= 0; i++) {
+            byte b = bytes[i];
+            if (b == '\n' || b == '\r') {
+                lineBreaks = true;
+            } else if (b != ' ' && b != '\t') {
+                return i;
+            }
+        }
+        return i;
+    }
+
+    /** Accepts the rest of a string, eight bytes at a time while they are plain ASCII. */
+    private int string(int from) {
+        byte[] b = bytes;
+        int i = from;
+        while (true) {
+            while (i <= b.length - Long.BYTES) {
+                long special = specialBytes((long) WORD.get(b, i));
+                if (special != 0) {
+                    i += Long.numberOfTrailingZeros(special) >>> 3;
+                    break;
+                }
+                i += Long.BYTES;
+            }
+            while (i < b.length && isPlain(b[i])) {
+                i++;
+            }
+            if (i >= b.length) {
+                return ~i;
+            }
+            if (b[i] == '"') {
+                return i + 1;
+            }
+            i = b[i] == '\\' ? escape(i + 1) : multiByteRun(i);
+            if (i < 0) {
+                return i;
+            }
+        }
+    }
+
+    /** The high bit of each byte that is a quote, a backslash, a control or not ASCII; the lowest set one is exact. */
+    private static long specialBytes(long word) {
+        return ((word ^ QUOTES) - ONES | (word ^ BACKSLASHES) - ONES | word - SPACES | word) & HIGH_BITS;
+    }
+
+    private static boolean isPlain(byte b) {
+        return b >= ' ' && b != '"' && b != '\\';
+    }
+
+    private int escape(int i) {
+        if (i >= bytes.length) {
+            return ~i;
+        }
+        switch (bytes[i]) {
+            case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+                return i + 1;
+            case 'u':
+                return hexDigits(i + 1);
+            default:
+                return ~i;
+        }
+    }
+
+    private int hexDigits(int from) {
+        for (int i = from; i < from + 4; i++) {
+            if (i >= bytes.length || Character.digit(bytes[i], 16) < 0) {
+                return ~i;
+            }
+        }
+        return from + 4;
+    }
+
+    /** Accepts UTF-8 sequences of two to four bytes up to the next ASCII byte; controls are refused here. */
+    private int multiByteRun(int from) {
+        int i = from;
+        if (bytes[i] >= 0) {
+            return ~i;
+        }
+        while (i >= 0 && i < bytes.length && bytes[i] < 0) {
+            i = multiByte(i, bytes[i] & 0xFF);
+        }
+        return i;
+    }
+
+    private int multiByte(int i, int lead) {
+        if (lead < 0xC2 || lead > 0xF4) {
+            return ~i;
+        }
+        if (lead < 0xE0) {
+            return continues(i + 1, 0x80, 0xBF) ? i + 2 : ~i;
+        }
+        if (lead < 0xF0) {
+            int least = lead == 0xE0 ? 0xA0 : 0x80;
+            int most = lead == 0xED ? 0x9F : 0xBF;
+            return continues(i + 1, least, most) && continues(i + 2, 0x80, 0xBF) ? i + 3 : ~i;
+        }
+        int least = lead == 0xF0 ? 0x90 : 0x80;
+        int most = lead == 0xF4 ? 0x8F : 0xBF;
+        boolean valid = continues(i + 1, least, most) && continues(i + 2, 0x80, 0xBF) && continues(i + 3, 0x80, 0xBF);
+        return valid ? i + 4 : ~i;
+    }
+
+    private boolean continues(int i, int least, int most) {
+        if (i >= bytes.length) {
+            return false;
+        }
+        int b = bytes[i] & 0xFF;
+        return b >= least && b <= most;
+    }
+}

@@ -1,0 +1,74 @@
+package io.sluice.connect.encode;
+
+import io.sluice.connect.offset.Delivery;
+import java.nio.ByteBuffer;
+
+/** One operation of a bulk request: its action line, its source line if it has one, and the record it came from. */
+public final class Operation {
+    /** What the operation asks of Elasticsearch. */
+    public enum Kind {
+        INDEX,
+        CREATE,
+        UPDATE,
+        DELETE
+    }
+
+    private final Kind kind;
+    private final String index;
+    private final byte[] id;
+    private final byte[] action;
+    private final byte[] source;
+    private final Delivery delivery;
+    private int countedAttempts;
+
+    /** @param source the document, or {@code null} for a delete; neither array ends in a line feed */
+    Operation(Kind kind, String index, byte[] id, byte[] action, byte[] source, Delivery delivery) {
+        this.kind = kind;
+        this.index = index;
+        this.id = id;
+        this.action = action;
+        this.source = source;
+        this.delivery = delivery;
+    }
+
+    public Kind kind() {
+        return kind;
+    }
+
+    public String index() {
+        return index;
+    }
+
+    public Delivery delivery() {
+        return delivery;
+    }
+
+    /** The external version that was sent: the record's offset. */
+    public long version() {
+        return delivery.origin().offset();
+    }
+
+    /** The document's id as a key for maps. */
+    public Object idKey() {
+        return ByteBuffer.wrap(id);
+    }
+
+    /** The lines of the operation, in order; a line feed follows each. */
+    public byte[] line(int number) {
+        return number == 0 ? action : source;
+    }
+
+    public int lines() {
+        return source == null ? 1 : 2;
+    }
+
+    /** Bytes in the body of a bulk request, line feeds included. */
+    public int bodyBytes() {
+        return action.length + 1 + (source == null ? 0 : source.length + 1);
+    }
+
+    /** Counts one more failure of the kind that waiting alone does not cure; returns how many there were. */
+    public int countAttempt() {
+        return ++countedAttempts;
+    }
+}

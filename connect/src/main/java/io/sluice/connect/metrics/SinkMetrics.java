@@ -1,0 +1,146 @@
+package io.sluice.connect.metrics;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.LongSupplier;
+import org.HdrHistogram.Histogram;
+
+/** Everything one task counts since its start; each method is one consistent step, so that the ledger balances. */
+public final class SinkMetrics {
+    private static final int SIGNIFICANT_DIGITS = 3;
+    private static final long LONGEST_MICROS = 24L * 3600 * 1_000_000;
+
+    private final long[] recordsByFate = new long[Fate.values().length];
+    private final Histogram recordAge = histogram();
+    private final Histogram bulkServiceTime = histogram();
+    private LongSupplier oldestUndecidedAgeMillis = () -> 0;
+    private long recordsRead;
+    private long recordsInFlight;
+    private long bytesAcknowledged;
+    private long bulkRequests;
+    private long bulkRequestsFailed;
+    private long bulkRetries;
+    private long itemRetries;
+    private long bulkRequestsInFlight;
+    private long bulkServiceTimeNanos;
+    private long bulkDocuments;
+    private long bulkBytes;
+    private long timeBlockedNanos;
+
+    private static Histogram histogram() {
+        Histogram histogram = new Histogram(1, LONGEST_MICROS, SIGNIFICANT_DIGITS);
+        histogram.setAutoResize(false);
+        return histogram;
+    }
+
+    /** Where {@code OldestUnacknowledgedAgeMillis} comes from; asked without this object's lock. */
+    public synchronized void setOldestUndecidedAgeMillis(LongSupplier ageMillis) {
+        oldestUndecidedAgeMillis = ageMillis;
+    }
+
+    public synchronized void recordRead() {
+        recordsRead++;
+        recordsInFlight++;
+    }
+
+    /**
+     * A record is decided.
+     *
+     * @param ageMicros from its intended send time to now, or negative when it is not to be counted
+     */
+    public synchronized void recordDecided(Fate fate, long sourceBytes, long ageMicros) {
+        recordsByFate[fate.ordinal()]++;
+        recordsInFlight--;
+        if (fate != Fate.DEAD_LETTERED && fate != Fate.DROPPED) {
+            bytesAcknowledged += sourceBytes;
+        }
+        if (ageMicros >= 0) {
+            recordAge.recordValue(Math.min(ageMicros, LONGEST_MICROS));
+        }
+    }
+
+    public synchronized void bulkSent(boolean again) {
+        bulkRequestsInFlight++;
+        if (again) {
+            bulkRetries++;
+        }
+    }
+
+    /** A bulk request was answered with 2xx, whatever became of its items. */
+    public synchronized void bulkAnswered(int documents, long bytes, long serviceTimeNanos) {
+        bulkRequestsInFlight--;
+        bulkRequests++;
+        bulkDocuments += documents;
+        bulkBytes += bytes;
+        bulkServiceTimeNanos += serviceTimeNanos;
+        bulkServiceTime.recordValue(Math.min(serviceTimeNanos / 1_000, LONGEST_MICROS));
+    }
+
+    /** A bulk request was refused as a whole, or no answer came. */
+    public synchronized void bulkFailed() {
+        bulkRequestsInFlight--;
+        bulkRequestsFailed++;
+    }
+
+    public synchronized void itemsToSendAgain(int items) {
+        itemRetries += items;
+    }
+
+    public synchronized void blocked(long nanos) {
+        timeBlockedNanos += nanos;
+    }
+
+    /** All attributes by name, as of one instant. */
+    public Map<String, Object> snapshot() {
+        long oldestAgeMillis = oldestAge().getAsLong();
+        synchronized (this) {
+            Map<String, Object> attributes = new LinkedHashMap<>(ledger());
+            attributes.put("BytesAcknowledged", bytesAcknowledged);
+            attributes.put("BulkRequests", bulkRequests);
+            attributes.put("BulkRequestsFailed", bulkRequestsFailed);
+            attributes.put("BulkRetries", bulkRetries);
+            attributes.put("ItemRetries", itemRetries);
+            attributes.put("BulkRequestsInFlight", bulkRequestsInFlight);
+            attributes.put("BulkServiceTimeMillisTotal", bulkServiceTimeNanos / 1_000_000);
+            attributes.put("BulkDocumentsTotal", bulkDocuments);
+            attributes.put("BulkBytesTotal", bulkBytes);
+            attributes.put("TimeBlockedMillisTotal", timeBlockedNanos / 1_000_000);
+            attributes.put("OldestUnacknowledgedAgeMillis", oldestAgeMillis);
+            attributes.put("RecordAgeHistogram", base64(recordAge));
+            attributes.put("BulkServiceTimeHistogram", base64(bulkServiceTime));
+            return attributes;
+        }
+    }
+
+    private synchronized LongSupplier oldestAge() {
+        return oldestUndecidedAgeMillis;
+    }
+
+    /** RecordsRead and what it is the sum of. */
+    public synchronized Map<String, Object> ledger() {
+        Map<String, Object> ledger = new LinkedHashMap<>();
+        ledger.put("RecordsRead", recordsRead);
+        ledger.put("RecordsIndexed", records(Fate.INDEXED));
+        ledger.put("RecordsUpdated", records(Fate.UPDATED));
+        ledger.put("RecordsDeleted", records(Fate.DELETED));
+        ledger.put("RecordsAlreadyThere", records(Fate.ALREADY_THERE));
+        ledger.put("RecordsStale", records(Fate.STALE));
+        ledger.put("RecordsDeadLettered", records(Fate.DEAD_LETTERED));
+        ledger.put("RecordsDropped", records(Fate.DROPPED));
+        ledger.put("RecordsInFlight", recordsInFlight);
+        return ledger;
+    }
+
+    private long records(Fate fate) {
+        return recordsByFate[fate.ordinal()];
+    }
+
+    private static String base64(Histogram histogram) {
+        ByteBuffer encoded = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+        int length = histogram.encodeIntoCompressedByteBuffer(encoded);
+        return Base64.getEncoder().encodeToString(Arrays.copyOf(encoded.array(), length));
+    }
+}

@@ -1,0 +1,128 @@
+package io.sluice.connect.metrics;
+
+import java.lang.management.ManagementFactory;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import javax.management.Attribute;
+import javax.management.AttributeList;
+import javax.management.AttributeNotFoundException;
+import javax.management.DynamicMBean;
+import javax.management.JMException;
+import javax.management.MBeanAttributeInfo;
+import javax.management.MBeanInfo;
+import javax.management.MalformedObjectNameException;
+import javax.management.ObjectName;
+
+/**
+ * The metrics of one task in JMX.
+ *
+ * <p>Readers over HTTP mostly ask attribute by attribute. So that what they see is of one instant, a snapshot is kept
+ * until an attribute is asked for the second time, or the snapshot is a second old.
+ */
+public final class SinkTaskMBean implements DynamicMBean, AutoCloseable {
+    private static final long LONGEST_SNAPSHOT_NANOS = 1_000_000_000L;
+
+    private final ObjectName name;
+    private final Supplier<Map<String, Object>> snapshots;
+    private final Set<String> asked = new HashSet<>();
+    private Map<String, Object> snapshot;
+    private long takenAtNanos;
+
+    private SinkTaskMBean(ObjectName name, Supplier<Map<String, Object>> snapshots) {
+        this.name = name;
+        this.snapshots = snapshots;
+        this.snapshot = snapshots.get();
+    }
+
+    /** Registers the metrics of one task, in place of what a task that never stopped may have left. */
+    public static SinkTaskMBean register(String connector, String task, SinkMetrics metrics) {
+        try {
+            SinkTaskMBean bean = new SinkTaskMBean(objectName(connector, task), metrics::snapshot);
+            bean.close();
+            ManagementFactory.getPlatformMBeanServer().registerMBean(bean, bean.name);
+            return bean;
+        } catch (JMException error) {
+            throw new IllegalStateException("metrics of " + connector + ", task " + task + ": cannot register", error);
+        }
+    }
+
+    private static ObjectName objectName(String connector, String task) throws MalformedObjectNameException {
+        boolean needsQuotes = connector.chars().anyMatch(c -> ",=:\"*?\n".indexOf(c) >= 0);
+        String value = needsQuotes ? ObjectName.quote(connector) : connector;
+        return new ObjectName("sluice.connect:type=sink-task-metrics,connector=" + value + ",task=" + task);
+    }
+
+    @Override
+    public void close() {
+        try {
+            if (ManagementFactory.getPlatformMBeanServer().isRegistered(name)) {
+                ManagementFactory.getPlatformMBeanServer().unregisterMBean(name);
+            }
+        } catch (JMException error) {
+            throw new IllegalStateException(name + ": cannot unregister", error);
+        }
+    }
+
+    @Override
+    public synchronized Object getAttribute(String attribute) throws AttributeNotFoundException {
+        boolean isOld = System.nanoTime() - takenAtNanos > LONGEST_SNAPSHOT_NANOS;
+        if (isOld || !asked.add(attribute)) {
+            takeSnapshot();
+            asked.add(attribute);
+        }
+        Object value = snapshot.get(attribute);
+        if (value == null) {
+            throw new AttributeNotFoundException(attribute);
+        }
+        return value;
+    }
+
+    @Override
+    public synchronized AttributeList getAttributes(String[] attributes) {
+        takeSnapshot();
+        AttributeList values = new AttributeList();
+        for (String attribute : attributes) {
+            if (snapshot.containsKey(attribute)) {
+                values.add(new Attribute(attribute, snapshot.get(attribute)));
+            }
+        }
+        return values;
+    }
+
+    private void takeSnapshot() {
+        snapshot = snapshots.get();
+        takenAtNanos = System.nanoTime();
+        asked.clear();
+    }
+
+    @Override
+    public MBeanInfo getMBeanInfo() {
+        MBeanAttributeInfo[] attributes = snapshots.get().entrySet().stream()
+                .map(SinkTaskMBean::attributeInfo)
+                .toArray(MBeanAttributeInfo[]::new);
+        return new MBeanInfo(
+                getClass().getName(), "What one sink task has done since its start", attributes, null, null, null);
+    }
+
+    private static MBeanAttributeInfo attributeInfo(Map.Entry<String, Object> attribute) {
+        String type = attribute.getValue() instanceof Long ? "long" : String.class.getName();
+        return new MBeanAttributeInfo(attribute.getKey(), type, attribute.getKey(), true, false, false);
+    }
+
+    @Override
+    public void setAttribute(Attribute attribute) throws AttributeNotFoundException {
+        throw new AttributeNotFoundException(attribute.getName() + " is read-only");
+    }
+
+    @Override
+    public AttributeList setAttributes(AttributeList attributes) {
+        return new AttributeList();
+    }
+
+    @Override
+    public Object invoke(String action, Object[] parameters, String[] signature) {
+        throw new UnsupportedOperationException(action);
+    }
+}

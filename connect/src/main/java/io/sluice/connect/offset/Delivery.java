@@ -1,0 +1,59 @@
+package io.sluice.connect.offset;
+
+import org.apache.kafka.connect.sink.SinkRecord;
+
+/** One record on its way through the sink, from being read until it is decided. */
+public final class Delivery {
+    private final SinkRecord record;
+    private final PartitionOffsets partition;
+    private final Origin origin;
+    private final long sequence;
+    private final long readAtNanos;
+    private final long intendedSendTimeMicros;
+
+    public Delivery(
+            SinkRecord record,
+            PartitionOffsets partition,
+            Origin origin,
+            long readAtNanos,
+            long intendedSendTimeMicros) {
+        this.record = record;
+        this.partition = partition;
+        this.origin = origin;
+        this.sequence = partition.read(origin.offset());
+        this.readAtNanos = readAtNanos;
+        this.intendedSendTimeMicros = intendedSendTimeMicros;
+    }
+
+    public SinkRecord record() {
+        return record;
+    }
+
+    public Origin origin() {
+        return origin;
+    }
+
+    /** On the monotonic clock. */
+    public long readAtNanos() {
+        return readAtNanos;
+    }
+
+    /** Microseconds since the epoch, or -1 when the record carries no time at all. */
+    public long intendedSendTimeMicros() {
+        return intendedSendTimeMicros;
+    }
+
+    /** Size of the record's value as it was read. */
+    public long sourceBytes() {
+        Object value = record.value();
+        if (value instanceof byte[] bytes) {
+            return bytes.length;
+        }
+        return value instanceof String text ? text.length() : 0;
+    }
+
+    /** Lets the partition's committable offset pass this record. */
+    public void decided() {
+        partition.decided(sequence);
+    }
+}

@@ -1,0 +1,61 @@
+package io.sluice.connect.offset;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/** The partitions this task owns, each with its undecided records. Used by the task's thread only. */
+public final class Offsets {
+    private final Map<TopicPartition, PartitionOffsets> partitions = new HashMap<>();
+    private TopicPartition lastPartition;
+    private PartitionOffsets lastOffsets;
+
+    /** Starts to follow partitions afresh: what was known of them belongs to an earlier assignment. */
+    public void open(Collection<TopicPartition> opened) {
+        close(opened);
+        opened.forEach(partition -> partitions.put(partition, new PartitionOffsets()));
+    }
+
+    /** Forgets partitions; records of theirs that are still on their way are decided without effect here. */
+    public void close(Collection<TopicPartition> closed) {
+        closed.forEach(partitions::remove);
+        lastPartition = null;
+    }
+
+    /** The undecided records of one partition; consecutive calls mostly ask for the same one. */
+    public PartitionOffsets of(String topic, int partition) {
+        if (lastPartition == null
+                || lastPartition.partition() != partition
+                || !lastPartition.topic().equals(topic)) {
+            lastPartition = new TopicPartition(topic, partition);
+            lastOffsets = partitions.computeIfAbsent(lastPartition, absent -> new PartitionOffsets());
+        }
+        return lastOffsets;
+    }
+
+    /** Records of these partitions that were read and are not decided. */
+    public long undecided(Collection<TopicPartition> asked) {
+        return asked.stream()
+                .map(partitions::get)
+                .mapToLong(offsets -> offsets == null ? 0 : offsets.undecided())
+                .sum();
+    }
+
+    /**
+     * What may be committed of {@code consumed}, the offsets up to which the worker has handed records over.
+     *
+     * <p>A partition with nothing undecided gives what the worker says, which also covers records that a transformation
+     * filtered out; any other gives the offset of its first undecided record.
+     */
+    public Map<TopicPartition, OffsetAndMetadata> committable(Map<TopicPartition, OffsetAndMetadata> consumed) {
+        Map<TopicPartition, OffsetAndMetadata> committable = new HashMap<>();
+        consumed.forEach((partition, end) -> {
+            PartitionOffsets offsets = partitions.get(partition);
+            boolean allDecided = offsets == null || offsets.undecided() == 0;
+            committable.put(partition, allDecided ? end : new OffsetAndMetadata(offsets.committable()));
+        });
+        return committable;
+    }
+}

@@ -1,0 +1,181 @@
+package io.sluice.connect;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+
+/** Against the server that SLUICE_TEST_ELASTICSEARCH_URL names; an index called sluice-it is made anew for each test. */
+@EnabledIfEnvironmentVariable(named = "SLUICE_TEST_ELASTICSEARCH_URL", matches = "http.*")
+class RealElasticsearchIT {
+    private static final String URL = System.getenv("SLUICE_TEST_ELASTICSEARCH_URL");
+    private static final String INDEX = "sluice-it";
+    private static final HttpClient HTTP = HttpClient.newHttpClient();
+
+    @BeforeEach
+    void makeIndex() throws IOException, InterruptedException {
+        ask("DELETE", "/" + INDEX, null);
+        ask(
+                "PUT",
+                "/" + INDEX,
+                "{\"mappings\":{\"properties\":{\"price\":{\"type\":\"integer\"}}},"
+                        + "\"settings\":{\"number_of_replicas\":0}}");
+    }
+
+    private static String ask(String method, String path, String body) throws IOException, InterruptedException {
+        HttpRequest.BodyPublisher publisher =
+                body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(body, UTF_8);
+        HttpRequest request = HttpRequest.newBuilder(URI.create(URL + path))
+                .header("Content-Type", "application/json")
+                .method(method, publisher)
+                .build();
+        return HTTP.send(request, HttpResponse.BodyHandlers.ofString()).body();
+    }
+
+    private static long count() throws IOException, InterruptedException {
+        ask("POST", "/" + INDEX + "/_refresh", null);
+        String answer = ask("GET", "/" + INDEX + "/_count?filter_path=count", null);
+        return Long.parseLong(answer.replaceAll("\\D", ""));
+    }
+
+    private static TaskHarness harness(String... more) {
+        Map<String, String> settings = new java.util.HashMap<>(Map.of("index.name", INDEX));
+        for (int i = 0; i < more.length; i += 2) {
+            settings.put(more[i], more[i + 1]);
+        }
+        return new TaskHarness(URL, settings);
+    }
+
+    /** Every record is indexed once, in bulks that reach across polls, and its offset may be committed. */
+    @Test
+    void everyRecordIsIndexedOnce() throws Exception {
+        try (TaskHarness harness = harness("batch.size", "1009", "linger.ms", "20")) {
+            for (int poll = 0; poll < 23; poll++) {
+                List<SinkRecord> records = new ArrayList<>();
+                for (int i = 0; i < 499; i++) {
+                    records.add(harness.record(
+                            "book-" + poll + "-" + i,
+                            "{\n  \"title\": \"[중고] " + i + "\",\n  \"price\": " + i + "\n}"));
+                }
+                harness.put(records);
+            }
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 23 * 499L), harness.fates());
+            assertEquals(23 * 499L, harness.committable());
+            assertEquals(23 * 499L, count());
+        }
+    }
+
+    /** Records read again after a restart are counted as already there, older ones than stored as stale. */
+    @Test
+    void aReplayIsAlreadyThereOrStale() throws Exception {
+        try (TaskHarness harness = harness()) {
+            harness.put(List.of(harness.record("a", "{\"price\":1}"), harness.record("b", "{\"price\":1}")));
+            harness.put(List.of(harness.record("b", "{\"price\":2}")));
+            harness.putUntilDecided();
+            harness.seek(0);
+            harness.put(List.of(
+                    harness.record("a", "{\"price\":1}"),
+                    harness.record("b", "{\"price\":1}"),
+                    harness.record("b", "{\"price\":2}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 2L, "Updated", 1L, "AlreadyThere", 2L, "Stale", 1L), harness.fates());
+        }
+    }
+
+    /** With key.ignore a replay meets its own documents, which is a success. */
+    @Test
+    void aReplayOfCreatesIsAlreadyThere() throws Exception {
+        try (TaskHarness harness = harness("key.ignore", "true", "behavior.on.null.values", "ignore")) {
+            for (int round = 0; round < 2; round++) {
+                harness.seek(0);
+                harness.put(List.of(
+                        harness.record(null, "{\"price\":1}"),
+                        harness.record(null, null),
+                        harness.record(null, "{\"price\":2}")));
+                harness.putUntilDecided();
+            }
+            assertEquals(Map.of("Indexed", 2L, "AlreadyThere", 2L, "Dropped", 2L), harness.fates());
+            assertTrue(ask("GET", "/" + INDEX + "/_doc/books%2B0%2B2", null).contains("\"price\":2"));
+        }
+    }
+
+    /** A rejected document goes to the dead-letter queue with its reason; its neighbours are indexed. */
+    @Test
+    void rejectedDocumentsGoToTheDeadLetterQueue() throws Exception {
+        try (TaskHarness harness = harness()) {
+            harness.put(List.of(
+                    harness.record("good", "{\"price\":1}"),
+                    harness.record("conflict", "{\"price\":\"dear\"}"),
+                    harness.record("twice", "{\"price\":1,\"price\":2}"),
+                    harness.record("array", "[1]"),
+                    harness.record(null, "{\"price\":3}"),
+                    harness.record("x".repeat(513), "{\"price\":3}"),
+                    harness.record("good too", "{\"price\":4}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 2L, "DeadLettered", 5L), harness.fates());
+            assertEquals(2, count());
+            List<String> letters = new ArrayList<>(harness.deadLetters);
+            letters.sort(null);
+            assertTrue(
+                    letters.get(0)
+                            .startsWith("books-0@1: status 400 document_parsing_exception: [1:10] failed to parse field"
+                                    + " [price] of type [integer] in document with id 'conflict'."),
+                    letters.get(0));
+            assertEquals(
+                    "books-0@3: record value: got 3 bytes that are wrong from byte 0 on, expected one JSON object in"
+                            + " UTF-8",
+                    letters.get(2));
+            assertEquals(7, harness.committable());
+        }
+    }
+
+    /** A tombstone deletes; one for a document that is not there is counted as already there. */
+    @Test
+    void tombstonesDelete() throws Exception {
+        try (TaskHarness harness = harness()) {
+            harness.put(List.of(
+                    harness.record("a", "{\"price\":1}"), harness.record("a", null), harness.record("never", null)));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 1L, "Deleted", 1L, "AlreadyThere", 1L), harness.fates());
+            assertEquals(0, count());
+        }
+    }
+
+    /** Upserts and deletes of one id keep their order, though several requests are in flight. */
+    @Test
+    void upsertsKeepTheirOrderPerKey() throws Exception {
+        try (TaskHarness harness =
+                harness("write.method", "upsert", "batch.size", "7", "max.in.flight.requests", "5")) {
+            List<SinkRecord> records = new ArrayList<>();
+            for (int i = 0; i < 997; i++) {
+                boolean isDelete = i % 31 == 30;
+                records.add(
+                        harness.record("k" + i % 11, isDelete ? null : "{\"price\":" + i + ",\"f" + i % 3 + "\":1}"));
+            }
+            harness.put(records);
+            harness.putUntilDecided();
+            for (int key = 0; key < 11; key++) {
+                int last = 996 - Math.floorMod(996 - key, 11);
+                String stored = ask("GET", "/" + INDEX + "/_doc/k" + key, null);
+                if (last % 31 == 30) {
+                    assertTrue(stored.contains("\"found\":false"), stored);
+                } else {
+                    assertTrue(stored.contains("\"price\":" + last + ","), stored);
+                }
+            }
+        }
+    }
+}

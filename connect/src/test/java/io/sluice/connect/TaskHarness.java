@@ -1,0 +1,171 @@
+package io.sluice.connect;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.sluice.connect.metrics.Fate;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.sink.ErrantRecordReporter;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.sink.SinkTaskContext;
+
+/** A started task with the worker's side of it played: a partition, a dead-letter queue, polls. */
+final class TaskHarness implements AutoCloseable, SinkTaskContext {
+    static final TopicPartition PARTITION = new TopicPartition("books", 0);
+
+    final ElasticsearchSinkTask task = new ElasticsearchSinkTask();
+    final List<String> deadLetters = new ArrayList<>();
+    final Set<TopicPartition> paused = new HashSet<>();
+    private final Map<String, String> settings = new HashMap<>();
+    private long nextOffset;
+
+    TaskHarness(String url, Map<String, String> more) {
+        settings.put("name", "harness");
+        settings.put("connection.url", url);
+        settings.put("behavior.on.malformed.documents", "report");
+        settings.put("behavior.on.null.values", "delete");
+        settings.put("retry.backoff.ms", "3");
+        settings.put("retry.backoff.max.ms", "47");
+        settings.put("flush.timeout.ms", "20011");
+        settings.putAll(more);
+        task.initialize(this);
+        task.start(settings);
+        task.open(List.of(PARTITION));
+    }
+
+    /** The next record of the partition. */
+    SinkRecord record(String key, String value) {
+        return new SinkRecord(
+                PARTITION.topic(),
+                PARTITION.partition(),
+                Schema.OPTIONAL_BYTES_SCHEMA,
+                key == null ? null : key.getBytes(UTF_8),
+                Schema.OPTIONAL_BYTES_SCHEMA,
+                value == null ? null : value.getBytes(UTF_8),
+                nextOffset++);
+    }
+
+    /** Lets the next record have this offset. */
+    void seek(long offset) {
+        nextOffset = offset;
+    }
+
+    void put(Collection<SinkRecord> records) {
+        task.put(records);
+    }
+
+    /** Polls without records, as a worker does, until the ledger has nothing in flight. */
+    void putUntilDecided() throws InterruptedException {
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (attribute("RecordsInFlight") > 0) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("undecided after 60 s: " + attribute("RecordsInFlight"));
+            }
+            task.put(List.of());
+            Thread.sleep(2);
+        }
+    }
+
+    long committable() {
+        Map<TopicPartition, OffsetAndMetadata> consumed = Map.of(PARTITION, new OffsetAndMetadata(nextOffset));
+        return task.preCommit(consumed).get(PARTITION).offset();
+    }
+
+    long attribute(String name) {
+        try {
+            return (long) ManagementFactory.getPlatformMBeanServer()
+                    .getAttribute(
+                            new ObjectName("sluice.connect:type=sink-task-metrics,connector=harness,task=0"), name);
+        } catch (JMException error) {
+            throw new AssertionError(name, error);
+        }
+    }
+
+    /** Records by what became of them, those without any left out. */
+    Map<String, Long> fates() {
+        Map<String, Long> fates = new HashMap<>();
+        for (String fate :
+                new String[] {"Indexed", "Updated", "Deleted", "AlreadyThere", "Stale", "DeadLettered", "Dropped"}) {
+            long records = attribute("Records" + fate);
+            if (records > 0) {
+                fates.put(fate, records);
+            }
+        }
+        assert fates.size() <= Fate.values().length;
+        return fates;
+    }
+
+    @Override
+    public void close() {
+        task.close(List.of(PARTITION));
+        task.stop();
+    }
+
+    @Override
+    public ErrantRecordReporter errantRecordReporter() {
+        return (record, error) -> {
+            synchronized (deadLetters) {
+                deadLetters.add(error.getMessage());
+            }
+            return CompletableFuture.completedFuture(null);
+        };
+    }
+
+    @Override
+    public Map<String, String> configs() {
+        return settings;
+    }
+
+    @Override
+    public void offset(Map<TopicPartition, Long> offsets) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void offset(TopicPartition partition, long offset) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void timeout(long timeoutMs) {
+        // Polls here never wait.
+    }
+
+    @Override
+    public Set<TopicPartition> assignment() {
+        return Set.of(PARTITION);
+    }
+
+    @Override
+    public void pause(TopicPartition... partitions) {
+        paused.addAll(List.of(partitions));
+    }
+
+    @Override
+    public void resume(TopicPartition... partitions) {
+        List.of(partitions).forEach(paused::remove);
+    }
+
+    @Override
+    public PluginMetrics pluginMetrics() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void requestCommit() {
+        throw new UnsupportedOperationException();
+    }
+}
