@@ -183,9 +183,14 @@ class Sample(Record):
 
 
 class Phase(Record):
-    """One phase of a run, from its first to its last instant."""
+    """One phase of a run, from its first to its last instant.
 
-    name: Literal["prepare", "load", "settle", "verify", "collect"]
+    Attributes:
+        name: `prepare` makes servers, topic and index; `fill` preloads the topic, for a drain only; `load` is what is
+            measured; `settle` waits for refresh and merges; `verify` compares; `collect` writes down.
+    """
+
+    name: Literal["prepare", "fill", "load", "settle", "verify", "collect"]
     started_s: float
     ended_s: float
 
