@@ -1,0 +1,288 @@
+"""Producing with several processes: starting them, letting them go at once, adding up what they report."""
+
+import json
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final
+
+from producers.dataset import Dataset
+from producers.delivery import Delivered, Failure, ProduceError, Progress
+from producers.latency import Latencies
+from producers.pacing import Schedule
+from producers.worker import Task
+
+START_DELAY_NS: Final = 20_000_000
+"""Between the word to start and the first due time, so that every process has heard it."""
+PROGRESS_INTERVAL_S: Final = 0.2
+FIRST_WORD_S: Final = 120.0
+"""How long a process may take to be ready."""
+COUNTS_SETTINGS: Final = ("delivery.report.only.error", "on_delivery", "dr_cb", "dr_msg_cb")
+"""Client settings that would take away the acknowledgements that are counted."""
+
+ProgressListener = Callable[[Progress], None]
+
+
+def produce(
+    dataset: Dataset,
+    topic: str,
+    *,
+    client: Mapping[str, str | int | float | bool],
+    start: int = 0,
+    stop: int | None = None,
+    processes: int = 1,
+    rate_docs_per_s: float | None = None,
+    progress: ProgressListener | None = None,
+) -> Delivered:
+    """Send the documents [start, stop) to a topic and wait until each is acknowledged or given up.
+
+    An exception from `progress`, or a signal's, ends all processes at once; so does the death of this one.
+
+    Args:
+        dataset: What to send.
+        topic: Where to; it must exist.
+        client: Settings of Kafka's client, in its own words, on top of `DEFAULT_CLIENT_SETTINGS`; with at least
+            `bootstrap.servers`.
+        start: Number of the first document.
+        stop: Number after the last; `None` for all there are.
+        processes: How many processes share the work. Documents of one key always go through one.
+        rate_docs_per_s: Over all processes, on an absolute schedule; `None` for as fast as possible.
+        progress: Called about five times a second, in the caller's thread.
+
+    Raises:
+        ValueError: An argument is out of range.
+        ProduceError: A broker or the topic is missing, or a process ended early.
+    """
+    stop = dataset.documents if stop is None else stop
+    _check(dataset, (start, stop), processes, client)
+    schedule = Schedule(0, 0, start, rate_docs_per_s)
+    tasks = [Task(dataset, topic, start, stop, n, processes, rate_docs_per_s, dict(client)) for n in range(processes)]
+    with _Crew(tasks) as crew:
+        crew.await_readiness()
+        schedule = _starting_soon(schedule)
+        crew.go(schedule)
+        crew.follow(_Listener(progress, schedule, stop - start))
+        return crew.delivered(schedule, entities=dataset.entities(start, stop))
+
+
+def _check(
+    dataset: Dataset, bounds: tuple[int, int], processes: int, client: Mapping[str, str | int | float | bool]
+) -> None:
+    if not 0 <= bounds[0] < bounds[1] <= dataset.documents:
+        raise ValueError(f"documents {bounds[0]} to {bounds[1]}: the dataset has documents 0 to {dataset.documents}")
+    if processes < 1:
+        raise ValueError(f"processes: got {processes}, expected at least 1")
+    if "bootstrap.servers" not in client:
+        raise ValueError("client: bootstrap.servers is missing")
+    for setting in COUNTS_SETTINGS:
+        if setting in client:
+            raise ValueError(f"client: {setting}: cannot be set, acknowledgements are counted by it")
+
+
+def _starting_soon(schedule: Schedule) -> Schedule:
+    epoch_us = (time.time_ns() + START_DELAY_NS) // 1000
+    return Schedule(time.monotonic_ns() + START_DELAY_NS, epoch_us, schedule.first, schedule.rate_docs_per_s)
+
+
+class _Listener:
+    """Turns the counts of all processes into progress for the caller."""
+
+    def __init__(self, listener: ProgressListener | None, schedule: Schedule, documents: int) -> None:
+        self._listener = listener
+        self._started_ns = schedule.started_ns
+        self._documents = documents
+        self._before = (schedule.started_ns, 0)
+
+    def tell(self, counts: Mapping[str, int], *, last: bool = False) -> None:
+        """Tell the caller, unless it was told just now and this is not the last word."""
+        now_ns = time.monotonic_ns()
+        before_ns, delivered_before = self._before
+        passed_s = (now_ns - before_ns) / 1e9
+        if self._listener is None or (passed_s < PROGRESS_INTERVAL_S and not last):
+            return
+        self._before = (now_ns, counts["delivered"])
+        self._listener(
+            Progress(
+                documents=self._documents,
+                produced=counts["produced"],
+                delivered=counts["delivered"],
+                failed=counts["failed"],
+                late_documents=counts["late_documents"],
+                elapsed_s=max(0.0, (now_ns - self._started_ns) / 1e9),
+                delivery_rate_docs_per_s=(counts["delivered"] - delivered_before) / passed_s if passed_s > 0 else 0.0,
+            )
+        )
+
+
+class _Crew:
+    """The producer processes, from their start to their last word. Leaving the context ends those that still run."""
+
+    def __init__(self, tasks: list[Task]) -> None:
+        self._tasks = tasks
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._errors: list[IO[bytes]] = []
+        self._inbox: queue.Queue[tuple[int, dict[str, Any] | None]] = queue.Queue()
+        self._counts: list[Counter[str]] = [Counter() for _ in tasks]
+        self._done: dict[int, dict[str, Any]] = {}
+
+    def __enter__(self) -> "_Crew":
+        try:
+            for number, task in enumerate(self._tasks):
+                self._start(number, task)
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _start(self, number: int, task: Task) -> None:
+        # A session of its own: Ctrl-C reaches this process only, which then ends them all.
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the crew
+        self._errors.append(errors)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "producers.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, "PYTHONPATH": _import_path()},
+            start_new_session=True,
+        )
+        self._processes.append(process)
+        threading.Thread(target=self._listen, args=(number, process), daemon=True).start()
+        self._write(number, pickle.dumps(task))
+
+    def _listen(self, number: int, process: subprocess.Popen[bytes]) -> None:
+        if process.stdout is not None:
+            for line in process.stdout:
+                self._inbox.put((number, json.loads(line)))
+        self._inbox.put((number, None))
+
+    def _write(self, number: int, content: bytes) -> None:
+        stream = self._processes[number].stdin
+        try:
+            if stream is not None:
+                stream.write(content)
+                stream.flush()
+        except BrokenPipeError:
+            pass  # it has ended, and its last word, or its silence, says why
+
+    def await_readiness(self) -> None:
+        """Return when every process could start.
+
+        Raises:
+            ProduceError: One of them cannot.
+        """
+        waiting = set(range(len(self._tasks)))
+        deadline = time.monotonic() + FIRST_WORD_S
+        while waiting:
+            number, _ = self._next(max(0.0, deadline - time.monotonic()))
+            if number is None:
+                raise ProduceError(
+                    f"{len(waiting)} of {len(self._tasks)} producer processes are not ready after {FIRST_WORD_S:.0f} s"
+                )
+            waiting.discard(number)
+
+    def go(self, schedule: Schedule) -> None:
+        """Let all processes start."""
+        for number in range(len(self._tasks)):
+            self._write(number, json.dumps(asdict(schedule)).encode() + b"\n")
+
+    def follow(self, listener: _Listener) -> None:
+        """Pass progress on until every process is done."""
+        while len(self._done) < len(self._tasks):
+            number, report = self._next(PROGRESS_INTERVAL_S)
+            if number is not None and report is not None:
+                self._counts[number] = Counter({k: v for k, v in report.items() if isinstance(v, int)})
+                if report["kind"] == "done":
+                    self._done[number] = report
+            listener.tell(self._summed())
+        listener.tell(self._summed(), last=True)
+
+    def _next(self, timeout_s: float) -> tuple[int | None, dict[str, Any] | None]:
+        try:
+            number, report = self._inbox.get(timeout=timeout_s)
+        except queue.Empty:
+            return None, None
+        if report is None:
+            if number not in self._done:
+                raise ProduceError(self._obituary(number))
+            return None, None
+        if report["kind"] == "error":
+            raise ProduceError(report["message"])
+        return number, report
+
+    def _obituary(self, number: int) -> str:
+        status = self._processes[number].wait()
+        self._errors[number].seek(0)
+        last_lines = self._errors[number].read().decode(errors="replace").strip().splitlines()[-3:]
+        said = f"; its last lines: {' | '.join(last_lines)}" if last_lines else ""
+        return f"producer process {number + 1} of {len(self._tasks)} ended early with status {status}{said}"
+
+    def _summed(self) -> Counter[str]:
+        return sum(self._counts, Counter())
+
+    def delivered(self, schedule: Schedule, *, entities: int) -> Delivered:
+        """What all processes did."""
+        latencies = Latencies()
+        for report in self._done.values():
+            latencies.add(report["latencies"], report["latencies_clamped"])
+        counts = self._summed()
+        last_ns = max(report["ended_ns"] for report in self._done.values())
+        return Delivered(
+            produced=counts["produced"],
+            delivered=counts["delivered"],
+            failed=counts["failed"],
+            source_bytes=counts["source_bytes"],
+            entities=entities,
+            rate_docs_per_s=schedule.rate_docs_per_s,
+            first_intended_s=schedule.started_epoch_us / 1e6,
+            last_acknowledged_s=schedule.epoch_us(last_ns) / 1e6,
+            late_documents=counts["late_documents"],
+            latency_ms=latencies.percentiles_ms(),
+            latency_samples=latencies.samples,
+            latencies_clamped=latencies.clamped,
+            cpu_s=sum(report["cpu_s"] for report in self._done.values()),
+            failures=_merged([Failure(**f) for report in self._done.values() for f in report["failures"]]),
+        )
+
+    def _end(self) -> None:
+        for process in self._processes:
+            if process.poll() is None and len(self._done) < len(self._tasks):
+                process.kill()
+        for process in self._processes:
+            if process.stdin is not None:
+                with suppress(BrokenPipeError):
+                    process.stdin.close()
+            process.wait()
+        for errors in self._errors:
+            errors.close()
+
+
+def _import_path() -> str:
+    """Where the processes find what this one can import, whatever their working directory."""
+    root = str(Path(__file__).resolve().parents[1])
+    return os.pathsep.join([root, *(place for place in sys.path if place and place != root)])
+
+
+def _merged(failures: list[Failure]) -> tuple[Failure, ...]:
+    documents: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
+    for failure in failures:
+        documents[failure.code] += failure.documents
+        reasons.setdefault(failure.code, failure.reason)
+    return tuple(Failure(code, reasons[code], count) for code, count in documents.most_common())
