@@ -1,0 +1,66 @@
+"""What was run and what came out, in two sentences that need no explanation."""
+
+from lab.analysis.definitions import value_of
+from lab.analysis.latency import percentiles_ms
+from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.records import Environment, Result, Run
+
+WAITING = "For a drain this contains the time a record waited in the topic, which was filled before the sink started."
+
+
+def what_was_run(run: Run) -> str:
+    """The first sentence."""
+    environment, delivery = run.environment, run.delivery
+    where = (
+        f"on one machine with {environment.cpu_cores} cores" if environment.target != "remote" else "on remote servers"
+    )
+    documents = f"{count(run.documents.produced)} documents ({bytes_text(delivery.source_bytes)})"
+    if delivery.entities != run.documents.delivered:
+        documents += f" that describe {count(delivery.entities)} entities"
+    if run.load == "drain":
+        how = f"{documents} were put into Kafka and then drained through Kafka Connect into"
+    elif delivery.rate_docs_per_s is None:
+        how = f"{documents} were streamed through Kafka and Kafka Connect, as fast as possible, into"
+    else:
+        how = f"{documents} were streamed at {number(delivery.rate_docs_per_s)}/s through Kafka and Kafka Connect into"
+    return f"{how} Elasticsearch {elasticsearch_version(environment)}, {where}."
+
+
+def what_came_out(run: Run, result: Result) -> str:
+    """The second sentence."""
+    if result.status == "failed":
+        problems = "; ".join(problem.rstrip(".") for problem in run.verification.problems) or "no reason is recorded"
+        return f"What is stored is not what was produced, so that the figures below are void: {problems}."
+    rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
+    latency = value_of(result.metrics, "indexing_latency_ms", "primaries")
+    if rate is None:
+        speed = "How fast they were indexed could not be measured"
+    else:
+        speed = f"Elasticsearch indexed {number(rate)} documents per second"
+        speed += f" and spent {figure(latency, 'ms')} on each" if latency is not None else ""
+    window = result.measured_window
+    lasted = f", over a measured window of {duration(window.ended_s - window.started_s)}" if window else ""
+    return f"{speed}{lasted}; {books_in_words(run)}."
+
+
+def books_in_words(run: Run) -> str:
+    """What became of the documents of a verified run."""
+    documents = run.documents
+    compared = f"{count(documents.sampled)} drawn at random equal what was sent"
+    if documents.dead_lettered:
+        return (
+            f"{count(documents.dead_lettered)} of them were refused and are accounted for, the rest was found again,"
+            f" and {compared}"
+        )
+    return f"every one of them was found again, and {compared}"
+
+
+def elasticsearch_version(environment: Environment) -> str:
+    """The version of the servers under test; several are all named."""
+    versions = {server.version for server in environment.servers if server.name.startswith("elasticsearch")}
+    return " and ".join(sorted(versions)) or "of unknown version"
+
+
+def waiting_note(run: Run) -> str | None:
+    """The sentence that keeps a drain's end-to-end latency from being misread; `None` where it does not apply."""
+    return WAITING if run.load == "drain" and percentiles_ms(run.sink_histograms.record_age) else None

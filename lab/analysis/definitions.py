@@ -1,0 +1,178 @@
+"""What each figure is called, its unit, and what it means in one line; `docs/glossary.md` lists the same."""
+
+from dataclasses import dataclass
+
+from lab.records import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One metric.
+
+    Attributes:
+        label: What a reader sees.
+        meaning: One sentence; what is counted, from which instant to which.
+    """
+
+    name: str
+    unit: str
+    label: str
+    meaning: str
+
+
+_END_TO_END = "From the instant a document was due to be sent until Elasticsearch acknowledged it"
+
+DEFINITIONS = tuple(
+    Definition(*row)
+    for row in (
+        (
+            "indexing_rate_docs_per_s",
+            "docs/s",
+            "Indexing rate",
+            "Growth of Elasticsearch's own counter `index_total` per second of the measured window.",
+        ),
+        (
+            "indexing_latency_ms",
+            "ms",
+            "Indexing latency",
+            "Time Elasticsearch spent on indexing one document: growth of `index_time_in_millis` over growth of"
+            " `index_total`.",
+        ),
+        (
+            "source_mb_per_s",
+            "MB/s",
+            "Source indexed",
+            "Indexing rate on primaries times the mean size of a source document (1 MB = 10⁶ bytes).",
+        ),
+        (
+            "entities_per_s",
+            "entities/s",
+            "Entities indexed",
+            "Books, or whatever the dataset counts, per second: comparable between document models.",
+        ),
+        (
+            "delivery_rate_docs_per_s",
+            "docs/s",
+            "Delivery rate",
+            "Documents acknowledged by Kafka, from the first one's due time to the last acknowledgement.",
+        ),
+        ("delivery_latency_ms_p50", "ms", "Delivery latency, median", "Due time until Kafka acknowledged: one half."),
+        ("delivery_latency_ms_p99", "ms", "Delivery latency, p99", "Due time until Kafka acknowledged: 99 of 100."),
+        ("end_to_end_latency_ms_p50", "ms", "End to end, median", f"{_END_TO_END}: one half took no longer."),
+        ("end_to_end_latency_ms_p90", "ms", "End to end, p90", f"{_END_TO_END}: 90 of 100 took no longer."),
+        ("end_to_end_latency_ms_p99", "ms", "End to end, p99", f"{_END_TO_END}: 99 of 100 took no longer."),
+        ("end_to_end_latency_ms_p99_9", "ms", "End to end, p99.9", f"{_END_TO_END}: 999 of 1000 took no longer."),
+        ("end_to_end_latency_ms_max", "ms", "End to end, longest", f"{_END_TO_END}: the slowest one."),
+        (
+            "bulk_service_time_ms_p50",
+            "ms",
+            "Bulk service time, median",
+            "Bulk request sent until its answer was read: one half.",
+        ),
+        (
+            "bulk_service_time_ms_p99",
+            "ms",
+            "Bulk service time, p99",
+            "Bulk request sent until its answer was read: 99 of 100.",
+        ),
+        ("bulk_size_docs_mean", "docs", "Documents per bulk", "Documents in a bulk request, as achieved, on average."),
+        ("bulk_size_bytes_mean", "bytes", "Size of a bulk", "Body of a bulk request, as achieved, on average."),
+        ("bulk_requests", "requests", "Bulk requests", "Bulk requests that the sink sent."),
+        ("bulk_requests_failed", "requests", "Bulk requests failed", "Bulk requests that were not answered with 200."),
+        ("bulk_retries", "requests", "Bulk requests repeated", "Bulk requests that were sent again."),
+        ("item_retries", "docs", "Documents repeated", "Documents that were sent again after a temporary refusal."),
+        (
+            "lag_records_max",
+            "records",
+            "Largest lag",
+            "Records in the topic that the sink had not committed, at the worst instant of the load.",
+        ),
+        (
+            "cpu_s_per_million_docs",
+            "s",
+            "CPU per million documents",
+            "CPU seconds of a process over the load phase, for a million delivered documents.",
+        ),
+        ("cpu_cores_mean", "cores", "Cores busy", "Cores that a process kept busy over the measured window."),
+        (
+            "machine_cpu_percent_mean",
+            "%",
+            "Machine busy",
+            "Busy share of all cores of the machine over the measured window.",
+        ),
+        ("rss_bytes_max", "bytes", "Memory, most", "Largest resident memory of a process over the run."),
+        ("major_page_faults", "faults", "Major page faults", "Page faults of a process that waited for the disk."),
+        ("disk_write_bytes", "bytes", "Written to disk", "Bytes that a process wrote to the disk over the load phase."),
+        ("heap_used_bytes_max", "bytes", "Heap, most", "Largest used Java heap of a node over the run."),
+        ("gc_young_count", "collections", "Young collections", "Garbage collections of a node over the run."),
+        ("gc_young_time_ms", "ms", "Time in young collections", "Pauses of a node for them over the run."),
+        ("gc_old_count", "collections", "Old collections", "Full garbage collections of a node over the run."),
+        ("gc_old_time_ms", "ms", "Time in old collections", "Pauses of a node for them over the run."),
+        ("write_rejected", "requests", "Writes rejected", "Bulk requests that a node refused, its queue being full."),
+        ("merge_count", "merges", "Merges", "Merges of segments finished over the run."),
+        ("merge_time_ms", "ms", "Merge time", "Time of merges over the run, summed over merges that ran side by side."),
+        ("merge_throttled_time_ms", "ms", "Merge time throttled", "Time that merges waited for their own rate limit."),
+        ("refresh_count", "refreshes", "Refreshes", "Refreshes over the run."),
+        ("refresh_time_ms", "ms", "Refresh time", "Time of refreshes over the run."),
+        ("flush_count", "flushes", "Flushes", "Flushes over the run."),
+        ("flush_time_ms", "ms", "Flush time", "Time of flushes over the run."),
+        (
+            "indexing_throttle_time_ms",
+            "ms",
+            "Indexing throttled",
+            "Time that indexing was held back because merges could not keep up.",
+        ),
+        ("index_failed_docs", "docs", "Indexing failed", "Index operations that Elasticsearch refused."),
+        ("segments_count", "segments", "Segments", "Segments of the index at the last sample."),
+        ("store_size_bytes", "bytes", "Size on disk", "Size of the index at the last sample."),
+        ("phase_wall_time_s", "s", "Wall time of a phase", "From the first to the last instant of a phase."),
+        (
+            "drain_s",
+            "s",
+            "Drain time",
+            "From the start of the load phase to the last growth of the index; the connector's start is in it.",
+        ),
+    )
+)
+
+BY_NAME = {definition.name: definition for definition in DEFINITIONS}
+
+TERMS = {
+    "document": "One JSON object; what Elasticsearch stores.",
+    "record": "A document as it lies in Kafka, with its key and headers.",
+    "entity": "The thing that documents describe, such as a book. A nested model has one document per entity, a flat"
+    " model several.",
+    "sink": "The Kafka Connect connector that reads records and writes them to Elasticsearch.",
+    "bulk request": "One HTTP request that carries many documents to Elasticsearch.",
+    "primary shard": "The first copy of a part of the index. `primaries` counts each document once; `total` counts"
+    " its copies on replicas as well.",
+    "offset": "A record's place in its partition. The committed offset is the next one that the sink wants to read.",
+    "lag": "Records in the topic that the sink has not committed yet.",
+    "drain": "A load for which the topic is filled first and the sink started afterwards: how fast can it be emptied?",
+    "stream": "A load for which documents are sent while the sink reads, at a set rate or as fast as possible.",
+    "measured window": "The part of the load in which the index grew, first to last sample. Rates are taken from it.",
+    "dead letter": "A record that can never be indexed; it lies in a topic of its own with the reason.",
+    "verified": "Every document produced was looked for in the index and found once, a random sample of them was"
+    " compared with what was sent, and the books balance.",
+    "p99": "99 of 100 took no longer than this.",
+    "CPU-second": "One core busy for one second.",
+    "refresh": "What makes documents indexed since the last one visible to searches.",
+    "merge": "The joining of small segments into larger ones, in the background.",
+}
+
+
+def metric(name: str, value: float | None, scope: str = "run") -> Metric:
+    """One figure with the unit of its definition.
+
+    Raises:
+        KeyError: There is no definition of that name.
+    """
+    return Metric(name=name, value=value, unit=BY_NAME[name].unit, scope=scope)
+
+
+def value_of(metrics: tuple[Metric, ...], name: str, scope: str = "run") -> float | None:
+    """The value of one figure; `None` when it is not known or not there."""
+    for found in metrics:
+        if (found.name, found.scope) == (name, scope):
+            return found.value
+    return None

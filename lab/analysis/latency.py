@@ -1,0 +1,89 @@
+"""Indexing latency, as Stack Monitoring defines it, and percentiles of the sink's histograms."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hdrh.histogram import HdrHistogram
+
+from lab.analysis.counters import Point, shards
+from lab.analysis.rates import differences
+from lab.records import Sample
+
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
+
+
+def indexing_latency(documents: int, time_ms: int) -> float | None:
+    """Milliseconds that Elasticsearch spent on indexing one document.
+
+    Args:
+        documents: Growth of `index_total`.
+        time_ms: Growth of `index_time_in_millis` meanwhile.
+
+    `None` when either fell. 0 when nothing was indexed, as in Kibana.
+
+    Source: Kibana's Stack Monitoring (`metric.ts`, `calculateLatency`): Δms / Δn. 6 000 ms for 24 000 documents is
+        0.25 ms; 8 100 ms for 27 000 is 0.30 ms.
+    """
+    if documents < 0 or time_ms < 0:
+        return None
+    return time_ms / documents if documents else 0.0
+
+
+def indexing_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
+    """Indexing latency from each sample to the next, in ms."""
+
+    def latency(before: Sample, after: Sample) -> float | None:
+        growth = _growth(before, after, scope)
+        return indexing_latency(*growth) if growth else None
+
+    return differences(samples, latency)
+
+
+def indexing_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
+    """Milliseconds per document over the measured window, on `primaries` or on all shards (`total`).
+
+    Intervals in which a counter fell are left out, of time and of documents alike. `None` when nothing was indexed.
+
+    Source: Δ`index_time_in_millis` / Δ`index_total`. 14 100 ms for 51 000 documents is 0.276 ms.
+    """
+    answered = [sample for sample in window if sample.elasticsearch]
+    growths = [growth for before, after in pairwise(answered) if (growth := _growth(before, after, scope))]
+    whole = [(documents, time_ms) for documents, time_ms in growths if documents >= 0 and time_ms >= 0]
+    documents = sum(documents for documents, _ in whole)
+    return sum(time_ms for _, time_ms in whole) / documents if documents else None
+
+
+def percentiles_ms(encoded: str | None) -> dict[str, float]:
+    """Percentiles of a histogram in µs (`p50` → ms); empty when there is none or nothing was recorded."""
+    histogram = decoded(encoded)
+    if histogram is None:
+        return {}
+    return {name: histogram.get_value_at_percentile(percent) / 1000 for name, percent in PERCENTILES.items()}
+
+
+def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
+    """(n, ms): one record in n took longer than so many ms; from the median as far out as there are records.
+
+    Eight points for each tenfold n: evenly spaced on the logarithmic axis on which the tail can be seen.
+    """
+    histogram = decoded(encoded)
+    if histogram is None:
+        return []
+    total = histogram.get_total_count()
+    ns = [2 * 10 ** (step / 8) for step in range(8 * 12) if 2 * 10 ** (step / 8) <= max(2, total)]
+    return [(n, histogram.get_value_at_percentile(100 * (1 - 1 / n)) / 1000) for n in ns]
+
+
+def decoded(encoded: str | None) -> HdrHistogram | None:
+    """The histogram; `None` when there is none or nothing was recorded."""
+    if not encoded:
+        return None
+    histogram = HdrHistogram.decode(encoded)
+    return histogram if histogram.get_total_count() else None
+
+
+def _growth(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:
+    first, last = shards(before, scope), shards(after, scope)
+    if first is None or last is None:
+        return None
+    return last.index_total - first.index_total, last.index_time_ms - first.index_time_ms

@@ -1,0 +1,204 @@
+"""Which stage of the pipeline had no slack left, and what shows it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from lab.analysis.cost import cpu_cores_mean, process_names
+from lab.analysis.counters import growth, read_s, shards
+from lab.analysis.rates import indexing_rate_docs_per_s
+from lab.analysis.text import count, number
+from lab.records import Limit, Run, Sample
+
+SATURATED_PERCENT = 95.0
+MOST = 2 / 3
+KEPT_UP = 0.95
+THROTTLED = 0.10
+LATE = 0.01
+BUSY_WRITE_THREADS = 0.9
+BACKLOG_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the samples of the measured window say of each stage; `None` where they do not.
+
+    Attributes:
+        rate_docs_per_s: Indexing rate on primaries.
+        lag_records: Mean lag.
+        cores: Mean cores busy, by process.
+        write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1.
+        bulks_in_flight: Mean number of bulk requests under way.
+        bulks_allowed: How many the connector may have under way, over its tasks.
+        throttled: Share of the window in which indexing was held back for merges.
+    """
+
+    rate_docs_per_s: float | None
+    lag_records: float | None
+    machine_cpu_percent: float | None
+    cores: dict[str, float]
+    write_threads_busy: float | None
+    write_queue: float | None
+    bulks_in_flight: float | None
+    bulks_allowed: int | None
+    throttled: float | None
+
+    def cores_of(self, stage: str) -> float:
+        """Cores of all processes of a stage, such as all nodes of Elasticsearch."""
+        return sum(cores for name, cores in self.cores.items() if name.startswith(stage))
+
+    @property
+    def lag_is_small(self) -> bool:
+        """Whether the topic held less than two seconds of work: the sink waited for documents, not they for it."""
+        if self.lag_records is None or not self.rate_docs_per_s:
+            return False
+        return self.lag_records < BACKLOG_S * self.rate_docs_per_s
+
+
+def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
+    """What the samples of the measured window say of each stage."""
+    nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
+    threads = sum(node.write_threads or 0 for node in nodes)
+    active = sum(node.write_active or 0 for node in nodes)
+    cores = {name: cpu_cores_mean(window, name) for name in process_names(window)}
+    return Evidence(
+        rate_docs_per_s=indexing_rate_docs_per_s(window, "primaries"),
+        lag_records=_mean(sample.kafka.lag_records for sample in window if sample.kafka),
+        machine_cpu_percent=_mean(
+            sample.machine_cpu_percent for sample in window if sample.machine_cpu_percent is not None
+        ),
+        cores={name: mean for name, mean in cores.items() if mean is not None},
+        write_threads_busy=active / threads if threads else None,
+        write_queue=_mean(node.write_queue for node in nodes),
+        bulks_in_flight=_mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
+        bulks_allowed=_bulks_allowed(run),
+        throttled=_throttled(window),
+    )
+
+
+def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
+    """The stage with no slack; `None` when the samples show none, or there are too few of them.
+
+    Asked in this order, the first that applies: the profile's own rate; Elasticsearch throttling itself for its merges;
+    the machine's cores; the producer; Elasticsearch's write threads; the sink.
+    """
+    if sum(1 for sample in window if sample.elasticsearch) < 2:
+        return None
+    seen = evidence(run, window)
+    return (
+        _requested_rate(run, seen)
+        or _merge_throttling(seen)
+        or _machine(run, seen)
+        or _producer(run, seen)
+        or _write_threads(seen)
+        or _sink(seen)
+    )
+
+
+def _requested_rate(run: Run, seen: Evidence) -> Limit | None:
+    asked = run.delivery.rate_docs_per_s
+    if run.load != "stream" or not asked or seen.rate_docs_per_s is None:
+        return None
+    late = run.delivery.late_documents / run.documents.produced if run.documents.produced else 0.0
+    if seen.rate_docs_per_s < KEPT_UP * asked or not seen.lag_is_small or late > LATE:
+        return None
+    return Limit(
+        stage="requested rate",
+        evidence=f"{number(asked)} documents/s were asked for, {number(seen.rate_docs_per_s)}/s were indexed and the"
+        f" lag stayed at {count(seen.lag_records)} records: every stage kept up, so this is not the most it can do.",
+    )
+
+
+def _merge_throttling(seen: Evidence) -> Limit | None:
+    if seen.throttled is None or seen.throttled < THROTTLED:
+        return None
+    return Limit(
+        stage="merge throttling",
+        evidence=f"Elasticsearch held indexing back for {number(100 * seen.throttled)} % of the measured window,"
+        " because its merges could not keep up.",
+    )
+
+
+def _producer(run: Run, seen: Evidence) -> Limit | None:
+    if run.load != "stream" or not seen.lag_is_small:
+        return None
+    late = run.delivery.late_documents
+    how_late = f" and {count(late)} documents were sent more than 100 ms late" if late else ""
+    return Limit(
+        stage="producer",
+        evidence=f"the lag stayed at {count(seen.lag_records)} records, less than {number(BACKLOG_S)} s of work"
+        f"{how_late}: the sink waited for documents.",
+    )
+
+
+def _machine(run: Run, seen: Evidence) -> Limit | None:
+    busy = seen.machine_cpu_percent
+    if busy is None or busy < SATURATED_PERCENT:
+        return None
+    cores = run.environment.cpu_cores
+    elasticsearch, all_of_them = seen.cores_of("elasticsearch"), sum(seen.cores.values())
+    shares = ", ".join(f"{name} {number(mean)}" for name, mean in sorted(seen.cores.items(), key=lambda item: -item[1]))
+    if all_of_them and elasticsearch / all_of_them >= MOST and not seen.lag_is_small:
+        return Limit(
+            stage="elasticsearch",
+            evidence=f"the machine was {number(busy)} % busy and Elasticsearch took {number(elasticsearch)} of its"
+            f" {cores} cores ({shares}).",
+        )
+    return Limit(
+        stage="machine",
+        evidence=f"everything shared one machine that was {number(busy)} % busy: of its {cores} cores {shares}.",
+    )
+
+
+def _write_threads(seen: Evidence) -> Limit | None:
+    if seen.write_threads_busy is None or seen.write_threads_busy < BUSY_WRITE_THREADS:
+        return None
+    return Limit(
+        stage="elasticsearch",
+        evidence=f"{number(100 * seen.write_threads_busy)} % of Elasticsearch's write threads were at work, with"
+        f" {number(seen.write_queue)} requests waiting for one.",
+    )
+
+
+def _sink(seen: Evidence) -> Limit | None:
+    if seen.write_threads_busy is None or seen.lag_is_small:
+        return None
+    idle = f"only {number(100 * seen.write_threads_busy)} % of Elasticsearch's write threads were at work"
+    machine = "" if seen.machine_cpu_percent is None else f", the machine was {number(seen.machine_cpu_percent)} % busy"
+    flight = ""
+    if seen.bulks_in_flight is not None:
+        allowed = f" of {seen.bulks_allowed} allowed" if seen.bulks_allowed else ""
+        flight = f", and {number(seen.bulks_in_flight)}{allowed} bulk requests were under way"
+    return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{machine}{flight}.")
+
+
+def driver_share(run: Run, window: Sequence[Sample]) -> float | None:
+    """Share of the busy cores that went to everything but Elasticsearch; `None` when it is not known."""
+    seen = evidence(run, window)
+    all_of_them = sum(seen.cores.values())
+    return 1 - seen.cores_of("elasticsearch") / all_of_them if all_of_them else None
+
+
+def _bulks_allowed(run: Run) -> int | None:
+    """Bulk requests that all tasks together may have under way; `None` when the connector does not say."""
+    at_once, tasks = (
+        _whole(run.environment.connector.get(setting)) for setting in ("max.in.flight.requests", "tasks.max")
+    )
+    return at_once * (tasks or 1) if at_once else None
+
+
+def _whole(value: object) -> int | None:
+    return int(str(value)) if str(value).isdigit() else None
+
+
+def _throttled(window: Sequence[Sample]) -> float | None:
+    answered = [sample for sample in window if sample.elasticsearch]
+    throttled_ms = growth(found.throttle_time_ms for sample in answered if (found := shards(sample, "primaries")))
+    if throttled_ms is None or read_s(answered[-1]) <= read_s(answered[0]):
+        return None
+    return throttled_ms / 1000 / (read_s(answered[-1]) - read_s(answered[0]))
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return fmean(known) if known else None

@@ -1,0 +1,46 @@
+"""The outcome of a run for programs."""
+
+import json
+from pathlib import Path
+
+from lab.analysis.folder import RunFolder, read_run
+from lab.analysis.limits import limited_by
+from lab.analysis.metrics import metrics
+from lab.analysis.warnings import warnings
+from lab.analysis.windows import windows
+from lab.records import Result
+
+
+def analyse(run_dir: Path) -> Result:
+    """The result of a run, made from its folder alone and written there as `result.json`.
+
+    Raises:
+        ProfileError: The folder is not a run's.
+    """
+    result = result_of(read_run(run_dir))
+    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
+    (run_dir / "result.json").write_text(text + "\n", "utf-8")
+    return result
+
+
+def result_of(folder: RunFolder) -> Result:
+    """The result of a run."""
+    run = folder.run
+    cut = windows(folder.samples)
+    limit = limited_by(run, cut.growing)
+    return Result(
+        run_id=run.run_id,
+        profile=run.profile,
+        question=run.question,
+        status="verified" if run.verification.verified else "failed",
+        started_s=run.started_s,
+        ended_s=run.ended_s,
+        phases=run.phases,
+        measured_window=cut.measured,
+        documents=run.documents,
+        verification=run.verification,
+        metrics=metrics(run, cut),
+        environment=run.environment,
+        warnings=warnings(run, cut, limit),
+        limited_by=limit,
+    )

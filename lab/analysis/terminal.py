@@ -1,0 +1,59 @@
+"""The table at the end of a run."""
+
+from rich.table import Table
+from rich.text import Text
+
+from lab.analysis.definitions import BY_NAME, value_of
+from lab.analysis.text import UNKNOWN, count, duration, figure
+from lab.records import Result
+
+ROWS = (
+    ("indexing_rate_docs_per_s", ("primaries", "total")),
+    ("indexing_latency_ms", ("primaries", "total")),
+    ("source_mb_per_s", ("run",)),
+    ("entities_per_s", ("run",)),
+    ("delivery_rate_docs_per_s", ("run",)),
+    ("end_to_end_latency_ms_p50", ("run",)),
+    ("end_to_end_latency_ms_p99", ("run",)),
+    ("bulk_service_time_ms_p99", ("run",)),
+    ("lag_records_max", ("run",)),
+    ("drain_s", ("run",)),
+)
+
+
+def terminal_table(result: Result) -> Table:
+    """Key figures, the books and the verdict, for a terminal of 80 columns."""
+    window = result.measured_window
+    measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
+    table = Table(title=f"{result.profile} · {measured}", title_justify="left", show_edge=False)
+    table.add_column("metric")
+    table.add_column("scope", style="dim")
+    table.add_column("value", justify="right")
+    named = {(metric.name, metric.scope) for metric in result.metrics}
+    for name, scopes in ROWS:
+        for scope in scopes:
+            if (name, scope) in named:
+                _add_metric(table, result, name, scope)
+    for found in result.metrics:
+        if found.name == "cpu_s_per_million_docs" and found.value is not None:
+            _add_metric(table, result, found.name, found.scope)
+    table.add_section()
+    for name, records in (
+        ("Produced", result.documents.produced),
+        ("Delivered", result.documents.delivered),
+        ("Indexed", result.documents.indexed),
+        ("Already there", result.documents.already_there),
+        ("Dead-lettered", result.documents.dead_lettered),
+        ("Missing", result.documents.missing),
+    ):
+        table.add_row(name, "documents", count(records))
+    table.add_section()
+    table.add_row("Limited by", "", result.limited_by.stage if result.limited_by else UNKNOWN)
+    good = result.status == "verified"
+    table.add_row(Text("Verdict", style="bold"), "", Text(result.status, style="bold green" if good else "bold red"))
+    return table
+
+
+def _add_metric(table: Table, result: Result, name: str, scope: str) -> None:
+    definition = BY_NAME[name]
+    table.add_row(definition.label, scope, figure(value_of(result.metrics, name, scope), definition.unit))

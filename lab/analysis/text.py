@@ -1,0 +1,67 @@
+"""Figures as a reader wants them: three digits that matter, a space between thousands, the unit that fits."""
+
+import math
+
+NARROW_SPACE = "\u202f"
+UNKNOWN = "–"
+
+LARGE_UNITS = {"bytes": (1000.0, ("bytes", "kB", "MB", "GB", "TB")), "bytes/s": (1000.0, ("bytes/s", "kB/s", "MB/s"))}
+RATES = {"docs/s": "/s", "entities/s": "/s"}
+COUNTED_UNITS = {"docs", "records", "requests", "collections", "faults", "merges", "refreshes", "flushes", "segments"}
+
+
+def count(value: int | float | None) -> str:
+    """A whole number, every digit of it: `100 000`."""
+    return UNKNOWN if value is None else f"{round(value):,}".replace(",", NARROW_SPACE)
+
+
+def number(value: float | None) -> str:
+    """A measured number, rounded to what can be read: `52 700`, `28.4`, `0.31`."""
+    if value is None:
+        return UNKNOWN
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size >= 100:
+        step = 10 ** max(0, math.floor(math.log10(size)) - 2)
+        return count(round(value / step) * step)
+    if size >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
+
+
+def bytes_text(value: float | None, unit: str = "bytes") -> str:
+    """A size in decimal units: `84.2 MB`."""
+    if value is None:
+        return UNKNOWN
+    step, names = LARGE_UNITS[unit]
+    place = min(len(names) - 1, int(math.log(value, step) + 1e-9)) if value >= 1 else 0
+    return f"{number(value / step**place)}{NARROW_SPACE}{names[place]}"
+
+
+def duration(seconds: float | None) -> str:
+    """A wall time: `4.3 s`, `2 min 13 s`."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 120:
+        return f"{number(round(seconds, 1) if seconds >= 1 else seconds)}{NARROW_SPACE}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 120:
+        return f"{minutes}{NARROW_SPACE}min {rest}{NARROW_SPACE}s"
+    return f"{minutes // 60}{NARROW_SPACE}h {minutes % 60}{NARROW_SPACE}min"
+
+
+def figure(value: float | None, unit: str) -> str:
+    """A figure with its unit: `52 700/s`, `0.31 ms`, `84.2 MB`."""
+    if value is None:
+        return UNKNOWN
+    if unit in LARGE_UNITS:
+        return bytes_text(value, unit)
+    if unit == "s":
+        return duration(value)
+    if unit == "ms" and value >= 10_000:
+        return duration(value / 1000)
+    if unit in RATES:
+        return number(value) + RATES[unit]
+    shown = count(value) if unit in COUNTED_UNITS and value == round(value) else number(value)
+    return f"{shown}{NARROW_SPACE}{unit}"

@@ -1,0 +1,180 @@
+"""What a reader must know before believing the figures of a run."""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import floor
+
+from lab.analysis.cost import restarted, used
+from lab.analysis.counters import growth, has_fallen, index_totals, sampling_interval_s
+from lab.analysis.limits import driver_share
+from lab.analysis.text import count, duration, number
+from lab.analysis.windows import LEAST_S, LEAST_SAMPLES, Windows
+from lab.records import Limit, Run, RunWarning, Sample, WarningKind
+
+GC_SHARE = 0.10
+MAJOR_FAULTS_PER_S = 100.0
+DRIVER_MOST = 0.5
+
+
+def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, ...]:
+    """The run's own warnings and those that its samples give; of each kind the run's own comes first."""
+    found = (
+        *short_window(cut),
+        *server_restarted(cut),
+        *samples_lost(cut),
+        *dead_letters(run),
+        *driver_limited(run, cut.growing, limit),
+        *late_producer(run),
+        *memory_pressure(cut.growing),
+    )
+    told = {warning.kind for warning in run.warnings}
+    return (*run.warnings, *(warning for warning in found if warning.kind not in told))
+
+
+def short_window(cut: Windows) -> list[RunWarning]:
+    """Too little was seen of the growing index."""
+    if cut.measured:
+        return []
+    answered = [sample for sample in cut.growing if sample.elasticsearch]
+    lasted_s = answered[-1].at_s - answered[0].at_s if answered else 0.0
+    return [
+        RunWarning(
+            kind=WarningKind.SHORT_WINDOW,
+            seen=f"the index was seen growing for {duration(lasted_s)}, in {len(answered)} samples; a measured window"
+            f" takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
+            likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
+            remedy="take the rates and latencies as a rough guide only; load more documents",
+        )
+    ]
+
+
+def server_restarted(cut: Windows) -> list[RunWarning]:
+    """Counters began again in the middle of the load."""
+    names = restarted(cut.load)
+    fell = has_fallen(index_totals(cut.load))
+    if not names and not fell:
+        return []
+    who = ", ".join(names) or "a shard or a node of Elasticsearch"
+    return [
+        RunWarning(
+            kind=WarningKind.SERVER_RESTARTED,
+            seen=f"{who} was started again during the load",
+            likely_cause="it was stopped or killed, by a test or for want of memory",
+            remedy="do not compare this run's rates with others: the outage is part of them, and what was counted just"
+            " before it is lost",
+        )
+    ]
+
+
+def samples_lost(cut: Windows) -> list[RunWarning]:
+    """Sources that did not answer, and ticks that did not take place, while the index grew."""
+    window = cut.growing
+    if len(window) < 2:
+        return []
+    interval_s = sampling_interval_s(window) or 1.0
+    expected = floor((window[-1].at_s - window[0].at_s) / interval_s + 0.5) + 1
+    lost = Counter(source for sample in window for source in sample.lost)
+    if expected > len(window):
+        lost["whole samples"] = expected - len(window)
+    if not lost:
+        return []
+    told = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()))
+    return [
+        RunWarning(
+            kind=WarningKind.SAMPLES_LOST,
+            seen=f"of {expected} samples due while the index grew, some were lost: {told}",
+            likely_cause="a server was down or too busy to answer within the sampling interval",
+            remedy="the charts have gaps there; a figure is missing only where all of its samples are",
+        )
+    ]
+
+
+def dead_letters(run: Run) -> list[RunWarning]:
+    """Records that can never be indexed."""
+    refused = run.documents.dead_lettered
+    if not refused:
+        return []
+    first = run.verification.dead_letters[0].reason if run.verification.dead_letters else "not recorded"
+    return [
+        RunWarning(
+            kind=WarningKind.DEAD_LETTERS,
+            seen=f"{count(refused)} of {count(run.documents.delivered)} records went to the dead-letter topic",
+            likely_cause=f"Elasticsearch refused them; the most frequent reason: {first}",
+            remedy="correct the documents or the mapping, then send them again",
+        )
+    ]
+
+
+def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> list[RunWarning]:
+    """The rate is the load driver's and not Elasticsearch's."""
+    if limit is None or limit.stage not in {"producer", "sink", "machine"}:
+        return []
+    share = driver_share(run, window)
+    if limit.stage == "machine" and (share is None or share < DRIVER_MOST):
+        return []
+    return [
+        RunWarning(
+            kind=WarningKind.DRIVER_LIMITED,
+            seen=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}",
+            likely_cause="what drives the load needs more than it has",
+            remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
+            " cores, or run it on another machine",
+        )
+    ]
+
+
+def late_producer(run: Run) -> list[RunWarning]:
+    """Documents that were sent after they were due."""
+    late = run.delivery.late_documents
+    if run.delivery.rate_docs_per_s is None or not late:
+        return []
+    return [
+        RunWarning(
+            kind=WarningKind.LATE_PRODUCER,
+            seen=f"{count(late)} of {count(run.documents.produced)} documents were sent more than 100 ms after they"
+            " were due",
+            likely_cause="the producers cannot make that rate here, or Kafka held them back",
+            remedy="latencies count from the due time and stay honest; ask for a lower rate or for more producers",
+        )
+    ]
+
+
+def memory_pressure(window: Sequence[Sample]) -> list[RunWarning]:
+    """Elasticsearch spent its time on collecting garbage or on waiting for pages of its files."""
+    if len(window) < 2:
+        return []
+    lasted_s = window[-1].at_s - window[0].at_s
+    seen = [*_collecting(window, lasted_s), *_faulting(window, lasted_s)]
+    if not seen:
+        return []
+    return [
+        RunWarning(
+            kind=WarningKind.MEMORY_PRESSURE,
+            seen="; ".join(seen),
+            likely_cause="heap or page cache is too small for this index",
+            remedy="give Elasticsearch more heap, or the machine more memory, and run again",
+        )
+    ]
+
+
+def _collecting(window: Sequence[Sample], lasted_s: float) -> list[str]:
+    told = []
+    names = sorted({name for sample in window if sample.elasticsearch for name in sample.elasticsearch.nodes})
+    for name in names:
+        nodes = [sample.elasticsearch.nodes.get(name) for sample in window if sample.elasticsearch]
+        spent_ms = sum(
+            growth(getattr(node, field) for node in nodes if node) or 0
+            for field in ("gc_young_time_ms", "gc_old_time_ms")
+        )
+        if spent_ms / 1000 >= GC_SHARE * lasted_s:
+            told.append(f"{name} paused for garbage collection {number(spent_ms / 10 / lasted_s)} % of the time")
+    return told
+
+
+def _faulting(window: Sequence[Sample], lasted_s: float) -> list[str]:
+    told = []
+    for name in sorted({name for sample in window for name in sample.processes if name.startswith("elasticsearch")}):
+        faults = used(window, name, lambda process: process.major_page_faults)
+        if faults is not None and faults >= MAJOR_FAULTS_PER_S * lasted_s:
+            told.append(f"{name} waited for the disk at {number(faults / lasted_s)} page faults a second")
+    return told
