@@ -18,6 +18,7 @@ from producers.datasets.aladin.tables import (
     shelf_orders,
     tables,
 )
+from producers.datasets.fields import ASCII_ZERO, Digits, digits_of, texts
 from producers.hashing import GOLDEN_GAMMA, Permutation, hashed, mixed, part
 
 MOST_BOOKS: Final = 900_000_000
@@ -28,33 +29,11 @@ ISBN_BODIES: Final = 2_000_000_000
 IDENTITY, WORDS, FIGURES, NEW_BOOK, OFFERS = range(5)
 """What the random-looking bits are for."""
 
-ASCII_ZERO: Final = 48
 ASCII_X: Final = 88
 ASCII_K: Final = 75
 
 Books = NDArray[np.uint64]
 """Book numbers."""
-Digits = NDArray[np.uint8]
-"""Decimal digits as ASCII, shape (books, digits)."""
-
-
-def digits_of(values: NDArray[np.uint64], width: int) -> Digits:
-    """The last `width` decimal digits of each value, as ASCII, shape (values, width)."""
-    rest = values.astype(np.uint32)
-    result = np.empty((len(rest), width), dtype=np.uint8)
-    for column in range(width - 1, -1, -1):
-        quotient = rest // np.uint32(10)
-        result[:, column] = rest - quotient * np.uint32(10)
-        rest = quotient
-    result += np.uint8(ASCII_ZERO)
-    return result
-
-
-def texts(digits: Digits) -> list[bytes]:
-    """Each row of characters as one byte string."""
-    rows = np.ascontiguousarray(digits)
-    listed: list[bytes] = rows.view(f"S{rows.shape[1]}").ravel().tolist()
-    return listed
 
 
 class FixedWidth:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from producers.dataset import DatasetError, NumberedDataset, Record
-from producers.datasets.aladin.books import MOST_BOOKS, Catalogue, texts
+from producers.datasets.aladin.books import MOST_BOOKS, Catalogue
 from producers.datasets.aladin.shops import ShopCounts
 from producers.datasets.aladin.stream import FlatIndex, Mixture, Numbers, update_share_per_million
 from producers.datasets.aladin.tables import tables
+from producers.datasets.fields import texts
 from producers.hashing import hashed
 
 TARGET_BOOK, TARGET_SLOT = 100, 101

@@ -3,7 +3,6 @@
 Every piece carries the JSON up to the next field. A title, for instance, ends with `","author":"`.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from producers.datasets.aladin import words
+from producers.datasets.fields import Pieces
 from producers.hashing import hashed
 
 PRODUCT_LINK: Final = b'"https://www.aladin.co.kr/shop/wproduct.aspx?ItemId='
@@ -20,27 +20,6 @@ SHELF_ORDERS: Final = 1024
 """How many different orders of shops there are for a book to take its first ones from."""
 ITEM_COUNTS: Final = 30
 PRICE_STEP_WON: Final = 100
-
-
-class Pieces:
-    """An indexable table of byte strings: numbers in, list of pieces out."""
-
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        listed = list(pieces)
-        self._pieces = np.empty(len(listed), dtype=object)
-        self._pieces[:] = listed
-
-    def __len__(self) -> int:
-        return len(self._pieces)
-
-    def __call__(self, numbers: NDArray[np.integer]) -> list[bytes]:
-        """The pieces with these numbers."""
-        chosen: list[bytes] = self._pieces.take(numbers).tolist()
-        return chosen
-
-
-def _pieces(template: str, values: Iterable[object]) -> Pieces:
-    return Pieces((template % value).encode() for value in values)
 
 
 @dataclass(frozen=True)
@@ -81,30 +60,30 @@ def tables() -> Tables:
     dates = np.arange("1990-01-01", "2024-01-01", dtype="datetime64[D]").astype(str).tolist()
     prices = range(HIGHEST_PRICE + 1)
     return Tables(
-        title_beginnings=_pieces(
+        title_beginnings=Pieces.of(
             '","title":"[중고] %s', (f"{first} {then}" for first in words.DESCRIPTIONS for then in words.SUBJECTS)
         ),
-        title_endings=_pieces('%s","author":"', words.ENDINGS),
-        authors=_pieces(
+        title_endings=Pieces.of('%s","author":"', words.ENDINGS),
+        authors=Pieces.of(
             '%s 지음","publisher":"', (family + given for family in words.SURNAMES for given in words.GIVEN_NAMES)
         ),
-        publishers=_pieces('%s","pubDate":"', words.PUBLISHERS),
-        publication_dates=_pieces('%s","categoryId":', dates),
-        categories=_pieces('%d,"categoryName":"%s","priceStandard":', words.CATEGORIES),
-        first_prices=_pieces(
+        publishers=Pieces.of('%s","pubDate":"', words.PUBLISHERS),
+        publication_dates=Pieces.of('%s","categoryId":', dates),
+        categories=Pieces.of('%d,"categoryName":"%s","priceStandard":', words.CATEGORIES),
+        first_prices=Pieces.of(
             '%d,"priceSales":%d,"salesPoint":', ((p * PRICE_STEP_WON, p * PRICE_STEP_WON * 9 // 10) for p in prices)
         ),
-        sales_points=_pieces('%d,"customerReviewRank":', (point * point // 40 for point in range(2048))),
-        ranks=_pieces('%d,"cover":"https://image.aladin.co.kr/product/', range(11)),
+        sales_points=Pieces.of('%d,"customerReviewRank":', (point * point // 40 for point in range(2048))),
+        ranks=Pieces.of('%d,"cover":"https://image.aladin.co.kr/product/', range(11)),
         sales_prices=Pieces(
             b'","priceSales":%d,"link":' % (p * PRICE_STEP_WON * 9 // 10) + PRODUCT_LINK for p in prices
         ),
-        offers=_pieces(
+        offers=Pieces.of(
             '{"shop_id":"%s","itemCount":%d,"minPrice":',
             ((shop, count) for shop in words.SHOPS for count in range(1, ITEM_COUNTS + 1)),
         ),
         offer_prices=Pieces(b'%d,"link":' % (p * PRICE_STEP_WON) + OFFER_LINK for p in prices),
-        shops=_pieces("%s", words.SHOPS),
+        shops=Pieces.of("%s", words.SHOPS),
     )
 
 

@@ -1,0 +1,231 @@
+"""A user's own documents: a file of one JSON object per line, checked from first to last before anything is sent."""
+
+import atexit
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+import zlib
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+import orjson
+import zstandard
+from numpy.typing import NDArray
+
+from producers.dataset import DatasetError, NumberedDataset, Record
+
+DEFAULT_MAX_MESSAGE_BYTES: Final = 1 << 20
+RECORD_OVERHEAD_BYTES: Final = 150
+"""What Kafka adds to key and value: the head of a batch (61), of a record (up to 21), and the send-time header (41)."""
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+COPY_CHUNK_BYTES: Final = 1 << 20
+JSON_KINDS: Final = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
+
+
+@dataclass(frozen=True)
+class FileDocuments(NumberedDataset):
+    """The lines of a file, in order; a later line replaces an earlier one of the same key.
+
+    Blank lines, CRLF and a byte order mark are no part of a document. A document goes out as the bytes that stand in
+    the file.
+
+    Attributes:
+        path: The file as the user named it.
+        plain: Where its lines are read from: the file itself, or its decompressed copy.
+        stamp: Size and time of change of `plain` when it was checked.
+        offsets: Where each document's line begins.
+        key_hashes: 64 bits of each key's BLAKE2b; two keys of ten million collide with a chance of 3 in a million.
+    """
+
+    path: str
+    key_field: str
+    plain: str
+    stamp: tuple[int, int]
+    offsets: NDArray[np.int64] = field(repr=False, compare=False)
+    key_hashes: NDArray[np.int64] = field(repr=False, compare=False)
+    seed: int
+    keys_repeat: bool
+
+    @property
+    def name(self) -> str:
+        """The name under which the registry makes it."""
+        return "file"
+
+    @property
+    def documents(self) -> int:  # type: ignore[override]
+        """How many lines hold a document."""
+        return len(self.key_hashes)
+
+    def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
+        """Key and line of each document."""
+        with self._opened() as lines:
+            return [self._record_at(lines, int(offset)) for offset in self.offsets[numbers]]
+
+    def latest(self) -> NDArray[np.int64]:
+        """Document numbers, ascending, that are the last of their key."""
+        backwards = self.key_hashes[::-1]
+        _, first_seen = np.unique(backwards, return_index=True)
+        return np.sort(self.documents - 1 - first_seen).astype(np.int64)
+
+    def groups(self, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """A number that all documents of a key share; `None` when no key occurs twice."""
+        return self.key_hashes[numbers] if self.keys_repeat else None
+
+    def _opened(self) -> BinaryIO:
+        lines = Path(self.plain).open("rb", buffering=COPY_CHUNK_BYTES)  # noqa: SIM115 - closed by the caller
+        if _stamp(lines) != self.stamp:
+            lines.close()
+            raise DatasetError(f"{self.path}: has changed since it was checked; start again")
+        return lines
+
+    def _record_at(self, lines: BinaryIO, offset: int) -> Record:
+        lines.seek(offset)
+        document = lines.readline().strip()
+        key = _field(orjson.loads(document), self.key_field)
+        return _key_bytes(key), document
+
+
+def make_file(
+    *,
+    documents: int | None,
+    seed: int,
+    path: str,
+    key: str,
+    timestamp: str | None = None,
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
+) -> FileDocuments:
+    """The documents of a file; all of them, or the first so many.
+
+    Reads the whole file once. Memory: 16 bytes per document. A compressed file is decompressed into a temporary file,
+    which goes when this process ends.
+
+    Raises:
+        DatasetError: The file cannot be read, or a line does not serve: it is named as `file:line`.
+    """
+    plain = _plain(path)
+    offsets, key_hashes = array("q"), array("q")
+    with plain.open("rb", buffering=COPY_CHUNK_BYTES) as lines:
+        stamp = _stamp(lines)
+        for line_number, offset, document in _lines(lines):
+            if documents is not None and len(key_hashes) == documents:
+                break
+            found = _checked_key(f"{path}:{line_number}", document, (key, timestamp), max_message_bytes)
+            offsets.append(offset)
+            key_hashes.append(int.from_bytes(hashlib.blake2b(found, digest_size=8).digest(), "big", signed=True))
+    if not key_hashes:
+        raise DatasetError(f"{path}: is empty; expected one JSON object per line")
+    if documents is not None and len(key_hashes) < documents:
+        raise DatasetError(f"{path}: got {len(key_hashes)} documents, expected {documents}; ask for fewer, or for all")
+    hashes = np.array(key_hashes, np.int64)
+    keys_repeat = len(np.unique(hashes)) < len(hashes)
+    return FileDocuments(path, key, str(plain), stamp, np.array(offsets, np.int64), hashes, seed, keys_repeat)
+
+
+def _lines(lines: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """Line number, offset and document of every line that is not blank."""
+    offset = 0
+    for line_number, line in enumerate(lines, 1):
+        start = offset
+        offset += len(line)
+        if line_number == 1 and line.startswith(BYTE_ORDER_MARK):
+            start += len(BYTE_ORDER_MARK)
+            line = line[len(BYTE_ORDER_MARK) :]  # noqa: PLW2901
+        document = line.strip()
+        if document:
+            yield line_number, start, document
+
+
+def _checked_key(where: str, document: bytes, fields: tuple[str, str | None], max_message_bytes: int) -> bytes:
+    try:
+        parsed = orjson.loads(document)
+    except orjson.JSONDecodeError as error:
+        raise DatasetError(f"{where}: is not JSON: {error.msg} at column {error.pos + 1}") from error
+    if not isinstance(parsed, dict):
+        kind = JSON_KINDS.get(type(parsed), "null")
+        raise DatasetError(f"{where}: got {kind}, expected a JSON object")
+    key_field, timestamp_field = fields
+    key = _field(parsed, key_field)
+    if key is None or key == "":
+        raise DatasetError(f"{where}: {key_field}: the key field is missing or empty; every document needs one")
+    if not isinstance(key, str | int) or isinstance(key, bool):
+        raise DatasetError(f"{where}: {key_field}: the key is neither a string nor a whole number")
+    if timestamp_field is not None and _field(parsed, timestamp_field) is None:
+        raise DatasetError(f"{where}: {timestamp_field}: the timestamp field is missing")
+    return _sized_key(where, _key_bytes(key), len(document), max_message_bytes)
+
+
+def _sized_key(where: str, key: bytes, document_bytes: int, max_message_bytes: int) -> bytes:
+    if len(key) > LONGEST_KEY_BYTES:
+        raise DatasetError(f"{where}: the key has {len(key)} bytes, Elasticsearch takes ids of at most 512")
+    size = len(key) + document_bytes + RECORD_OVERHEAD_BYTES
+    if size > max_message_bytes:
+        raise DatasetError(
+            f"{where}: the record has {size} bytes, the broker takes {max_message_bytes}; "
+            "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
+        )
+    return key
+
+
+LONGEST_KEY_BYTES: Final = 512
+
+
+def _field(document: object, path: str) -> object:
+    """The value at a dotted path; a field whose very name has dots comes first. `None` when there is none."""
+    if isinstance(document, dict) and path in document:
+        found: object = document[path]
+        return found
+    for name in path.split("."):
+        if not isinstance(document, dict):
+            return None
+        document = document.get(name)
+    return document
+
+
+def _key_bytes(key: object) -> bytes:
+    return str(key).encode()
+
+
+def _stamp(lines: BinaryIO) -> tuple[int, int]:
+    status = os.fstat(lines.fileno())
+    return status.st_size, status.st_mtime_ns
+
+
+def _plain(path: str) -> Path:
+    """The file, or a decompressed copy of it."""
+    source = Path(path)
+    try:
+        if source.is_dir():
+            raise DatasetError(f"{path}: is a directory, expected a file of one JSON object per line")
+        with source.open("rb") as content:
+            if source.suffix not in {".gz", ".zst"}:
+                return source.resolve()
+            return _decompressed(content, source)
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path}: no such file") from error
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+
+
+def _decompressed(content: BinaryIO, source: Path) -> Path:
+    if source.suffix == ".gz":
+        stream: io.BufferedIOBase | BinaryIO = gzip.GzipFile(fileobj=content)
+    else:
+        stream = zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
+    handle, copy = tempfile.mkstemp(prefix="sluice-", suffix=".ndjson")
+    atexit.register(_remove, copy)
+    with os.fdopen(handle, "wb") as target:
+        shutil.copyfileobj(stream, target, COPY_CHUNK_BYTES)
+    return Path(copy)
+
+
+def _remove(copy: str) -> None:
+    with suppress(OSError):
+        Path(copy).unlink()

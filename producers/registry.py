@@ -1,0 +1,155 @@
+"""The datasets by name, with the options that each one takes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, Final
+
+from producers.dataset import Dataset, DatasetError
+from producers.datasets import events, file
+from producers.datasets.aladin import datasets as aladin
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a dataset.
+
+    Attributes:
+        type: What a value must be; an int serves where a float is asked for.
+        default: What it is when not given; `None` where there is none.
+        choices: All values there are; empty where there is no list.
+        required: Whether it must be given.
+    """
+
+    name: str
+    type: type[str] | type[int] | type[float]
+    default: str | int | float | None
+    meaning: str
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a dataset is and takes.
+
+    Attributes:
+        entity: What `Dataset.entities` counts, in the plural.
+        key_order: The order of keys unless asked otherwise.
+    """
+
+    name: str
+    summary: str
+    entity: str
+    key_order: str
+    options: tuple[Option, ...]
+    make: Callable[..., Dataset]
+
+
+_KEY_ORDER: Final = Option(
+    "key_order",
+    str,
+    "shuffled",
+    "order of the keys: in none, as from a crawler, or growing",
+    choices=("shuffled", "ascending"),
+)
+
+_ALADIN: Final = Description(
+    name="aladin",
+    summary="used books as Aladin lists them, with the shops that offer each",
+    entity="books",
+    key_order="shuffled",
+    options=(
+        Option("model", str, "nested", "a book with its offers inside, or every offer by itself", ("nested", "flat")),
+        Option("books", int, None, "how many books there are, in place of how many documents"),
+        Option("shops_mean", float, aladin.DEFAULT_SHOPS_MEAN, "mean number of shops that offer a book"),
+        Option("shops_max", int, aladin.DEFAULT_SHOPS_MAX, "most shops that offer one book"),
+        Option("updates", float, 0.0, "fraction of the documents that re-price an earlier offer, below 1"),
+        _KEY_ORDER,
+    ),
+    make=aladin.make_aladin,
+)
+
+_EVENTS: Final = Description(
+    name="events",
+    summary="monitoring events of 28 fields and a geo point: organizations, ratings, addresses, places",
+    entity="events",
+    key_order="shuffled",
+    options=(
+        Option(
+            "start", str, events.DEFAULT_START, "instant of the first event, ISO 8601, UTC unless it says otherwise"
+        ),
+        Option("interval_us", int, 1000, "time between two events, in microseconds"),
+        _KEY_ORDER,
+    ),
+    make=events.make_events,
+)
+
+_FILE: Final = Description(
+    name="file",
+    summary="any file of one JSON object per line, plain, .gz or .zst",
+    entity="documents",
+    key_order="as in the file",
+    options=(
+        Option("path", str, None, "the file", required=True),
+        Option("key", str, None, "the field that holds the key, dotted where it is nested", required=True),
+        Option("timestamp", str, None, "a field that every document must have besides, dotted where it is nested"),
+        Option("max_message_bytes", int, file.DEFAULT_MAX_MESSAGE_BYTES, "largest record that the broker takes"),
+    ),
+    make=file.make_file,
+)
+
+DATASETS: Final[Mapping[str, Description]] = MappingProxyType({d.name: d for d in (_ALADIN, _EVENTS, _FILE)})
+"""What datasets there are."""
+
+
+def make_dataset(name: str, *, documents: int | None = None, seed: int = 1, **options: Any) -> Dataset:
+    """The dataset of this name.
+
+    Args:
+        name: One of DATASETS.
+        documents: How many there shall be; `None` leaves it to the dataset (all lines of a file, else 100,000).
+        seed: Another seed gives other documents of the same kind; a file has no use for it.
+        options: As DATASETS describes them; one that is `None` counts as not given.
+
+    Raises:
+        DatasetError: An unknown name or option, or a value that does not serve.
+    """
+    if name not in DATASETS:
+        raise DatasetError(_unknown("dataset", name, DATASETS))
+    description = DATASETS[name]
+    if documents is not None and documents < 1:
+        raise DatasetError(f"documents: got {documents}, expected at least 1")
+    known = {option.name: option for option in description.options}
+    given = {}
+    for given_name, value in options.items():
+        if given_name not in known:
+            raise DatasetError(_unknown(f"option of dataset {name}", given_name, known))
+        if value is not None:
+            given[given_name] = _checked(known[given_name], value)
+    for option in description.options:
+        if option.required and option.name not in given:
+            raise DatasetError(f"{option.name}: dataset {name} needs it: {option.meaning}")
+    return description.make(documents=documents, seed=seed, **given)
+
+
+def _checked(option: Option, value: object) -> object:
+    if option.type is float and type(value) is int:
+        value = float(value)
+    if type(value) is not option.type:
+        raise DatasetError(f"{option.name}: got {value!r}, expected {_article(option.type.__name__)}")
+    if option.choices and value not in option.choices:
+        raise DatasetError(f"{option.name}: got {value!r}, expected {' or '.join(option.choices)}")
+    return value
+
+
+def _article(type_name: str) -> str:
+    return {"str": "a string", "int": "a whole number", "float": "a number"}[type_name]
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    guess = f", did you mean `{near[0]}`?" if near else ";"
+    return f"{name}: unknown {kind}{guess} there are: {', '.join(names)}"
