@@ -1,6 +1,5 @@
 """Everything that can be wrong with a merged profile, found in one pass and told in the words of its author."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from lab.profiles.datasets import KNOWN, KnownDataset
+from lab.profiles.dataset_checks import dataset_problems
 from lab.profiles.index_settings import KnownSettings, known_settings, parsed_version
 from lab.profiles.located import Located
 from lab.profiles.models import (
@@ -24,6 +23,7 @@ from lab.profiles.models import (
     Verify,
 )
 from lab.profiles.problems import Place, Problem, nearest, suggestion
+from lab.profiles.wording import shown, unknown_name
 
 _SECTIONS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "dataset": (Dataset,),
@@ -35,12 +35,16 @@ _SECTIONS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "verify": (Verify,),
     "sampling": (Sampling,),
 }
-_TOP_LEVEL = (frozenset(Profile.model_fields) - {"name", "where"}) | {"extends"}
+_MADE_BY_THE_LOADER = frozenset({"name", "where"})
+_TOP_LEVEL = (frozenset(Profile.model_fields) - _MADE_BY_THE_LOADER) | {"extends"}
+_CLIENT_SETTINGS = (("topic", "config"), ("producer", "client"), ("sink", "config"))
 _SET_BY_THE_RUN: Mapping[tuple[str, ...], str] = {
     ("sink", "config", "tasks.max"): "`sink.tasks`",
     ("sink", "config", "name"): "nothing: the run names its connector",
     ("sink", "config", "topics"): "nothing: the run names its topic",
     ("sink", "config", "connection.url"): "nothing: the run knows its cluster",
+    ("sink", "config", "index.name"): "nothing: the run names its index",
+    ("sink", "config", "errors.deadletterqueue.topic.name"): "nothing: the run names its dead-letter topic",
     ("producer", "client", "bootstrap.servers"): "nothing: the run knows its brokers",
 }
 _EXPECTED: Mapping[str, str] = {
@@ -77,7 +81,13 @@ def validated(values: dict[str, Any], tree: Located) -> tuple[Profile | None, li
     try:
         return TypeAdapter(Profile).validate_python(values), []
     except ValidationError as error:
-        return None, [_model_problem(details, tree) for details in error.errors(include_url=False)]
+        found = error.errors(include_url=False)
+        return None, [_model_problem(details, tree) for details in found if not _is_client_setting(details["loc"])]
+
+
+def _is_client_setting(location: tuple[int | str, ...]) -> bool:
+    """Whether `verbatim_problems` looks after a value; the models would report it once for each type it might have."""
+    return len(location) > 2 and location[:2] in _CLIENT_SETTINGS
 
 
 def _model_problem(details: ErrorDetails, tree: Located) -> Problem:
@@ -112,7 +122,7 @@ def _model_message(details: ErrorDetails, path: tuple[str, ...], entry: Located 
         return f"missing, expected {_description(path)}"
     if kind == "extra_forbidden":
         return _unknown_key(path)
-    return f"got {_shown(details['input'], entry)}, expected {_expected(details)}"
+    return f"got {shown(details['input'], entry)}, expected {_expected(details)}"
 
 
 def _expected(details: ErrorDetails) -> str:
@@ -124,20 +134,10 @@ def _expected(details: ErrorDetails) -> str:
         "less_than_equal": "at most {le}",
     }
     if kind in bounds:
-        return bounds[kind].format(**context)
-    if kind == "string_pattern_mismatch":
+        return bounds[kind].format(**{name: f"{bound:g}" for name, bound in context.items()})
+    if kind == "string_pattern_mismatch" or details["loc"] == ("elasticsearch", "version"):
         return "a version such as 8.19.21"
     return _EXPECTED.get(kind, details["msg"])
-
-
-def _shown(value: object, entry: Located | None) -> str:
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    if entry is not None and entry.written is not None and not isinstance(value, str):
-        return entry.written
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _description(path: tuple[str, ...]) -> str:
@@ -176,13 +176,6 @@ def _elsewhere(name: str) -> str | None:
 # --- names that others gave -----------------------------------------------------------------------------------------
 
 
-def name_problem(entry: Located, key: str, what: str, known: frozenset[str]) -> Iterator[Problem]:
-    """The problem of a text that is not among the known names; none for what is no text, which the models refuse."""
-    if isinstance(entry.value, str) and not entry.broken and entry.value not in known:
-        said = suggestion(entry.value, known, f"a {what}")
-        yield Problem(entry.place, key, f'unknown {what} "{entry.value}", {said}')
-
-
 def stored_names(folder: Path) -> frozenset[str]:
     """Names of the JSON files of a folder."""
     return frozenset(path.stem for path in folder.glob("*.json"))
@@ -200,8 +193,8 @@ def index_problems(tree: Located, settings: KnownSettings) -> Iterator[Problem]:
         if count is None or count.broken:
             continue
         if not isinstance(count.value, int) or isinstance(count.value, bool) or count.value < least:
-            shown = _shown(count.plain(), count)
-            yield Problem(count.place, f"index.{name}", f"got {shown}, expected a whole number from {least} on")
+            got = shown(count.plain(), count)
+            yield Problem(count.place, f"index.{name}", f"got {got}, expected a whole number from {least} on")
 
 
 def _version(tree: Located) -> tuple[int, ...]:
@@ -214,57 +207,17 @@ def _version(tree: Located) -> tuple[int, ...]:
 
 
 def verbatim_problems(tree: Located) -> Iterator[Problem]:
-    """Settings that a run makes itself, and that a profile would only contradict."""
+    """Settings of clients that are no scalars, and settings that a profile would only contradict the run with."""
+    for section in _CLIENT_SETTINGS:
+        settings = tree.at(*section)
+        for name, setting in settings.entries.items() if settings is not None else ():
+            if isinstance(setting.value, list):
+                message = "got a list, expected text, a number, true or false"
+                yield Problem(setting.place, ".".join((*section, name)), message)
     for path, instead in _SET_BY_THE_RUN.items():
         entry = tree.at(*path)
         if entry is not None:
             yield Problem(entry.place, ".".join(path), f"cannot be set here, expected {instead}")
-
-
-# --- the dataset ----------------------------------------------------------------------------------------------------
-
-
-def dataset_problems(tree: Located) -> Iterator[Problem]:
-    """An unknown dataset, options that it does not have or lacks, and a size that it cannot be given."""
-    section = tree.at("dataset")
-    name = tree.at("dataset", "name")
-    if section is None or not isinstance(section.value, dict) or name is None:
-        return
-    known = KNOWN.get(str(name.value))
-    if known is None:
-        yield from name_problem(name, "dataset.name", "dataset", frozenset(KNOWN))
-        return
-    yield from _option_problems(section, name, known)
-    yield from _model_problems(section, known)
-    yield from _size_problems(section, name, known)
-
-
-def _option_problems(section: Located, name: Located, known: KnownDataset) -> Iterator[Problem]:
-    names = known.options | {"name", "seed"} | set(known.counts)
-    for option, entry in section.entries.items():
-        if option not in names:
-            said = suggestion(option, names, "one of")
-            yield Problem(entry.place, f"dataset.{option}", f'unknown key of dataset "{name.value}", {said}')
-    for option, remedy in known.required.items():
-        if option not in section.entries:
-            message = f'missing, expected for dataset "{name.value}"; {remedy}'
-            yield Problem(name.place, f"dataset.{option}", message, is_absence=True)
-
-
-def _model_problems(section: Located, known: KnownDataset) -> Iterator[Problem]:
-    model = section.entries.get("model")
-    if model is not None and "model" in known.options:
-        yield from name_problem(model, "dataset.model", "model", frozenset(known.models))
-
-
-def _size_problems(section: Located, name: Located, known: KnownDataset) -> Iterator[Problem]:
-    stated = [count for count in known.counts if count in section.entries]
-    if len(stated) > 1:
-        entry = section.entries[stated[-1]]
-        yield Problem(entry.place, f"dataset.{stated[-1]}", f"`{stated[0]}` is given already, expected one of the two")
-    if not stated and not known.bounded:
-        expected = " or ".join(f"`{count}`" for count in known.counts)
-        yield Problem(name.place, "dataset", f"its size is missing, expected {expected}", is_absence=True)
 
 
 # --- all of it ------------------------------------------------------------------------------------------------------
@@ -272,6 +225,8 @@ def _size_problems(section: Located, name: Located, known: KnownDataset) -> Iter
 
 def problems_of(tree: Located, root: Path) -> Iterator[Problem]:
     """What the models cannot see."""
+    for name in sorted(tree.entries.keys() & _MADE_BY_THE_LOADER):
+        yield Problem(tree.entries[name].place, name, _unknown_key((name,)))
     yield from dataset_problems(tree)
     yield from index_problems(tree, known_settings())
     yield from verbatim_problems(tree)
@@ -281,7 +236,7 @@ def problems_of(tree: Located, root: Path) -> Iterator[Problem]:
     ):
         entry = tree.at(*key)
         if entry is not None and (names := stored_names(folder)):
-            yield from name_problem(entry, ".".join(key), what, names)
+            yield from unknown_name(entry, ".".join(key), what, names)
 
 
 def not_consequences(problems: list[Problem], tree: Located) -> list[Problem]:

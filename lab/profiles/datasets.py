@@ -1,7 +1,26 @@
-"""What a profile may say about each dataset, and which mapping fits when it names none."""
+"""What a profile may say about each dataset, as `producers` declares it, and which mapping fits when it names none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from producers.registry import Option
+
+DEFAULT_MAPPINGS: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("aladin", "nested"): "aladin.nested.static",
+        ("aladin", "flat"): "aladin.flat.static",
+        ("events", ""): "events.static",
+        ("file", ""): "dynamic",
+    }
+)
+"""Dataset and model (empty where a dataset has none) → the mapping when a profile names none."""
+
+FOR_EVERY_DATASET = frozenset({"name", "seed"})
+_ANY_DOCUMENTS = "dynamic"
 
 
 @dataclass(frozen=True)
@@ -9,40 +28,48 @@ class KnownDataset:
     """A dataset as far as a profile is concerned.
 
     Attributes:
-        options: Names of its options; `name`, `documents`, `books` and `seed` are not among them.
-        counts: Ways to say how much is streamed; one is needed unless `bounded`.
-        bounded: It ends by itself, as a file does.
-        required: Options without which it cannot be made, with what to do about a missing one.
-        models: Model → the mapping that fits it; the first model is the default. Without models there is one entry, "".
+        options: Its options by name; `name`, `documents` and `seed` are not among them.
+        counts: Ways to say how much is streamed, of which a profile chooses one.
+        is_bounded: It ends by itself, as a file does, and needs no size.
     """
 
-    options: frozenset[str]
-    models: Mapping[str, str]
-    counts: tuple[str, ...] = ("documents",)
-    bounded: bool = False
-    required: Mapping[str, str] = field(default_factory=dict)
+    name: str
+    options: "Mapping[str, Option]"
+    counts: tuple[str, ...]
+    is_bounded: bool
 
     @property
     def default_model(self) -> str:
-        """The model when a profile names none."""
-        return next(iter(self.models))
+        """The model when a profile names none; empty for a dataset without models."""
+        return str(self.options["model"].default) if "model" in self.options else ""
+
+    @property
+    def defaults(self) -> dict[str, str | int | float]:
+        """The values of the options that a profile does not state; options without a default are left out."""
+        return {name: option.default for name, option in self.options.items() if option.default is not None}
 
     def default_mapping(self, model: object) -> str:
         """The mapping when a profile names none."""
-        return self.models.get(str(model), self.models[self.default_model])
+        return DEFAULT_MAPPINGS.get((self.name, str(model or self.default_model)), _ANY_DOCUMENTS)
+
+    def keys(self) -> frozenset[str]:
+        """Every key of the `dataset` section."""
+        return FOR_EVERY_DATASET | self.options.keys() | set(self.counts)
+
+    def inheritable_keys(self) -> frozenset[str]:
+        """Keys of another dataset's section that mean the same here; a file is not cut short by another's size."""
+        return self.keys() - set(self.counts if self.is_bounded else ())
 
 
-KNOWN: Mapping[str, KnownDataset] = {
-    "aladin": KnownDataset(
-        options=frozenset({"model", "updates", "key_order", "shops"}),
-        models={"nested": "aladin.nested.static", "flat": "aladin.flat.static"},
-        counts=("documents", "books"),
-    ),
-    "events": KnownDataset(options=frozenset({"key_order"}), models={"": "events.static"}),
-    "file": KnownDataset(
-        options=frozenset({"path", "key", "timestamp"}),
-        models={"": "dynamic"},
-        bounded=True,
-        required={"path": "give the file as --path FILE", "key": "give the name of the key field as --key FIELD"},
-    ),
-}
+@cache
+def known_datasets() -> Mapping[str, KnownDataset]:
+    """The datasets of `producers`, by name."""
+    # Only here: listing profiles needs no dataset, and these bring numpy along.
+    from producers.registry import DATASETS  # noqa: PLC0415
+
+    known = {}
+    for name, description in DATASETS.items():
+        options = {option.name: option for option in description.options}
+        counts = ("documents", "books") if "books" in options else ("documents",)
+        known[name] = KnownDataset(name, options, counts, is_bounded="path" in options)
+    return MappingProxyType(known)

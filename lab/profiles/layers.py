@@ -11,7 +11,7 @@ an inherited value meaningless takes that value with it:
 
 from dataclasses import replace
 
-from lab.profiles.datasets import KNOWN
+from lab.profiles.datasets import known_datasets
 from lab.profiles.located import Located
 from lab.profiles.problems import Problem
 
@@ -25,7 +25,6 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 """Sections of settings that other systems named: dotted names, however deep their author nested them."""
 
 _OWN_TO_EACH_FILE = ("question", "extends")
-_SHARED_BY_DATASETS = frozenset({"name", "seed"})
 _COUNTS = ("documents", "books")
 
 
@@ -103,11 +102,10 @@ def _without_superseded(farther: Located, nearer: Located) -> Located:
 
 
 def _with_options_of(tree: Located, dataset: str) -> Located:
-    known, section = KNOWN.get(dataset), tree.at("dataset")
+    known, section = known_datasets().get(dataset), tree.at("dataset")
     if known is None or section is None:
         return tree
-    kept = known.options | _SHARED_BY_DATASETS | set(() if known.bounded else known.counts)
-    for name in section.entries.keys() - kept:
+    for name in section.entries.keys() - known.inheritable_keys():
         tree = without(tree, "dataset", name)
     return tree
 
@@ -118,7 +116,7 @@ def _stated(tree: Located, *path: str) -> str | None:
 
 
 def _model(tree: Located) -> str | None:
-    known = KNOWN.get(_stated(tree, "dataset", "name") or "")
+    known = known_datasets().get(_stated(tree, "dataset", "name") or "")
     return _stated(tree, "dataset", "model") or (known.default_model if known else None)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lab.errors import ProfileError
 from lab.profiles.checks import not_consequences, problems_of, validated
-from lab.profiles.datasets import KNOWN
+from lab.profiles.datasets import KnownDataset, known_datasets
 from lab.profiles.layers import (
     VERBATIM_SECTIONS,
     flattened,
@@ -58,8 +58,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     """
     path = _profile_path(name_or_path, root, Path())
     if path is None:
-        message = suggestion(name_or_path, profile_names(root), "a profile")
-        raise ProfileError(f'unknown profile "{name_or_path}", {message}')
+        raise _unknown_profile(name_or_path, root)
     reading = _Reading(root)
     layers = [*reading.chain(path), reading.command_line(overrides)]
     tree = replace(functools.reduce(merged, layers), place=Place(_label(path, root), 1))
@@ -129,6 +128,14 @@ def _profile_path(name_or_path: str, root: Path, folder: Path) -> Path | None:
     return path if path.is_file() else None
 
 
+def _unknown_profile(name_or_path: str, root: Path) -> ProfileError:
+    if name_or_path.endswith(_SUFFIXES):
+        return ProfileError(f"{name_or_path}: no such file, expected a profile")
+    return ProfileError(
+        f'unknown profile "{name_or_path}", {suggestion(name_or_path, profile_names(root), "a profile")}'
+    )
+
+
 def _profile_name(path: Path, root: Path) -> str:
     folder = _profiles_folder(root).resolve()
     if path.resolve().is_relative_to(folder):
@@ -146,16 +153,20 @@ def _values(tree: Located, name: str) -> dict[str, Any]:
     """What the models are given: the tree without places, and what follows from it."""
     values = tree.plain()
     assert isinstance(values, dict)  # noqa: S101 - `_Reading.file` refuses anything else
-    values.setdefault("mapping", _default_mapping(tree))
+    dataset = _known_dataset(tree)
+    model = tree.at("dataset", "model")
+    # Empty where the dataset is not known, which is a problem of its own.
+    values.setdefault("mapping", dataset.default_mapping(model.value if model else None) if dataset else "")
+    if dataset is not None:
+        values["dataset"] = dataset.defaults | values["dataset"]  # type: ignore[operator]
     where = {key: _short(entry.place) for key, entry in tree.leaves()}
     return values | {"name": name, "where": where}
 
 
-def _default_mapping(tree: Located) -> str:
-    """The mapping that the dataset declares; empty where the dataset is not known, which is a problem of its own."""
-    name, model = tree.at("dataset", "name"), tree.at("dataset", "model")
-    known = KNOWN.get(str(name.value)) if name is not None else None
-    return "" if known is None else known.default_mapping(model.value if model is not None else None)
+def _known_dataset(tree: Located) -> KnownDataset | None:
+    """The dataset that a profile names; `None` when it names none that there is."""
+    name = tree.at("dataset", "name")
+    return known_datasets().get(str(name.value)) if name is not None else None
 
 
 def _short(place: Place) -> str:

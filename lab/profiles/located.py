@@ -154,7 +154,7 @@ def _misreading(kind: str, text: str) -> str | None:
         return f'got {text}, which some read as {meant} and others as text, expected {meant} or "{text}"'
     if kind == "timestamp":
         return f'got {text}, which some read as a date and others as text, expected "{text}"'
-    if kind in {"int", "float"} and not (_WHOLE.fullmatch(text) or _DECIMAL.fullmatch(text)):
+    if (kind == "int" and not _WHOLE.fullmatch(text)) or (kind == "float" and not _DECIMAL.fullmatch(text)):
         return f'got {text}, which not everyone reads as the same number, expected a decimal number or "{text}"'
     return None
 

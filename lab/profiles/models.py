@@ -12,12 +12,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, PositiveInt, Tag
 
 Settings = Mapping[str, JsonValue]
+"""Settings of Elasticsearch, whose values may be lists."""
+
+ClientSettings = Mapping[str, str | int | float | bool]
+"""Settings of Kafka and Kafka Connect."""
 
 
 class Section(BaseModel):
     """A section of a profile: immutable, strict about types, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Dataset(Section):
@@ -36,8 +40,9 @@ class Dataset(Section):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The dataset's own options, such as `model` or `path`."""
-        return dict(self.model_extra or {})
+        """The dataset's own options, such as `model` or `path`, as `make_dataset` takes them; so is `books`."""
+        books = {} if self.books is None else {"books": self.books}
+        return books | dict(self.model_extra or {})
 
 
 class Topic(Section):
@@ -45,14 +50,14 @@ class Topic(Section):
 
     partitions: PositiveInt = Field(1, description="Partitions of the topic; no more sink tasks than these have work")
     replication_factor: PositiveInt = Field(1, description="Brokers that hold each partition")
-    config: Settings = Field(default_factory=dict, description="Topic settings of Kafka, verbatim")
+    config: ClientSettings = Field(default_factory=dict, description="Topic settings of Kafka, verbatim")
 
 
 class Producer(Section):
     """How the documents get into the topic."""
 
     processes: PositiveInt = Field(1, description="Producer processes, each with a range of documents of its own")
-    client: Settings = Field(default_factory=dict, description="Client settings of librdkafka, verbatim")
+    client: ClientSettings = Field(default_factory=dict, description="Client settings of librdkafka, verbatim")
 
 
 class Sink(Section):

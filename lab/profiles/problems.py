@@ -47,10 +47,10 @@ class Problem:
 
 
 def refusal(problems: Iterable[Problem]) -> ProfileError:
-    """One error that holds every problem, a line each, in the order of sources and lines."""
+    """One error that holds every problem, a line each, in the order of files and lines; the command line comes last."""
     distinct = list(dict.fromkeys(problems))
     order = {source: rank for rank, source in enumerate(dict.fromkeys(problem.place.source for problem in distinct))}
-    distinct.sort(key=lambda problem: (order[problem.place.source], problem.place.line or 0))
+    distinct.sort(key=lambda problem: (problem.place.line is None, order[problem.place.source], problem.place.line))
     return ProfileError("\n".join(map(str, distinct)))
 
 

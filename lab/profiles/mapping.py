@@ -1,0 +1,82 @@
+"""Mapping files, and the body that creates an index from one."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.errors import ProfileError
+from lab.profiles.loader import REPOSITORY
+from lab.profiles.problems import suggestion
+
+MappingFile = Mapping[str, Any]
+"""`settings` and `mappings` as Elasticsearch's create-index request takes them, and `text_analyzers`: the name of an
+analyser that the mapping uses → the analysers that may stand for it, best first."""
+
+_KEYS = ("settings", "mappings", "text_analyzers")
+
+
+def load_mapping(name: str, root: Path = REPOSITORY) -> MappingFile:
+    """The mapping file of this name.
+
+    Raises:
+        ProfileError: There is none, or it is not what a mapping file is.
+    """
+    path = root / "mappings" / f"{name}.json"
+    label = f"mappings/{name}.json"
+    if not path.is_file():
+        said = suggestion(name, (other.stem for other in path.parent.glob("*.json")), "a mapping")
+        raise ProfileError(f'unknown mapping "{name}", {said}')
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise ProfileError(f"{label}{line}: not JSON: {error}") from error
+    _check_mapping_file(body, label)
+    return dict(body)
+
+
+def _check_mapping_file(body: object, label: str) -> None:
+    if not isinstance(body, dict):
+        raise ProfileError(f"{label}: got no object, expected one with `settings` and `mappings`")
+    for key in body:
+        if key not in _KEYS:
+            raise ProfileError(f"{label}: {key}: unknown key, {suggestion(key, _KEYS, 'one of')}")
+        if not isinstance(body[key], dict):
+            raise ProfileError(f"{label}: {key}: got {json.dumps(body[key])}, expected an object")
+    for alias, candidates in body.get("text_analyzers", {}).items():
+        if not isinstance(candidates, list):
+            got = json.dumps(candidates)
+            raise ProfileError(f"{label}: text_analyzers.{alias}: got {got}, expected a list of analysers")
+
+
+def index_body(
+    mapping: MappingFile, index_settings: Mapping[str, Any], available_analyzers: Callable[[str], bool]
+) -> dict[str, Any]:
+    """The body of the request that creates the index.
+
+    Each of the file's `text_analyzers` becomes the first of its candidates that the target has, `standard` when it has
+    none of them. The profile's index settings win over those of the file.
+
+    Args:
+        mapping: From `load_mapping`; it is not changed.
+        index_settings: The profile's, dotted, without `index.`.
+        available_analyzers: Whether the target has the analyser of this name.
+    """
+    analyzers = {
+        f"analysis.analyzer.{name}.type": next(filter(available_analyzers, candidates), "standard")
+        for name, candidates in mapping.get("text_analyzers", {}).items()
+    }
+    settings = analyzers | flat_settings(mapping.get("settings", {})) | dict(index_settings)
+    return {"settings": {"index": settings}, "mappings": mapping.get("mappings", {})}
+
+
+def flat_settings(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings as dotted names without `index.`, however deep they are nested."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= flat_settings(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}".removeprefix("index.")] = value
+    return flat

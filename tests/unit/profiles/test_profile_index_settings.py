@@ -1,0 +1,66 @@
+"""The index settings of each Elasticsearch release."""
+
+import pytest
+
+from lab.profiles.index_settings import known_settings
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "number_of_shards",
+        "number_of_replicas",
+        "refresh_interval",
+        "codec",
+        "translog.durability",
+        "translog.flush_threshold_size",
+        "merge.scheduler.max_thread_count",
+        "routing.allocation.include._name",
+        "analysis.analyzer.korean.type",
+        "sort.field",
+        "mapping.total_fields.limit",
+        "lifecycle.name",
+    ],
+)
+@pytest.mark.parametrize("version", [(7, 17, 7), (8, 19, 21), (9, 5, 3), (10, 0, 0)])
+def test_the_knobs_of_indexing_are_known_to_every_version(name: str, version: tuple[int, ...]) -> None:
+    """A version that is newer than all that were read is taken for the newest of them."""
+    assert known_settings().complaint(name, version) is None
+
+
+def test_a_setting_that_came_later_is_refused_with_the_version_that_has_it() -> None:
+    """Between two releases that were read, either may be right."""
+    known = known_settings()
+    assert (
+        known.complaint("mode", (7, 17, 7)) == "not an index setting of Elasticsearch 7.17.7, expected 8.17.4 or newer"
+    )
+    assert known.complaint("mode", (8, 5, 0)) is None
+
+
+def test_a_setting_that_is_gone_is_refused_with_the_last_version_that_had_it() -> None:
+    """Elasticsearch 8 removed it."""
+    assert (
+        known_settings().complaint("max_adjacency_matrix_filters", (8, 19, 21))
+        == "no longer an index setting of Elasticsearch 8.19.21, expected 7.17.7 or older"
+    )
+
+
+def test_settings_of_the_server_itself_are_unknown() -> None:
+    """They are private to Elasticsearch, which refuses them, too."""
+    assert known_settings().complaint("version.created", (8, 19, 21)) == (
+        "unknown key, expected an index setting of Elasticsearch"
+    )
+
+
+def test_a_slip_of_the_pen_is_recognised() -> None:
+    """The nearest name is proposed."""
+    assert known_settings().complaint("translog.durabilty", (8, 19, 21)) == (
+        "unknown key, did you mean `translog.durability`?"
+    )
+
+
+def test_the_list_is_sorted_and_bounded_by_the_releases_that_were_read() -> None:
+    """A list that is sorted shows in a diff what a new release brings."""
+    known = known_settings()
+    assert list(known.seen) == sorted(known.seen)
+    assert all(first in known.read_from and last in known.read_from for first, last in known.seen.values())

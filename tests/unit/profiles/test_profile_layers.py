@@ -1,0 +1,149 @@
+"""What a profile inherits, what it takes back, and what the command line changes."""
+
+from pathlib import Path
+
+from profile_repository import Repository
+
+from lab.profiles import effective, load_profile, override
+
+
+def test_mappings_are_merged_and_lists_replaced(repository: Repository) -> None:
+    """A profile states only what differs."""
+    repository.write("sorted", "question: Sorted?\nextends: books\nindex: {sort.field: [title, isbn]}\n")
+    repository.write("other", "question: Other?\nextends: sorted\nindex: {sort: {field: [isbn]}}\n")
+    assert dict(repository.load("other").index) == {
+        "number_of_shards": 1,
+        "translog.durability": "request",
+        "sort.field": ["isbn"],
+    }
+
+
+def test_an_index_setting_is_the_same_dotted_nested_or_prefixed(repository: Repository) -> None:
+    """Whatever notation a layer uses, it replaces the same setting."""
+    repository.write("async", "question: Async?\nextends: books\nindex: {index.translog.durability: async}\n")
+    assert repository.load("async").index["translog.durability"] == "async"
+
+
+def test_a_question_is_not_inherited(repository: Repository) -> None:
+    """A profile that differs answers another question."""
+    repository.write("silent", "extends: books\n")
+    assert repository.refusal("silent") == [
+        "silent.yaml:1: question: missing, expected the question that a run of this profile answers"
+    ]
+
+
+def test_null_takes_back_what_is_inherited(repository: Repository) -> None:
+    """The setting is then Elasticsearch's own default, as null means to Elasticsearch."""
+    repository.write("fewer", "question: Fewer?\nextends: books\nindex: {translog.durability: null}\n")
+    assert dict(repository.load("fewer").index) == {"number_of_shards": 1}
+
+
+def test_a_circle_of_profiles_is_refused(repository: Repository) -> None:
+    """The whole circle is named."""
+    repository.write("a", "question: A?\nextends: b\n")
+    repository.write("b", "question: B?\nextends: a\n")
+    assert repository.refusal("a") == ["b.yaml:2: extends: got the circle a → b → a, expected an end"]
+
+
+def test_extending_an_unknown_profile_names_the_nearest(repository: Repository) -> None:
+    """Nothing is reported as missing that the unknown profile might have held."""
+    repository.write("a", "question: A?\nextends: bokos\nverify: {sampel: 5}\n")
+    assert repository.refusal("a") == [
+        'a.yaml:2: extends: unknown profile "bokos", did you mean `books`?',
+        "a.yaml:3: verify.sampel: unknown key, did you mean `sample`?",
+    ]
+
+
+def test_documents_and_books_replace_each_other(repository: Repository) -> None:
+    """The nearer way to state the size wins; two in one file contradict each other."""
+    repository.write("by-book", "question: Books?\nextends: books\ndataset: {books: 13}\n")
+    assert repository.load("by-book").dataset.documents is None
+    assert repository.load("by-book", "dataset.documents=17").dataset.books is None
+    repository.write("both", "question: Both?\nextends: books\ndataset:\n  books: 13\n  documents: 17\n")
+    assert repository.refusal("both") == [
+        "both.yaml:4: dataset.books: `documents` is given already, expected one of the two"
+    ]
+
+
+def test_a_drain_drops_an_inherited_rate(repository: Repository) -> None:
+    """A rate is meaningless to a drain, but one that stands beside it is a contradiction."""
+    repository.write("paced", "question: P?\nextends: books\nload: {mode: stream, rate_docs_per_s: 100}\n")
+    assert repository.load("paced", "load.mode=drain").load.rate_docs_per_s is None
+    repository.write("torn", "question: T?\nextends: books\nload:\n  mode: drain\n  rate_docs_per_s: 100\n")
+    assert repository.refusal("torn") == [
+        "torn.yaml:5: load.rate_docs_per_s: a drain has no rate, expected none (or `mode: stream`)"
+    ]
+
+
+def test_the_command_line_wins_over_every_file(repository: Repository) -> None:
+    """The last override of a key wins over the ones before."""
+    profile = repository.load("books", "index.number_of_replicas=3", "index.number_of_replicas=0")
+    assert profile.number_of_replicas == 0
+    assert profile.where["index.number_of_replicas"] == "--set"
+
+
+def test_dotted_names_of_other_systems_can_be_overridden(repository: Repository) -> None:
+    """Below a verbatim section the rest of the key is one name."""
+    profile = repository.load("books", "sink.config.batch.size=500", "topic.config.retention.ms=-1")
+    assert dict(profile.sink.config) == {"batch.size": 500}
+    assert dict(profile.topic.config) == {"retention.ms": -1}
+
+
+def test_another_dataset_drops_what_only_the_old_one_has(repository: Repository) -> None:
+    """Options and the mapping of the file were chosen for its dataset."""
+    profile = repository.load("books", "dataset.name=events")
+    assert "model" not in profile.dataset.options
+    assert (profile.mapping, profile.dataset.documents) == ("events.static", 1009)
+
+
+def test_a_file_needs_no_size(repository: Repository) -> None:
+    """A size that was stated for generated documents does not cut a file short."""
+    profile = repository.load("books", "dataset.name=file", "dataset.path=my.ndjson", "dataset.key=isbn13")
+    assert (profile.dataset.options["path"], profile.dataset.options["key"]) == ("my.ndjson", "isbn13")
+    assert (profile.mapping, profile.dataset.documents) == ("dynamic", None)
+
+
+def test_what_the_command_line_says_of_the_new_dataset_is_kept(repository: Repository) -> None:
+    """An option that the new dataset lacks is then an error, and a mapping that was asked for is used."""
+    assert repository.load("books", "mapping=dynamic", "dataset.name=events").mapping == "dynamic"
+    assert repository.refusal("books", "dataset.path=x", "dataset.name=events") == [
+        '--set dataset.path: unknown key of dataset "events", expected one of: '
+        "`documents`, `interval_us`, `key_order`, `name`, `seed`, `start`"
+    ]
+
+
+def test_another_model_brings_its_own_mapping(repository: Repository) -> None:
+    """A nested mapping does not fit flat documents."""
+    assert repository.load("books", "dataset.model=flat").mapping == "aladin.flat.static"
+    assert repository.load("books", "dataset.model=nested").mapping == "aladin.nested.static"
+
+
+def test_an_override_holds_any_text(repository: Repository) -> None:
+    """The path of a file is text, whatever YAML would make of it."""
+    awkward = "no: #1 'é'.ndjson"
+    profile = repository.load(
+        "books", override("dataset.name", "file"), override("dataset.path", awkward), override("dataset.key", "no")
+    )
+    assert (profile.dataset.options["path"], profile.dataset.options["key"]) == (awkward, "no")
+
+
+def test_effective_tells_where_each_value_comes_from(repository: Repository) -> None:
+    """A default, a line of a file, or the command line."""
+    repository.write("more", "question: More?\nextends: books\nindex:\n  number_of_shards: 2\n")
+    values = {value.key: value[1:] for value in effective(repository.load("more", "topic.partitions=3"))}
+    assert values["question"] == ("More?", "experiments/profiles/more.yaml:1")
+    assert values["dataset.documents"] == (1009, "experiments/profiles/books.yaml:5")
+    assert values["index.number_of_shards"] == (2, "experiments/profiles/more.yaml:4")
+    assert values["index.translog.durability"] == ("request", "experiments/profiles/books.yaml:10")
+    assert values["topic.partitions"] == (3, "--set")
+    assert values["sink.tasks"] == (1, "default")
+
+
+def test_a_profile_may_lie_anywhere(repository: Repository, tmp_path: Path) -> None:
+    """A path that ends in .yaml is a file; it may extend the profiles of the repository and its neighbours."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "base.yaml").write_text("question: B?\nextends: books\nindex: {codec: best_compression}\n")
+    (folder / "mine.yaml").write_text("question: M?\nextends: base.yaml\n")
+    profile = load_profile(str(folder / "mine.yaml"), root=repository.root)
+    assert (profile.name, profile.index["codec"]) == ("mine", "best_compression")

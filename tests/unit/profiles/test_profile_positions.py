@@ -1,0 +1,115 @@
+"""What is wrong with the notation of a file, and on which line."""
+
+from profile_repository import Repository
+
+HEAD = "question: What?\ndataset: {name: events, documents: 7}\n"
+
+
+def test_yaml_that_is_none_names_the_line(repository: Repository) -> None:
+    """A syntax error is one line, where the parser stopped."""
+    repository.write("bad", HEAD + "load: {mode: drain\nverify: 7\n")
+    assert repository.refusal("bad") == ["bad.yaml:4: not YAML: expected ',' or '}', but got ':'"]
+
+
+def test_an_empty_file_is_named(repository: Repository) -> None:
+    """There is no profile in nothing."""
+    repository.write("bad", "# nothing yet\n")
+    assert repository.refusal("bad") == ["bad.yaml:1: got an empty file"]
+
+
+def test_a_list_is_no_profile(repository: Repository) -> None:
+    """A profile is a mapping."""
+    repository.write("bad", "- question: What?\n")
+    assert repository.refusal("bad") == ["bad.yaml:1: got no mapping, expected the sections of a profile"]
+
+
+def test_a_key_given_twice_is_an_error(repository: Repository) -> None:
+    """YAML parsers keep the last one silently; the author may have meant the first."""
+    repository.write("bad", HEAD + "mapping: dynamic\nverify: {sample: 5}\nmapping: events.static\n")
+    assert repository.refusal("bad") == [
+        "bad.yaml:5: mapping: duplicate key: it stands on line 3 already, expected it once"
+    ]
+
+
+def test_a_setting_given_dotted_and_nested_is_an_error(repository: Repository) -> None:
+    """Both notations name the same setting."""
+    repository.write("bad", HEAD + "index:\n  translog.durability: async\n  translog:\n    durability: request\n")
+    assert repository.refusal("bad") == [
+        "bad.yaml:6: index.translog.durability: duplicate key: it stands on line 4 already, expected it once"
+    ]
+
+
+def test_words_that_yaml_may_read_as_booleans_are_refused(repository: Repository) -> None:
+    """`no` is false to some readers and text to others, so the author has to say which."""
+    repository.write("bad", HEAD + "sink:\n  config:\n    key.ignore: yes\n    write.method: off\n")
+    assert repository.refusal("bad") == [
+        "bad.yaml:5: sink.config.key.ignore: "
+        'got yes, which some read as true and others as text, expected true or "yes"',
+        "bad.yaml:6: sink.config.write.method: "
+        'got off, which some read as false and others as text, expected false or "off"',
+    ]
+
+
+def test_dates_and_odd_numbers_are_refused(repository: Repository) -> None:
+    """Sexagesimal and octal numbers surprise everyone."""
+    repository.write("bad", HEAD + "index:\n  codec: 2024-01-01\n  refresh_interval: 1:30\n  priority: 010\n")
+    assert repository.refusal("bad") == [
+        'bad.yaml:4: index.codec: got 2024-01-01, which some read as a date and others as text, expected "2024-01-01"',
+        "bad.yaml:5: index.refresh_interval: got 1:30, which not everyone reads as the same number, "
+        'expected a decimal number or "1:30"',
+        "bad.yaml:6: index.priority: got 010, which not everyone reads as the same number, "
+        'expected a decimal number or "010"',
+    ]
+
+
+def test_quotes_make_text_of_anything(repository: Repository) -> None:
+    """A quoted word is what it says."""
+    repository.write("good", HEAD + 'sink:\n  config:\n    write.method: "no"\n    batch.size: "010"\n')
+    assert dict(repository.load("good").sink.config) == {"write.method": "no", "batch.size": "010"}
+
+
+def test_tags_are_refused(repository: Repository) -> None:
+    """A profile is data; nothing in it makes objects."""
+    repository.write("bad", HEAD + "mapping: !!python/object:os.system x\nverify: !mine {sample: 5}\n")
+    assert repository.refusal("bad") == [
+        "bad.yaml:3: mapping: got the tag !!python/object:os.system, expected a value without a tag",
+        "bad.yaml:4: verify: got the tag !mine, expected a value without a tag",
+    ]
+
+
+def test_anchors_and_merge_keys_work(repository: Repository) -> None:
+    """What stands beside `<<` wins over what it brings in."""
+    repository.write(
+        "good",
+        """
+        question: What?
+        dataset: &size {name: events, documents: 7}
+        sink:
+          config: &limits {batch.size: 500, linger.ms: 5}
+        producer:
+          client: {<<: *limits, linger.ms: 10}
+        """,
+    )
+    assert dict(repository.load("good").producer.client) == {"batch.size": 500, "linger.ms": 10}
+
+
+def test_an_alias_that_contains_itself_is_refused(repository: Repository) -> None:
+    """A circle is no tree; it is reported where its anchor stands."""
+    repository.write("bad", HEAD + "index: &all\n  analysis: *all\n")
+    assert repository.refusal("bad") == ["bad.yaml:3: index.analysis: an alias that contains itself, expected a tree"]
+
+
+def test_a_key_without_a_value_is_refused(repository: Repository) -> None:
+    """An empty value is more likely forgotten than meant; `null` says that it is meant."""
+    repository.write("bad", HEAD + "index:\n  refresh_interval:\n")
+    assert repository.refusal("bad") == [
+        "bad.yaml:4: index.refresh_interval: got nothing, expected a value (`null` takes back what is inherited)"
+    ]
+
+
+def test_bytes_that_are_no_text_are_refused(repository: Repository) -> None:
+    """Profiles are UTF-8."""
+    repository.write("bad", "").write_bytes(b"question: \xff\n")
+    assert repository.refusal("bad") == [
+        "bad.yaml: cannot be read: 'utf-8' codec can't decode byte 0xff in position 10: invalid start byte"
+    ]

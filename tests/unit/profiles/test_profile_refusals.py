@@ -1,0 +1,159 @@
+"""What a profile is refused for, and in which words."""
+
+import pytest
+from profile_repository import Repository
+
+from lab.errors import ProfileError
+from lab.profiles import list_profiles, load_profile
+
+
+def test_an_unknown_profile_names_the_nearest(repository: Repository) -> None:
+    """Nothing was read, so there is no line to name."""
+    assert repository.refusal("bookz") == ['unknown profile "bookz", did you mean `books`?']
+    assert repository.refusal("../books") == ['unknown profile "../books", did you mean `books`?']
+
+
+def test_every_problem_is_reported_at_once(repository: Repository) -> None:
+    """Each on one line, in the order of the lines, those of the command line last."""
+    repository.write(
+        "bad",
+        """
+        question: 7
+        dataset:
+          name: aladdin
+          documents: many
+        mapping: aladin.nested.statik
+        topic:
+          partitions: 0
+        producer: fast
+        elasticsearch:
+          data_nodes: 5
+          version: 8.19
+        index:
+          number_of_shards: 1.5
+          refresh_intervall: 1s
+        load:
+          mode: stream
+          timeout_s: soon
+        number_of_replicas: 0
+        """,
+    )
+    assert repository.refusal("bad", "sink.connector=elastic", "sampling.interval_s=0") == [
+        "bad.yaml:1: question: got 7, expected text",
+        'bad.yaml:3: dataset.name: unknown dataset "aladdin", did you mean `aladin`?',
+        'bad.yaml:4: dataset.documents: got "many", expected a whole number',
+        'bad.yaml:5: mapping: unknown mapping "aladin.nested.statik", did you mean `aladin.nested.static`?',
+        "bad.yaml:7: topic.partitions: got 0, expected more than 0",
+        'bad.yaml:8: producer: got "fast", expected a mapping',
+        "bad.yaml:10: elasticsearch.data_nodes: got 5, expected at most 4",
+        "bad.yaml:11: elasticsearch.version: got 8.19, expected a version such as 8.19.21",
+        "bad.yaml:13: index.number_of_shards: got 1.5, expected a whole number from 1 on",
+        "bad.yaml:14: index.refresh_intervall: unknown key, did you mean `refresh_interval`?",
+        "bad.yaml:16: load.rate_docs_per_s: missing, expected documents due per second, over all producer processes",
+        'bad.yaml:17: load.timeout_s: got "soon", expected a number',
+        "bad.yaml:18: number_of_replicas: unknown key, did you mean `index.number_of_replicas`?",
+        "--set sampling.interval_s: got 0, expected more than 0",
+        '--set sink.connector: unknown connector template "elastic", did you mean `elasticsearch`?',
+    ]
+
+
+def test_a_problem_stands_in_the_file_that_causes_it(repository: Repository) -> None:
+    """Not in the file that was asked for."""
+    repository.write("base", "question: B?\nextends: books\nverify:\n  sample: -1\n")
+    repository.write("top", "question: T?\nextends: base\n")
+    assert repository.refusal("top") == ["base.yaml:4: verify.sample: got -1, expected at least 0"]
+
+
+def test_missing_sections_are_described(repository: Repository) -> None:
+    """The message says what a reader would have to look up."""
+    repository.write("bad", "question: What?\n")
+    assert repository.refusal("bad") == ["bad.yaml:1: dataset: missing, expected a section with `name`"]
+
+
+def test_a_generated_dataset_needs_a_size(repository: Repository) -> None:
+    """Nobody wants an endless run by accident."""
+    repository.write("bad", "question: What?\ndataset:\n  name: aladin\n")
+    assert repository.refusal("bad") == ["bad.yaml:3: dataset: its size is missing, expected `documents` or `books`"]
+
+
+def test_a_file_needs_a_path_and_a_key(repository: Repository) -> None:
+    """The remedy is the option of the command line."""
+    assert repository.refusal("books", "dataset.name=file") == [
+        "--set dataset.name: dataset.path: missing, expected the file; give it as --path FILE",
+        "--set dataset.name: dataset.key: missing, expected the field that holds the key, dotted where it is nested; "
+        "give it as --key FIELD",
+    ]
+
+
+def test_an_unknown_option_or_model_names_the_nearest(repository: Repository) -> None:
+    """Options are those of the dataset that the profile names."""
+    assert repository.refusal("books", "dataset.modell=flat", "dataset.model=falt") == [
+        '--set dataset.modell: unknown key of dataset "aladin", did you mean `model`?',
+        '--set dataset.model: unknown model "falt", did you mean `flat`?',
+    ]
+
+
+def test_an_option_has_the_type_and_the_choices_that_its_dataset_declares(repository: Repository) -> None:
+    """A wrong one is found before anything starts."""
+    assert repository.refusal("books", "dataset.updates=half", "dataset.key_order=random", "dataset.shops_max=2.5") == [
+        '--set dataset.updates: got "half", expected a number',
+        '--set dataset.key_order: unknown key_order "random", expected a key_order: `ascending`, `shuffled`',
+        "--set dataset.shops_max: got 2.5, expected a whole number",
+    ]
+
+
+def test_settings_that_the_run_makes_cannot_be_set(repository: Repository) -> None:
+    """A profile that could set them would contradict the run."""
+    assert repository.refusal("books", "sink.config.tasks.max=2", "producer.client.bootstrap.servers=x:1") == [
+        "--set sink.config.tasks.max: cannot be set here, expected `sink.tasks`",
+        "--set producer.client.bootstrap.servers: cannot be set here, expected nothing: the run knows its brokers",
+    ]
+
+
+def test_settings_of_clients_are_scalars(repository: Repository) -> None:
+    """Kafka and Kafka Connect know no lists; theirs are text with commas."""
+    assert repository.refusal("books", "sink.config.transforms=[a, b]", "topic.config=fast") == [
+        '--set topic.config: got "fast", expected a mapping',
+        "--set sink.config.transforms: got a list, expected text, a number, true or false",
+    ]
+    assert repository.load("books", "sink.config.key.ignore=true", "sink.config.linger.ms=5").sink.config == {
+        "key.ignore": True,
+        "linger.ms": 5,
+    }
+
+
+def test_the_name_of_a_profile_is_that_of_its_file(repository: Repository) -> None:
+    """A profile cannot call itself otherwise, and a hint names the section that has such a key."""
+    assert repository.refusal("books", "name=aladin", "load={mode: stream, rate_docs_per_s: 1e999}") == [
+        "--set load: load.rate_docs_per_s: got 1e999, expected a finite number",
+        "--set name: unknown key, did you mean `dataset.name`?",
+    ]
+
+
+def test_an_override_needs_a_key_and_a_value(repository: Repository) -> None:
+    """What it extends decides what a profile is, so that cannot be overridden."""
+    assert repository.refusal("books", "index.codec", "=7", "verify.sample=", "extends=books") == [
+        "--set index.codec: got no value, expected KEY=VALUE",
+        "--set =7: got no value, expected KEY=VALUE",
+        "--set verify.sample: got nothing, expected a value",
+        "--set extends: cannot be set here, expected the name of another profile to run",
+    ]
+
+
+def test_a_broken_profile_is_listed_with_its_first_problem(repository: Repository) -> None:
+    """One broken file does not hide the others."""
+    repository.write("bad", "question: [\n")
+    assert [tuple(listed) for listed in list_profiles(repository.root)] == [
+        (
+            "bad",
+            "cannot be read: experiments/profiles/bad.yaml:2: not YAML: "
+            "expected the node content, but found '<stream end>'",
+        ),
+        ("books", "How fast are books indexed?"),
+    ]
+
+
+def test_a_path_that_does_not_exist_is_refused(repository: Repository) -> None:
+    """A name that ends in .yaml is a path."""
+    with pytest.raises(ProfileError, match=r"^nowhere/mine\.yaml: no such file, expected a profile$"):
+        load_profile("nowhere/mine.yaml", root=repository.root)
