@@ -39,7 +39,10 @@ def what_came_out(run: Run, result: Result) -> str:
         speed = f"Elasticsearch indexed {number(rate)} documents per second"
         speed += f" and spent {figure(latency, 'ms')} on each" if latency is not None else ""
     window = result.measured_window
-    lasted = f", over a measured window of {duration(window.ended_s - window.started_s)}" if window else ""
+    if window:
+        lasted = f", over a measured window of {duration(window.ended_s - window.started_s)}"
+    else:
+        lasted = "" if rate is None else " (a rough guide: the load was too short to be measured well)"
     return f"{speed}{lasted}; {books_in_words(run)}."
 
 

@@ -29,10 +29,10 @@ class Sum:
         return self.whole[1] - self.total
 
 
-def sums(documents: Documents, samples: Sequence[Sample]) -> tuple[Sum, ...]:
-    """The run's books, and the sink's own at its last sample."""
+def last_sink_sum(samples: Sequence[Sample]) -> Sum | None:
+    """The sink's own books at its last sample; `None` when it was never sampled."""
     last = next((sample.sink for sample in reversed(samples) if sample.sink), None)
-    return (*run_sums(documents), *((sink_sum(last),) if last else ()))
+    return sink_sum(last) if last else None
 
 
 def run_sums(documents: Documents) -> tuple[Sum, Sum]:

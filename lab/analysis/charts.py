@@ -49,6 +49,7 @@ CONFIG = {
         "domainOpacity": 0.4,
         "ticks": False,
         "labelPadding": 6,
+        "titlePadding": 8,
     },
 }
 

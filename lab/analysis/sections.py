@@ -9,7 +9,7 @@ from html import escape
 import orjson
 
 from lab.analysis.answer import waiting_note, what_came_out, what_was_run
-from lab.analysis.books import Sum, sums
+from lab.analysis.books import Sum, last_sink_sum, run_sums
 from lab.analysis.charts import Chart, inlined
 from lab.analysis.definitions import BY_NAME, TERMS, value_of
 from lab.analysis.folder import RunFolder
@@ -62,7 +62,8 @@ def tiles(folder: RunFolder, result: Result) -> str:
     shown = [_tile(tile, result) for tile in TILES if tile.name in named]
     note = waiting_note(folder.run)
     below = paragraph(f"End to end: {note}", "note") if note else ""
-    return f'<div class="tiles">{"".join(shown)}</div>{below}'
+    void = " void" if result.status == "failed" else ""
+    return f'<div class="tiles{void}">{"".join(shown)}</div>{below}'
 
 
 def _tile(tile: Tile, result: Result) -> str:
@@ -141,8 +142,9 @@ def books(folder: RunFolder) -> str:
             ),
         ]
     )
-    told = "".join(_sum(part) for part in sums(documents, folder.samples))
-    return f'<div class="columns">{told}{card("Looked for and compared", found)}</div>'
+    of_run, of_sink = run_sums(documents), last_sink_sum(folder.samples)
+    left = "".join(_sum(part) for part in of_run) + card("Looked for and compared", found)
+    return f'<div class="columns"><div class="stack">{left}</div>{_sum(of_sink) if of_sink else ""}</div>'
 
 
 def _sum(part: Sum) -> str:
@@ -186,12 +188,14 @@ INDEX_ROWS = (
 
 def cost(result: Result) -> str:
     """CPU, memory and disk by process, background work of the index, garbage collection by node."""
-    scopes = sorted({metric.scope for metric in result.metrics if metric.name == "rss_bytes_max"} | {"producer"})
+    scopes = {metric.scope for metric in result.metrics if metric.name in {"rss_bytes_max", "cpu_s_per_million_docs"}}
     processes = table(
         ("process", *(BY_NAME[name].label for name in COST_COLUMNS)),
         [
             (scope, *(figure(value_of(result.metrics, name, scope), BY_NAME[name].unit) for name in COST_COLUMNS))
-            for scope in scopes
+            for scope in sorted(
+                scopes, key=lambda name: (-(value_of(result.metrics, COST_COLUMNS[0], name) or 0), name)
+            )
         ],
     )
     work = table(
@@ -222,7 +226,7 @@ def _nodes(result: Result) -> str:
         )
         return (name, bytes_text(value("heap_used_bytes_max")), *collections, count(value("write_rejected")))
 
-    head = ("node", "heap, most", "young collections", "old collections", "writes rejected")
+    head = ("node", "heap, most", "young GC", "old GC", "rejected")
     return card("Elasticsearch nodes", table(head, [row(name) for name in names])) if names else ""
 
 
@@ -232,11 +236,9 @@ def _seconds(milliseconds: float | None) -> float | None:
 
 def phases(result: Result) -> str:
     """Wall time of each phase."""
-    rows = [
-        *((str(phase.name), duration(phase.ended_s - phase.started_s)) for phase in result.phases),
-        ("whole run", duration(result.ended_s - result.started_s)),
-    ]
-    return f'<div class="card narrow">{table(("phase", "wall time"), rows)}</div>'
+    walls = {phase.name: duration(phase.ended_s - phase.started_s) for phase in result.phases}
+    whole = duration(result.ended_s - result.started_s)
+    return f'<div class="card">{table((*walls, "whole run"), [(*walls.values(), whole)], numbers_from=99)}</div>'
 
 
 def environment(folder: RunFolder) -> str:

@@ -20,8 +20,8 @@ def number(value: float | None) -> str:
     if value is None:
         return UNKNOWN
     size = abs(value)
-    if size == 0:
-        return "0"
+    if size < 100 and value == round(value):
+        return str(round(value))
     if size >= 100:
         step = 10 ** max(0, math.floor(math.log10(size)) - 2)
         return count(round(value / step) * step)
@@ -44,7 +44,7 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return UNKNOWN
     if seconds < 120:
-        return f"{number(round(seconds, 1) if seconds >= 1 else seconds)}{NARROW_SPACE}s"
+        return f"{number(seconds)}{NARROW_SPACE}s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 120:
         return f"{minutes}{NARROW_SPACE}min {rest}{NARROW_SPACE}s"

@@ -1,0 +1,133 @@
+"""Which stage had no slack, told from the samples."""
+
+from dataclasses import replace
+
+import pytest
+
+from lab.analysis.limits import limited_by
+from lab.analysis.warnings import warnings
+from lab.analysis.windows import windows
+from lab.records import Limit, RunWarning, WarningKind
+from tests.unit.analysis.synthetic import Truth, run, samples, with_warnings
+
+STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=101, machine_cpu_percent=53.0)
+IDLE_DRAIN = Truth(machine_cpu_percent=53.0, write_active=0)
+
+
+def limit(truth: Truth) -> Limit | None:
+    """What limited a synthetic run."""
+    return limited_by(run(truth), windows(samples(truth)).growing)
+
+
+def told(truth: Truth) -> dict[WarningKind, str]:
+    """What a synthetic run warns of, and what was seen."""
+    cut = windows(samples(truth))
+    return {warning.kind: warning.seen for warning in warnings(run(truth), cut, limited_by(run(truth), cut.growing))}
+
+
+def test_a_stream_that_keeps_up_is_limited_by_the_rate_asked_for() -> None:
+    """It is not the most that the pipeline can do, and the report says so."""
+    assert limit(STREAM) == Limit(
+        stage="requested rate",
+        evidence="5\u202f000 documents/s were asked for, 5\u202f000/s were indexed and the lag stayed at 97 records:"
+        " every stage kept up, so this is not the most it can do.",
+    )
+    assert WarningKind.DRIVER_LIMITED not in told(STREAM)
+
+
+def test_a_stream_that_falls_behind_its_schedule_without_lag_is_limited_by_the_producer() -> None:
+    """The sink waits for documents that come late."""
+    late = replace(STREAM, rate_docs_per_s=9001.0, late_documents=7919)
+    assert limit(late) == Limit(
+        stage="producer",
+        evidence="the lag stayed at 97 records, less than 2 s of work and 7\u202f919 documents were sent more than"
+        " 100 ms late: the sink waited for documents.",
+    )
+    assert told(late)[WarningKind.LATE_PRODUCER] == (
+        "7\u202f919 of 115\u202f069 documents were sent more than 100 ms after they were due"
+    )
+    assert WarningKind.DRIVER_LIMITED in told(late)
+
+
+def test_elasticsearch_that_takes_most_of_a_saturated_machine_is_the_limit() -> None:
+    """This is what an indexing experiment wants to see."""
+    assert limit(Truth()) == Limit(
+        stage="elasticsearch",
+        evidence="the machine was 97 % busy and Elasticsearch took 1.50 of its 2 cores"
+        " (elasticsearch-1 1.50, connect 0.25, kafka 0.12).",
+    )
+    assert told(Truth()) == {}
+
+
+def test_a_saturated_machine_that_all_share_is_said_to_be_shared() -> None:
+    """With as much for the driver as for Elasticsearch, the rate is not Elasticsearch's own."""
+    shared = Truth(cores=(("elasticsearch-1", 0.75), ("connect", 0.75), ("kafka", 0.25)))
+    assert limit(shared) == Limit(
+        stage="machine",
+        evidence="everything shared one machine that was 97 % busy: of its 2 cores connect 0.75, elasticsearch-1 0.75,"
+        " kafka 0.25.",
+    )
+    assert WarningKind.DRIVER_LIMITED in told(shared)
+
+
+def test_a_backlog_before_idle_write_threads_is_the_sinks() -> None:
+    """Records wait while Elasticsearch has nothing to do."""
+    assert limit(IDLE_DRAIN) == Limit(
+        stage="sink",
+        evidence="records waited in the topic while only 0 % of Elasticsearch's write threads were at work, the machine"
+        " was 53 % busy, and 5 of 5 allowed bulk requests were under way.",
+    )
+    assert told(IDLE_DRAIN)[WarningKind.DRIVER_LIMITED].startswith("the sink was the limit: records waited")
+
+
+def test_busy_write_threads_on_a_machine_with_room_are_elasticsearchs() -> None:
+    """One shard, or a disk, can hold it back without all cores being busy."""
+    found = limit(replace(IDLE_DRAIN, write_active=2))
+    assert found is not None
+    assert found.stage == "elasticsearch"
+    assert found.evidence.endswith("of Elasticsearch's write threads were at work, with 2.87 requests waiting for one.")
+
+
+def test_throttled_indexing_is_told_before_all_else_that_looks_like_it() -> None:
+    """Merges that cannot keep up hold indexing back, whatever the cores do."""
+    found = limit(Truth(throttled_ms_per_tick=250))
+    assert found == Limit(
+        stage="merge throttling",
+        evidence="Elasticsearch held indexing back for 25 % of the measured window, because its merges could not keep"
+        " up.",
+    )
+
+
+def test_one_sample_tells_no_limit() -> None:
+    """No window, no verdict."""
+    assert limit(Truth(ticks=1)) is None
+
+
+def test_dead_letters_are_warned_of() -> None:
+    """Even a verified run has refused records."""
+    assert told(Truth(dead_lettered=13))[WarningKind.DEAD_LETTERS] == (
+        "13 of 115\u202f082 records went to the dead-letter topic"
+    )
+
+
+def test_garbage_collection_for_a_tenth_of_the_time_is_memory_pressure() -> None:
+    """101 ms of each second."""
+    assert told(Truth(gc_ms_per_tick=101))[WarningKind.MEMORY_PRESSURE] == (
+        "elasticsearch-1 paused for garbage collection 10.1 % of the time"
+    )
+
+
+def test_the_runs_own_warning_stands_before_the_samples() -> None:
+    """Who saw it happen knows more; nobody is warned twice of one thing."""
+    own = RunWarning(kind=WarningKind.DEAD_LETTERS, seen="seen", likely_cause="cause", remedy="remedy")
+    truth = Truth(dead_lettered=13, ticks=3)
+    found = warnings(with_warnings(run(truth), own), windows(samples(truth)), None)
+    assert found[0] == own
+    assert [warning.kind for warning in found] == [WarningKind.DEAD_LETTERS, WarningKind.SHORT_WINDOW]
+
+
+@pytest.mark.parametrize("phase", ["fill", "settle"])
+def test_only_the_load_phase_is_measured(phase: str) -> None:
+    """What grows before and after it is not the load."""
+    seen = [sample.model_copy(update={"phase": phase}) for sample in samples(Truth())]
+    assert windows(seen).growing == ()

@@ -1,0 +1,168 @@
+"""Indexing rate and latency, against Stack Monitoring's worked example."""
+
+import pytest
+
+from lab.analysis.counters import Point, growth, growth_from_zero
+from lab.analysis.latency import (
+    indexing_latency,
+    indexing_latency_ms,
+    indexing_latency_series,
+    percentile_curve_ms,
+    percentiles_ms,
+)
+from lab.analysis.rates import (
+    entities_per_s,
+    indexing_rate_docs_per_s,
+    indexing_rate_series,
+    rate_per_s,
+    source_mb_per_s,
+)
+from lab.records import ElasticsearchSample, Sample
+from tests.unit.analysis.synthetic import Truth, encoded, samples
+
+NOON_S = 1_767_268_800.0
+
+
+def seen(at_s: float, primaries: int | None, total: int = 0, primaries_ms: int = 0) -> Sample:
+    """A sample of which only the counters of the example matter; `None` for one that was lost."""
+    if primaries is None:
+        return Sample(at_s=NOON_S + at_s, phase="load")
+    template = samples(Truth())[0].elasticsearch
+    assert template is not None
+    return Sample(
+        at_s=NOON_S + at_s,
+        phase="load",
+        elasticsearch=ElasticsearchSample(
+            primaries=template.primaries.model_copy(update={"index_total": primaries, "index_time_ms": primaries_ms}),
+            total=template.total.model_copy(update={"index_total": total, "index_time_ms": 2 * primaries_ms}),
+            nodes={},
+        ),
+    )
+
+
+EXAMPLE = [
+    seen(3, 1_000_000, 2_000_000, 400_000),
+    seen(13, 1_024_000, 2_048_000, 406_000),
+    seen(23, 1_051_000, 2_102_000, 414_100),
+]
+
+
+def values(points: list[Point]) -> list[float | None]:
+    """The values alone."""
+    return [point.value for point in points]
+
+
+def test_the_worked_example_gives_stack_monitorings_rates() -> None:
+    """2 400 and 2 700 documents a second on primaries, twice that with the replica."""
+    assert values(indexing_rate_series(EXAMPLE, "primaries")) == [2400.0, 2700.0]
+    assert values(indexing_rate_series(EXAMPLE, "total")) == [4800.0, 5400.0]
+
+
+def test_the_worked_example_gives_stack_monitorings_latencies() -> None:
+    """0.25 and 0.30 ms."""
+    assert values(indexing_latency_series(EXAMPLE, "primaries")) == [0.25, 0.3]
+
+
+def test_the_window_of_the_worked_example() -> None:
+    """51 000 documents in 20 s, for 14 100 ms."""
+    assert indexing_rate_docs_per_s(EXAMPLE, "primaries") == 2550.0
+    assert indexing_latency_ms(EXAMPLE, "primaries") == pytest.approx(14_100 / 51_000)
+
+
+def test_a_point_stands_at_the_end_of_its_interval() -> None:
+    """The growth until an instant is drawn there."""
+    assert [point.at_s - NOON_S for point in indexing_rate_series(EXAMPLE, "primaries")] == [13.0, 23.0]
+
+
+def test_a_counter_that_falls_gives_no_rate_and_no_latency() -> None:
+    """A server that was started again has forgotten what it did."""
+    fallen = [seen(0, 1009, 0, 101), seen(1, 2003, 0, 211), seen(2, 307, 0, 31), seen(3, 1301, 0, 131)]
+    assert values(indexing_rate_series(fallen, "primaries")) == [994.0, None, 994.0]
+    assert values(indexing_latency_series(fallen, "primaries")) == [110 / 994, None, 100 / 994]
+
+
+def test_no_growth_is_zero_and_known() -> None:
+    """An idle index has a rate, and Kibana draws its latency at zero."""
+    idle = [seen(0, 1009), seen(1, 1009)]
+    assert values(indexing_rate_series(idle, "primaries")) == [0.0]
+    assert values(indexing_latency_series(idle, "primaries")) == [0.0]
+
+
+def test_a_lost_sample_is_not_bridged() -> None:
+    """Neither the lost sample nor the one after it has a predecessor."""
+    gap = [seen(0, 1009), seen(1, 2003), seen(2, None), seen(3, 4001), seen(4, 5003)]
+    assert values(indexing_rate_series(gap, "primaries")) == [994.0, None, None, 1002.0]
+
+
+def test_a_tick_that_did_not_take_place_is_not_bridged() -> None:
+    """Three seconds without a sample are a gap, though their ends are known."""
+    gap = [seen(0, 1009), seen(1, 2003), seen(4, 5003), seen(5, 6007), seen(6, 7001)]
+    assert values(indexing_rate_series(gap, "primaries")) == [994.0, None, 1004.0, 994.0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "elapsed_s", "rate"),
+    [(100, 300, 2.0, 100.0), (None, 300, 2.0, None), (100, None, 2.0, None), (300, 100, 2.0, None), (1, 3, 0.0, None)],
+)
+def test_a_rate_needs_two_values_and_some_time(
+    before: int | None, after: int | None, elapsed_s: float, rate: float | None
+) -> None:
+    """Whatever is missing, the rate is missing and not zero."""
+    assert rate_per_s(before, after, elapsed_s) == rate
+
+
+@pytest.mark.parametrize(("documents", "time_ms", "latency"), [(-1, 5, None), (5, -1, None), (0, 7, 0.0), (4, 1, 0.25)])
+def test_latency_follows_kibanas_table(documents: int, time_ms: int, latency: float | None) -> None:
+    """Fallen counters are null, no documents are zero whatever the time."""
+    assert indexing_latency(documents, time_ms) == latency
+
+
+def test_growth_sums_increases_and_passes_over_what_is_not_known() -> None:
+    """100 → 130, then started again: 10 → 17."""
+    assert growth([100, None, 130, 10, 17]) == 37
+
+
+@pytest.mark.parametrize("known", [[], [None], [7], [None, 7]])
+def test_growth_of_fewer_than_two_values_is_not_known(known: list[int | None]) -> None:
+    """One value tells nothing of growth."""
+    assert growth(known) is None
+
+
+def test_growth_from_zero_counts_the_first_value() -> None:
+    """A counter that began with the run has grown to its first value already."""
+    assert growth_from_zero([7, 11]) == 11
+    assert growth_from_zero([None]) is None
+
+
+def test_source_rate_in_megabytes() -> None:
+    """52 700 documents of 840 bytes a second."""
+    assert source_mb_per_s(52_700, 42_000_000, 50_000) == pytest.approx(44.268)
+    assert source_mb_per_s(52_700, 0, 0) is None
+    assert source_mb_per_s(None, 1, 1) is None
+
+
+def test_entities_make_models_comparable() -> None:
+    """30 000 offers a second, five to a book, are 6 000 books."""
+    assert entities_per_s(30_000, 10_000, 50_000) == 6000
+    assert entities_per_s(30_000, 0, 0) is None
+
+
+def test_percentiles_of_a_histogram() -> None:
+    """Of 1 to 1000 ms, the p99 is 990 ms, to the three digits that the histogram keeps."""
+    found = percentiles_ms(encoded(list(range(1, 1001))))
+    expected = {"p50": 500, "p90": 900, "p99": 990, "p99_9": 999, "max": 1000}
+    assert found == {name: pytest.approx(value, rel=0.001) for name, value in expected.items()}
+
+
+@pytest.mark.parametrize("nothing", [None, "", encoded([])])
+def test_percentiles_of_nothing_are_missing(nothing: str | None) -> None:
+    """An empty histogram has no median of zero."""
+    assert percentiles_ms(nothing) == {}
+    assert percentile_curve_ms(nothing) == []
+
+
+def test_the_curve_ends_where_the_records_do() -> None:
+    """A hundred records say nothing of one in a thousand."""
+    curve = percentile_curve_ms(encoded(list(range(1, 101))))
+    assert curve[0] == (2.0, pytest.approx(50, rel=0.001))
+    assert max(n for n, _ in curve) <= 100

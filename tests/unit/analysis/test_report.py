@@ -1,0 +1,188 @@
+"""The report and the terminal's table."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lab.analysis import analyse, terminal_table, write_report
+from lab.analysis.books import run_sums
+from lab.records import DeadLetterReason, Run, Sample, SinkHistograms, Verification
+from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
+
+VOID = ("input", "meta", "br", "link", "img", "hr", "path", "rect", "line", "circle")
+HOSTILE = "<script>alert('books')</script>"
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements that are opened and closed, ids, and what would be fetched."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.fetched: list[str] = []
+        self.seen: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element begins."""
+        self.seen.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in {"src", "href", "xlink:href"} and value and not value.startswith("#"):
+                self.fetched.append(value)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element that is closed at once."""
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        """An element ends: the one that was opened last."""
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def page(folder: Path, made: Run, seen: list[Sample]) -> str:
+    """The report of a run."""
+    return write_report(written(folder, made, seen)).read_text("utf-8")
+
+
+def plain(html: str) -> str:
+    """The page's words, one space between them."""
+    text = re.sub(r"<(style|svg)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text).replace("\u202f", " "))
+
+
+@pytest.fixture(scope="module")
+def drained(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report of a verified drain; drawn once, since charts take seconds."""
+    return page(tmp_path_factory.mktemp("drained"), run(Truth()), samples(Truth()))
+
+
+def failed_run() -> Run:
+    """A run that lost seven documents, and whose every text is hostile."""
+    made = run(Truth(dead_lettered=13))
+    return made.model_copy(
+        update={
+            "profile": HOSTILE,
+            "question": HOSTILE,
+            "documents": made.documents.model_copy(update={"indexed": made.documents.indexed - 7, "missing": 7}),
+            "verification": Verification(
+                verified=False,
+                problems=("7 documents are missing from the index", HOSTILE),
+                dead_letters=(DeadLetterReason(reason=HOSTILE, records=13, first="books-0@17"),),
+            ),
+            "sink_histograms": SinkHistograms(record_age=None, bulk_service_time=None),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report of that run, without a sample of its sink."""
+    seen = with_samples(samples(Truth(dead_lettered=13)), lambda _sample: {"sink": None})
+    return page(tmp_path_factory.mktemp("failed"), failed_run(), seen)
+
+
+@pytest.mark.parametrize("name", ["drained", "failed"])
+def test_the_page_is_whole_and_fetches_nothing(name: str, request: pytest.FixtureRequest) -> None:
+    """It opens on a machine without a network, and every element is closed."""
+    found = Page(request.getfixturevalue(name))
+    assert found.open == []
+    assert found.fetched == []
+    assert len(set(found.ids)) == len(found.ids)
+    assert "script" not in found.seen
+
+
+def test_the_answer_stands_on_top_in_two_sentences(drained: str) -> None:
+    """What was run, what came out."""
+    assert (
+        "115 069 documents (91.7 MB) were put into Kafka and then drained through Kafka Connect into Elasticsearch"
+        " 8.19.21, on one machine with 2 cores. Verified. Elasticsearch indexed 5 000 documents per second and spent"
+        " 0.31 ms on each, over a measured window of 22 s; every one of them was found again, and 1 000 drawn at random"
+        " equal what was sent."
+    ) in plain(drained)
+
+
+def test_a_drain_says_that_its_latency_contains_the_waiting(drained: str) -> None:
+    """Fourteen seconds of latency would frighten a reader otherwise."""
+    assert "For a drain this contains the time a record waited in the topic" in plain(drained)
+
+
+def test_all_six_charts_are_drawn_for_readers_of_all_kinds(drained: str) -> None:
+    """Each drawing has words for those who cannot see it."""
+    assert drained.count("<svg") == 6
+    assert drained.count('role="img" aria-label="') == 6
+    assert "Not measured" not in drained
+
+
+def test_a_chart_without_samples_says_so(failed: str) -> None:
+    """An empty frame would look like zero."""
+    assert failed.count("<svg") == 5
+    assert plain(failed).count("Not measured: the samples hold nothing to draw here.") == 1
+
+
+def test_a_failed_run_is_void_on_top(failed: str) -> None:
+    """The reasons stand in the answer, and the figures are struck out."""
+    assert 'class="answer failed"' in failed
+    assert 'class="tiles void"' in failed
+    assert "Failed. What is stored is not what was produced, so that the figures below are void: 7 documents are" in (
+        plain(failed)
+    )
+
+
+def test_books_that_do_not_add_up_say_by_how_much(failed: str) -> None:
+    """The sum is shown, and what it ought to be."""
+    assert "✗ records delivered were 115 082: 7 missing 115 075" in plain(failed)
+
+
+def test_text_from_outside_is_escaped(failed: str) -> None:
+    """Profiles, questions and Elasticsearch's reasons are not markup."""
+    assert HOSTILE not in failed
+    assert "&lt;script&gt;alert(&#x27;books&#x27;)&lt;/script&gt;" in failed
+
+
+def test_secrets_are_not_shown(drained: str) -> None:
+    """A report is made to be passed on."""
+    assert "correct horse" not in drained
+    assert "[hidden]" in drained
+
+
+def test_the_command_to_repeat_the_run_is_there(drained: str) -> None:
+    """Word by word, at its commit."""
+    assert (
+        "git checkout 0123456789abcdef0123456789abcdef01234567 ./sluice run aladin/synthetic --set"
+        " index.number_of_replicas=0"
+    ) in plain(drained)
+
+
+def test_a_run_without_samples_has_a_report(tmp_path: Path) -> None:
+    """Every chart says that there is nothing to draw."""
+    html = page(tmp_path, run(Truth()), [])
+    assert plain(html).count("Not measured: the samples hold nothing to draw here.") == 5
+    assert Page(html).open == []
+
+
+def test_the_runs_books_are_both_laws() -> None:
+    """What is conserved is stated once, and checked here against the synthetic run."""
+    assert [part.difference for part in run_sums(run(Truth(dead_lettered=13)).documents)] == [0, 0]
+
+
+def test_the_terminals_table_fits_eighty_columns(tmp_path: Path) -> None:
+    """Figures, books, limit and verdict."""
+    console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
+    console.print(terminal_table(analyse(written(tmp_path, run(Truth()), samples(Truth())))))
+    text = console.export_text().replace("\u202f", " ")
+    assert max(len(line) for line in text.splitlines()) <= 80
+    rows = [re.split(r"\s*[│┃]\s*", line.strip()) for line in text.splitlines()]
+    assert ["Indexing rate", "primaries", "5 000/s"] in rows
+    assert ["Limited by", "", "elasticsearch"] in rows
+    assert ["Verdict", "", "verified"] in rows

@@ -1,0 +1,242 @@
+"""The figures of a run made from known figures are those figures."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+from jsonschema import Draft202012Validator
+
+from lab.analysis import analyse
+from lab.analysis.definitions import DEFINITIONS, value_of
+from lab.analysis.schema import result_schema
+from lab.errors import ProfileError
+from lab.records import ElasticsearchSample, ProcessSample, Result, Sample, WarningKind, Window
+from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
+
+ROOT = Path(__file__).parents[3]
+
+
+def result(folder: Path, truth: Truth, seen: list[Sample] | None = None) -> Result:
+    """The result of a synthetic run."""
+    return analyse(written(folder, run(truth), samples(truth) if seen is None else seen))
+
+
+def kinds(found: Result) -> set[WarningKind]:
+    """What the result warns of."""
+    return {warning.kind for warning in found.warnings}
+
+
+def test_every_figure_is_what_the_run_was_made_from(tmp_path: Path) -> None:
+    """The truth goes in, the truth comes out."""
+    truth = Truth(replicas=1, docs_per_entity=7)
+    found = result(tmp_path, truth)
+    rate = 5003.0
+    documents = 5003 * 23
+    expected = {
+        ("indexing_rate_docs_per_s", "primaries"): rate,
+        ("indexing_rate_docs_per_s", "total"): 2 * rate,
+        ("indexing_latency_ms", "primaries"): 0.31,
+        ("indexing_latency_ms", "total"): 0.31,
+        ("source_mb_per_s", "run"): rate * 797 / 1e6,
+        ("entities_per_s", "run"): rate / 7,
+        ("delivery_rate_docs_per_s", "run"): documents / 4,
+        ("delivery_latency_ms_p99", "run"): 71.0,
+        ("bulk_service_time_ms_p50", "run"): 97.0,
+        ("bulk_service_time_ms_p99", "run"): 401.0,
+        ("bulk_size_docs_mean", "run"): documents / 115,
+        ("bulk_size_bytes_mean", "run"): documents * 858 / 115,
+        ("bulk_requests", "run"): 115.0,
+        ("bulk_retries", "run"): 0.0,
+        ("lag_records_max", "run"): documents,
+        ("cpu_s_per_million_docs", "elasticsearch-1"): 1.5 * 26 / documents * 1e6,
+        ("cpu_s_per_million_docs", "connect"): 0.25 * 26 / documents * 1e6,
+        ("cpu_s_per_million_docs", "producer"): 1.75 / documents * 1e6,
+        ("cpu_cores_mean", "elasticsearch-1"): 1.5,
+        ("machine_cpu_percent_mean", "run"): 97.0,
+        ("rss_bytes_max", "connect"): 101 * 10_000_019,
+        ("major_page_faults", "kafka"): 0.0,
+        ("gc_young_count", "elasticsearch-1"): 23.0,
+        ("gc_young_time_ms", "elasticsearch-1"): 253.0,
+        ("gc_old_count", "elasticsearch-1"): 0.0,
+        ("heap_used_bytes_max", "elasticsearch-1"): 300_000_030,
+        ("write_rejected", "elasticsearch-1"): 0.0,
+        ("merge_count", "primaries"): 7.0,
+        ("merge_time_ms", "primaries"): 7 * 211.0,
+        ("refresh_count", "primaries"): 23.0,
+        ("refresh_count", "total"): 46.0,
+        ("flush_time_ms", "primaries"): 202.0,
+        ("segments_count", "primaries"): 7.0,
+        ("store_size_bytes", "total"): 2 * 503 * documents,
+        ("phase_wall_time_s", "load"): 26.0,
+        ("drain_s", "run"): 26.0,
+    }
+    actual = {key: value_of(found.metrics, *key) for key in expected}
+    assert actual == {key: pytest.approx(value, rel=0.001) for key, value in expected.items()}
+
+
+def test_the_measured_window_is_from_first_to_last_growth(tmp_path: Path) -> None:
+    """Warm-up, drain and settling are outside."""
+    truth = Truth()
+    first_s = truth.load_starts_s + truth.warm_up_s + 1
+    assert result(tmp_path, truth).measured_window == Window(
+        started_s=first_s, ended_s=truth.load_starts_s + truth.load_s, samples=truth.ticks
+    )
+
+
+def test_end_to_end_latency_of_a_drain_contains_the_waiting(tmp_path: Path) -> None:
+    """Records that waited 3 to 26 s have a median of 14.5 s."""
+    found = result(tmp_path, Truth())
+    assert value_of(found.metrics, "end_to_end_latency_ms_p50") == pytest.approx(14_500, rel=0.002)
+
+
+def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
+    """Two seconds of growth are figures for a rough guide, and said to be so."""
+    found = result(tmp_path, Truth(ticks=3))
+    assert found.measured_window is None
+    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003)
+    (warning,) = [warning for warning in found.warnings if warning.kind is WarningKind.SHORT_WINDOW]
+    assert warning.seen == (
+        "the index was seen growing for 2\u202fs, in 3 samples; a measured window takes at least 5 s and 3 samples"
+    )
+
+
+def test_an_index_that_never_grew_has_no_rate(tmp_path: Path) -> None:
+    """None, and not zero."""
+    found = result(tmp_path, Truth(ticks=0))
+    assert found.measured_window is None
+    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") is None
+    assert value_of(found.metrics, "indexing_latency_ms", "primaries") is None
+    assert found.limited_by is None
+
+
+def test_a_run_without_samples_has_a_result(tmp_path: Path) -> None:
+    """Its books are worth reading even so."""
+    found = result(tmp_path, Truth(), [])
+    assert found.status == "verified"
+    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") is None
+    assert value_of(found.metrics, "lag_records_max") is None
+    assert value_of(found.metrics, "merge_count", "primaries") is None
+
+
+def restarted(sample: Sample, lost: ElasticsearchSample) -> dict[str, object]:
+    """A sample after the server was killed: its counters and its CPU time began again."""
+    assert sample.elasticsearch
+    before, now = lost.primaries, sample.elasticsearch.primaries
+    primaries = now.model_copy(
+        update={
+            "index_total": now.index_total - before.index_total,
+            "index_time_ms": now.index_time_ms - before.index_time_ms,
+        }
+    )
+    process: ProcessSample = sample.processes["elasticsearch-1"]
+    return {
+        "elasticsearch": sample.elasticsearch.model_copy(update={"primaries": primaries}),
+        "processes": sample.processes
+        | {"elasticsearch-1": process.model_copy(update={"pid": 4711, "cpu_s": process.cpu_s - 29 - 15.0})},
+    }
+
+
+def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path: Path) -> None:
+    """Killed 10 s into the load, back at 13 s: growth before and after counts, and the CPU of both processes."""
+    truth = Truth()
+    seen = samples(truth)
+    killed_s = truth.load_starts_s + 10
+    lost = seen[truth.fill_s + 13].elasticsearch
+    assert lost is not None
+
+    def change(sample: Sample) -> dict[str, object]:
+        if killed_s < sample.at_s < killed_s + 3:
+            gone = {name: process for name, process in sample.processes.items() if name != "elasticsearch-1"}
+            return {"elasticsearch": None, "processes": gone, "lost": {"elasticsearch": "ConnectError"}}
+        return restarted(sample, lost) if sample.at_s >= killed_s + 3 else {}
+
+    found = result(tmp_path, truth, with_samples(seen, change))
+    # First growth 4 s into the load. Until 10 s: 6 ticks; from 13 s, where the new server stands at 0, to 26 s: 13.
+    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003 * 19 / 22)
+    assert value_of(found.metrics, "indexing_latency_ms", "primaries") == pytest.approx(0.31, rel=0.001)
+    # 15 s until the last look at the old one; the new one has used 1.5 × 26 − 15 s since its start.
+    assert value_of(found.metrics, "cpu_s_per_million_docs", "elasticsearch-1") == pytest.approx(
+        (15 + 24) / truth.delivered * 1e6
+    )
+    assert {WarningKind.SERVER_RESTARTED, WarningKind.SAMPLES_LOST} <= kinds(found)
+    assert [warning.seen for warning in found.warnings if warning.kind is WarningKind.SERVER_RESTARTED] == [
+        "elasticsearch-1 was started again during the load"
+    ]
+
+
+def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
+    """Two without the sink, and one that was not taken at all."""
+    truth = Truth()
+    seen = samples(truth)
+    del seen[20]
+    found = result(
+        tmp_path,
+        truth,
+        with_samples(seen, lambda sample: {"lost": {"sink": "TimeoutError"}} if sample in seen[12:14] else {}),
+    )
+    assert [warning.seen for warning in found.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
+        "of 23 samples due while the index grew, some were lost: sink 2, whole samples 1"
+    ]
+
+
+def test_the_result_is_written_as_it_is_returned(tmp_path: Path) -> None:
+    """What programs read is what the caller has."""
+    found = result(tmp_path, Truth())
+    assert Result.model_validate_json((tmp_path / "result.json").read_bytes()) == found
+
+
+def test_the_result_fits_its_schema(tmp_path: Path) -> None:
+    """The published schema describes the file that is written."""
+    result(tmp_path, Truth(dead_lettered=13))
+    schema = orjson.loads((ROOT / "docs/result.schema.json").read_bytes())
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(orjson.loads((tmp_path / "result.json").read_bytes()))
+
+
+def test_the_published_schema_is_the_records() -> None:
+    """Drawn again with: python -m lab.analysis.schema >docs/result.schema.json."""
+    assert (ROOT / "docs/result.schema.json").read_text("utf-8") == result_schema()
+
+
+def test_every_metric_is_in_the_glossary_with_its_unit() -> None:
+    """The glossary says of each figure what the report says."""
+    glossary = (ROOT / "docs/glossary.md").read_text("utf-8")
+    rows = [line.split(" | ") for line in glossary.splitlines() if line.startswith("| `")]
+    assert [(row[0], row[1], row[3]) for row in rows] == [
+        (f"| `{definition.name}`", definition.unit, f"{definition.meaning} |") for definition in DEFINITIONS
+    ]
+
+
+def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Path) -> None:
+    """Names and scopes together tell figures apart."""
+    found = result(tmp_path, Truth()).metrics
+    assert {metric.name for metric in found} == {definition.name for definition in DEFINITIONS}
+    assert len({(metric.name, metric.scope) for metric in found}) == len(found)
+
+
+def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
+    """A run that was killed while writing keeps all of its whole samples."""
+    written(tmp_path, run(Truth()), samples(Truth()))
+    with (tmp_path / "samples.ndjson").open("ab") as file:
+        file.write(b'{"at_s": 18000')
+    assert analyse(tmp_path).measured_window is not None
+
+
+def test_a_folder_that_is_no_runs_is_one_sentence(tmp_path: Path) -> None:
+    """It names the file and what to give instead."""
+    with pytest.raises(ProfileError) as failure:
+        analyse(tmp_path)
+    assert str(failure.value) == (
+        f"{tmp_path}/run.json: cannot be read: No such file or directory; expected a run's folder, such as runs/latest"
+    )
+
+
+def test_a_sample_that_is_none_is_told_by_its_line(tmp_path: Path) -> None:
+    """File, line, field."""
+    written(tmp_path, run(Truth()), samples(Truth()))
+    (tmp_path / "samples.ndjson").write_bytes(b'{"at_s": 1, "phase": "load"}\n{"phase": "load"}\n')
+    with pytest.raises(ProfileError) as failure:
+        analyse(tmp_path)
+    assert str(failure.value) == (
+        f"{tmp_path}/samples.ndjson:2: not a sample: at_s: Field required; was it written by another version of Sluice?"
+    )

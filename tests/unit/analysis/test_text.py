@@ -1,0 +1,62 @@
+"""Figures as a reader wants them."""
+
+import pytest
+
+from lab.analysis.text import bytes_text, count, duration, figure, number
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (0.0123, "0.012"),
+        (0.3099, "0.31"),
+        (5.0, "5"),
+        (5.031, "5.03"),
+        (28.44, "28.4"),
+        (523.4, "523"),
+        (52_738.2, "52 700"),
+        (1_234_567, "1 230 000"),
+    ],
+)
+def test_numbers_keep_three_digits(value: float | None, text: str) -> None:
+    """More would pretend to know."""
+    assert number(value).replace("\u202f", " ") == text
+
+
+def test_counts_keep_every_digit() -> None:
+    """Books must add up."""
+    assert count(1_234_567).replace("\u202f", " ") == "1 234 567"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0 bytes"), (999, "999 bytes"), (84_200_000, "84.2 MB"), (1_490_000_000, "1.49 GB")]
+)
+def test_sizes_are_decimal(value: float, text: str) -> None:
+    """As disks are sold and networks are counted."""
+    assert bytes_text(value).replace("\u202f", " ") == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.25, "0.25 s"), (4.31, "4.31 s"), (83, "83 s"), (133, "2 min 13 s"), (7500, "2 h 5 min")]
+)
+def test_durations_have_the_unit_that_fits(seconds: float, text: str) -> None:
+    """Nobody reads 7500 s."""
+    assert duration(seconds).replace("\u202f", " ") == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (52_738.2, "docs/s", "52 700/s"),
+        (0.31, "ms", "0.31 ms"),
+        (36_500, "ms", "36.5 s"),
+        (99_999, "records", "99 999 records"),
+        (53.1, "MB/s", "53.1 MB/s"),
+        (None, "ms", "–"),
+    ],
+)
+def test_figures_carry_their_unit(value: float | None, unit: str, text: str) -> None:
+    """What is not known carries none."""
+    assert figure(value, unit).replace("\u202f", " ") == text
