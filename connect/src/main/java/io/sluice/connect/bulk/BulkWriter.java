@@ -342,7 +342,7 @@ public final class BulkWriter implements BulkClient.Listener {
             fail(bulk, status, error, 0, cause);
             return;
         }
-        timers.after(backoff.delayMs(bulk.attempts() + 1), () -> sendAgain(bulk));
+        timers.after(backoff.delayMs(Math.max(1, bulk.attempts())), () -> sendAgain(bulk));
     }
 
     private void sendAgain(Bulk bulk) {

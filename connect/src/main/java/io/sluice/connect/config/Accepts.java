@@ -13,50 +13,59 @@ import org.apache.kafka.common.config.ConfigException;
 final class Accepts {
     private Accepts() {}
 
-    static Validator atLeast(long least) {
+    /** What is missing or of the wrong type has been refused already, and comes here as null. */
+    private static Validator present(Validator validator) {
         return (key, value) -> {
-            if (((Number) value).longValue() < least) {
-                throw refusal(key, value, "at least " + least);
+            if (value != null) {
+                validator.ensureValid(key, value);
             }
         };
     }
 
+    static Validator atLeast(long least) {
+        return present((key, value) -> {
+            if (((Number) value).longValue() < least) {
+                throw refusal(key, value, "at least " + least);
+            }
+        });
+    }
+
     static Validator between(long least, long most) {
-        return (key, value) -> {
+        return present((key, value) -> {
             long number = ((Number) value).longValue();
             if (number < least || number > most) {
                 throw refusal(key, value, least + " to " + most);
             }
-        };
+        });
     }
 
     static Validator text() {
-        return (key, value) -> {
+        return present((key, value) -> {
             if (value.toString().isBlank()) {
                 throw refusal(key, "nothing", "text");
             }
-        };
+        });
     }
 
     static Validator oneOf(Class<? extends Enum<?>> choices) {
         List<String> names = Arrays.stream(choices.getEnumConstants())
                 .map(choice -> choice.name().toLowerCase(Locale.ROOT))
                 .collect(Collectors.toList());
-        return (key, value) -> {
+        return present((key, value) -> {
             if (!names.contains(value.toString().toLowerCase(Locale.ROOT))) {
                 throw refusal(key, value, "one of " + String.join(", ", names));
             }
-        };
+        });
     }
 
     static Validator urls() {
-        return (key, value) -> {
+        return present((key, value) -> {
             List<?> urls = (List<?>) value;
             if (urls.isEmpty()) {
                 throw refusal(key, "nothing", "at least one URL such as http://localhost:9200");
             }
             urls.forEach(url -> requireUrl(key, url.toString()));
-        };
+        });
     }
 
     /** A URL with a user and password in it is refused without being repeated. */

@@ -1,0 +1,296 @@
+package io.sluice.connect;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Against a local HTTP server that fails as a test tells it to, and otherwise accepts every item. */
+class MisbehavingServerIT {
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final AtomicInteger requests = new AtomicInteger();
+    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicInteger mostUnderWay = new AtomicInteger();
+    private final Set<String> accepted = new HashSet<>();
+    private final List<String> headers = new ArrayList<>();
+    private Misbehaviour misbehaviour = (request, exchange, ids) -> false;
+    private HttpServer server;
+
+    /** Answers a request in some wrong way and returns true, or leaves it alone and returns false. */
+    private interface Misbehaviour {
+        boolean answered(int request, HttpExchange exchange, List<String> ids) throws IOException;
+    }
+
+    @BeforeEach
+    void start() throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(threads);
+        server.createContext("/", this::handle);
+        server.start();
+    }
+
+    @AfterEach
+    void stop() {
+        server.stop(0);
+        threads.shutdownNow();
+    }
+
+    private void handle(HttpExchange exchange) throws IOException {
+        int request = requests.getAndIncrement();
+        mostUnderWay.accumulateAndGet(underWay.incrementAndGet(), Math::max);
+        try (exchange) {
+            String body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
+            List<String> ids = body.lines()
+                    .filter(line -> line.contains("\"_id\""))
+                    .map(line -> line.replaceAll(".*\"_id\":\"([^\"]*)\".*", "$1"))
+                    .collect(Collectors.toList());
+            synchronized (this) {
+                headers.add(exchange.getRequestHeaders().getFirst("Authorization") + " "
+                        + exchange.getRequestHeaders().getFirst("Content-Type"));
+            }
+            if (!misbehaviour.answered(request, exchange, ids)) {
+                answerItems(exchange, ids, id -> 201);
+            }
+        } finally {
+            underWay.decrementAndGet();
+        }
+    }
+
+    private interface StatusOfId {
+        int of(String id);
+    }
+
+    private void answerItems(HttpExchange exchange, List<String> ids, StatusOfId statuses) throws IOException {
+        List<String> items = new ArrayList<>();
+        for (String id : ids) {
+            int status = statuses.of(id);
+            String error = ",\"error\":{\"type\":\"es_rejected_execution_exception\",\"reason\":\"queue is full\"}";
+            items.add("{\"index\":{\"status\":" + status + (status < 300 ? "" : error) + "}}");
+            if (status < 300) {
+                synchronized (this) {
+                    assertTrue(accepted.add(id), "accepted twice: " + id);
+                }
+            }
+        }
+        answer(exchange, 200, "{\"errors\":true,\"items\":[" + String.join(",", items) + "]}");
+    }
+
+    private static boolean answer(HttpExchange exchange, int status, String body) throws IOException {
+        byte[] bytes = body.getBytes(UTF_8);
+        exchange.getResponseHeaders().add("Content-Type", "application/json");
+        exchange.sendResponseHeaders(status, bytes.length);
+        exchange.getResponseBody().write(bytes);
+        return true;
+    }
+
+    private String url() {
+        return "http://127.0.0.1:" + server.getAddress().getPort();
+    }
+
+    private TaskHarness harness(String... more) {
+        Map<String, String> settings = new HashMap<>(Map.of("batch.size", "97", "read.timeout.ms", "503"));
+        for (int i = 0; i < more.length; i += 2) {
+            settings.put(more[i], more[i + 1]);
+        }
+        return new TaskHarness(url(), settings);
+    }
+
+    private static List<SinkRecord> records(TaskHarness harness, int count) {
+        List<SinkRecord> records = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            records.add(harness.record("k" + i, "{\"i\":" + i + "}"));
+        }
+        return records;
+    }
+
+    private void assertAllAccepted(TaskHarness harness, int count) throws InterruptedException {
+        harness.putUntilDecided();
+        assertEquals(Map.of("Indexed", (long) count), harness.fates());
+        assertEquals(count, harness.committable());
+        assertEquals(count, accepted.size());
+    }
+
+    /** Items refused with 429 go again alone until they are accepted, far beyond max.retries. */
+    @Test
+    void rejectedItemsGoAgainUntilTheyAreAccepted() throws Exception {
+        AtomicInteger refused = new AtomicInteger();
+        misbehaviour = (request, exchange, ids) -> {
+            answerItems(exchange, ids, id -> refused.incrementAndGet() % 7 != 0 ? 429 : 201);
+            return true;
+        };
+        try (TaskHarness harness = harness("max.retries", "1", "retry.backoff.max.ms", "11")) {
+            harness.put(records(harness, 997));
+            assertAllAccepted(harness, 997);
+            assertEquals(refused.get() - 997L, harness.attribute("ItemRetries"));
+        }
+    }
+
+    /** Requests refused with 429, 502, 503 and 504 go again as a whole. */
+    @Test
+    void refusedRequestsGoAgain() throws Exception {
+        int[] statuses = {429, 502, 503, 504};
+        misbehaviour = (request, exchange, ids) ->
+                request % 3 != 2 && answer(exchange, statuses[request % statuses.length], "<html>busy</html>");
+        try (TaskHarness harness = harness()) {
+            harness.put(records(harness, 997));
+            assertAllAccepted(harness, 997);
+            assertEquals(harness.attribute("BulkRequestsFailed"), harness.attribute("BulkRetries"));
+            assertTrue(harness.attribute("BulkRetries") > 0);
+        }
+    }
+
+    /** Connections that are closed without an answer, answers cut short and answers that never come are survived. */
+    @Test
+    void lostAnswersAreSurvived() throws Exception {
+        misbehaviour = (request, exchange, ids) -> {
+            switch (request % 4) {
+                case 0:
+                    return true;
+                case 1:
+                    exchange.sendResponseHeaders(200, 1_000);
+                    exchange.getResponseBody().write("{\"items\":[{\"in".getBytes(UTF_8));
+                    return true;
+                case 2:
+                    sleep(request < 8 ? 1_009 : 0);
+                    return true;
+                default:
+                    return false;
+            }
+        };
+        try (TaskHarness harness = harness()) {
+            harness.put(records(harness, 499));
+            assertAllAccepted(harness, 499);
+        }
+    }
+
+    private static void sleep(long ms) {
+        try {
+            Thread.sleep(ms);
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** A server that is not there yet is awaited, while the task reads no more than its bounds. */
+    @Test
+    void aServerThatIsDownIsAwaited() throws Exception {
+        int port = server.getAddress().getPort();
+        server.stop(0);
+        try (TaskHarness harness = new TaskHarness(
+                "http://127.0.0.1:" + port, Map.of("max.buffered.records", "101", "batch.size", "13"))) {
+            harness.put(records(harness, 211));
+            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused);
+            assertEquals(0, harness.committable());
+            assertTrue(harness.attribute("OldestUnacknowledgedAgeMillis") >= 1_000);
+            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
+            server.setExecutor(threads);
+            server.createContext("/", this::handle);
+            server.start();
+            assertAllAccepted(harness, 211);
+            assertEquals(Set.of(), harness.paused);
+        }
+    }
+
+    /** Connections that are reset as soon as they are open are survived. */
+    @Test
+    void resetConnectionsAreSurvived() throws Exception {
+        AtomicInteger resets = new AtomicInteger();
+        try (ServerSocket proxy = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            threads.submit(() -> reset(proxy, resets));
+            String urls = "http://127.0.0.1:" + proxy.getLocalPort() + "," + url();
+            try (TaskHarness harness = new TaskHarness(urls, Map.of("batch.size", "97"))) {
+                harness.put(records(harness, 997));
+                assertAllAccepted(harness, 997);
+                assertTrue(resets.get() > 0);
+            }
+        }
+    }
+
+    private static Void reset(ServerSocket proxy, AtomicInteger resets) throws IOException {
+        while (true) {
+            try (Socket socket = proxy.accept()) {
+                socket.setSoLinger(true, 0);
+                resets.incrementAndGet();
+            }
+        }
+    }
+
+    /** Requests over the server's limit are halved; the one document that is over it goes to the dead letters. */
+    @Test
+    void requestsOverTheLimitAreHalved() throws Exception {
+        misbehaviour =
+                (request, exchange, ids) -> (ids.size() > 10 || ids.contains("k31")) && answer(exchange, 413, "");
+        try (TaskHarness harness = harness()) {
+            harness.put(records(harness, 199));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 198L, "DeadLettered", 1L), harness.fates());
+            assertEquals(List.of("books-0@31: status 413 unknown: "), harness.deadLetters);
+            assertEquals(199, harness.committable());
+        }
+    }
+
+    /** As many requests as configured are really under way. */
+    @Test
+    void exactlyAsManyRequestsAsConfiguredAreUnderWay() throws Exception {
+        misbehaviour = (request, exchange, ids) -> {
+            sleep(53);
+            return false;
+        };
+        try (TaskHarness harness = harness("max.in.flight.requests", "3", "batch.size", "7")) {
+            harness.put(records(harness, 199));
+            assertAllAccepted(harness, 199);
+            assertEquals(3, mostUnderWay.get());
+        }
+    }
+
+    /** A refusal that would last for ever fails the task with status, type, reason and offset. */
+    @Test
+    void aLastingRefusalFailsTheTask() throws Exception {
+        misbehaviour = (request, exchange, ids) -> answer(
+                exchange,
+                403,
+                "{\"error\":{\"type\":\"security_exception\",\"reason\":\"not authorised\"},\"status\":403}");
+        try (TaskHarness harness = harness("flush.timeout.ms", "0")) {
+            harness.put(records(harness, 5));
+            ConnectException failure = assertThrows(ConnectException.class, harness::putUntilDecided);
+            assertEquals(
+                    "bulk request to books: status 403 security_exception: not authorised (attempt 1, first record"
+                            + " concerned books-0@0)",
+                    failure.getMessage());
+            assertEquals(0, harness.committable());
+        }
+    }
+
+    /** Credentials are sent, and the content type is the plain one that every version takes. */
+    @Test
+    void credentialsAndContentTypeAreSent() throws Exception {
+        try (TaskHarness harness = harness("connection.api.key", "aWQ6a2V5", "connection.compression", "false")) {
+            harness.put(records(harness, 5));
+            assertAllAccepted(harness, 5);
+            assertEquals(List.of("ApiKey aWQ6a2V5 application/x-ndjson"), headers);
+        }
+    }
+}

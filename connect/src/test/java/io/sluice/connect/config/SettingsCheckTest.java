@@ -1,0 +1,120 @@
+package io.sluice.connect.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.config.ConfigValue;
+import org.junit.jupiter.api.Test;
+
+class SettingsCheckTest {
+    private static List<String> refusals(String... settings) {
+        Map<String, String> given = new HashMap<>(Map.of("connection.url", "http://localhost:9200"));
+        for (int i = 0; i < settings.length; i += 2) {
+            given.put(settings[i], settings[i + 1]);
+        }
+        return SettingsCheck.of(given).configValues().stream()
+                .map(ConfigValue::errorMessages)
+                .flatMap(List::stream)
+                .sorted()
+                .collect(Collectors.toList());
+    }
+
+    /** The defaults are accepted. */
+    @Test
+    void theDefaultsAreAccepted() {
+        assertEquals(List.of(), refusals());
+    }
+
+    /** Everything that is wrong is told at once, each in one sentence. */
+    @Test
+    void allThatIsWrongIsToldAtOnce() {
+        assertEquals(
+                List.of(
+                        "batch.size: got 0, expected 1 to 1000000",
+                        "behavior.on.malformed.documents: got shrug, expected one of ignore, warn, report, fail",
+                        "behavior.on.null.values: got keep, expected one of ignore, delete, fail",
+                        "bulk.size.bytes: got 0, expected at least 1",
+                        "connection.url: got ftp://localhost, expected URLs such as http://localhost:9200",
+                        "linger.ms: got -1, expected at least 0",
+                        "write.method: got merge, expected one of insert, upsert"),
+                refusals(
+                        "batch.size", "0",
+                        "bulk.size.bytes", "0",
+                        "linger.ms", "-1",
+                        "write.method", "merge",
+                        "behavior.on.null.values", "keep",
+                        "behavior.on.malformed.documents", "shrug",
+                        "connection.url", "http://a:9200,ftp://localhost"));
+    }
+
+    /** A setting that is no number is refused by Kafka's own sentence. */
+    @Test
+    void aSettingThatIsNoNumberIsRefused() {
+        assertEquals(
+                List.of("Invalid value many for configuration batch.size: Not a number of type INT"),
+                refusals("batch.size", "many"));
+    }
+
+    /** Settings that contradict one another are refused. */
+    @Test
+    void contradictionsAreRefused() {
+        assertEquals(
+                List.of(
+                        "connection.password: got nothing, expected a value with connection.username",
+                        "key.ignore: got true, expected false with behavior.on.null.values=delete",
+                        "key.ignore: got true, expected false with write.method=upsert",
+                        "retry.backoff.max.ms: got 50, expected at least retry.backoff.ms=100"),
+                refusals(
+                        "key.ignore", "true",
+                        "write.method", "upsert",
+                        "behavior.on.null.values", "delete",
+                        "connection.username", "sluice",
+                        "retry.backoff.max.ms", "50"));
+        assertEquals(
+                List.of("connection.api.key: got a key, expected none with connection.username"),
+                refusals("connection.username", "u", "connection.password", "p", "connection.api.key", "k"));
+    }
+
+    /** Credentials in a URL are refused, and not repeated in the refusal. */
+    @Test
+    void credentialsInUrlsAreRefusedUnread() {
+        List<String> refusals = refusals("connection.url", "http://sluice:secret@localhost:9200");
+        assertEquals(
+                List.of("connection.url: got a URL with credentials in it, expected them in connection.username and"
+                        + " connection.password"),
+                refusals);
+    }
+
+    /** A missing URL is refused as such. */
+    @Test
+    void theUrlIsRequired() {
+        List<String> refusals = SettingsCheck.of(Map.of()).configValues().stream()
+                .map(ConfigValue::errorMessages)
+                .flatMap(List::stream)
+                .collect(Collectors.toList());
+        assertEquals(
+                List.of("Missing required configuration \"connection.url\" which has no default value."), refusals);
+    }
+
+    /** The index is named after the topic in lower case unless a name is given. */
+    @Test
+    void theIndexIsNamedAfterTheTopic() {
+        assertEquals("books", new SinkConfig(Map.of("connection.url", "http://a")).indexOf("Books"));
+        assertEquals(
+                "sluice-books-v2",
+                new SinkConfig(Map.of("connection.url", "http://a", "index.name", "sluice-${topic}-v2"))
+                        .indexOf("Books"));
+    }
+
+    /** A password or key shows neither in the settings' text nor in a refusal. */
+    @Test
+    void secretsAreHidden() {
+        SinkConfig config = new SinkConfig(
+                Map.of("connection.url", "http://a", "connection.password", "s3cret", "connection.api.key", "k3y"));
+        assertFalse((config.password() + " " + config.apiKey()).matches(".*(s3cret|k3y).*"));
+    }
+}

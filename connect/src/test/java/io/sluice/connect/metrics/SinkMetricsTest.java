@@ -1,0 +1,100 @@
+package io.sluice.connect.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.ByteBuffer;
+import java.util.Base64;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.zip.DataFormatException;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.api.Test;
+
+class SinkMetricsTest {
+    private final SinkMetrics metrics = new SinkMetrics();
+
+    private static void assertBalanced(Map<String, Object> ledger) {
+        long sum = 0;
+        for (String fate : new String[] {
+            "Indexed", "Updated", "Deleted", "AlreadyThere", "Stale", "DeadLettered", "Dropped", "InFlight"
+        }) {
+            sum += (long) ledger.get("Records" + fate);
+        }
+        assertEquals(ledger.get("RecordsRead"), sum);
+    }
+
+    /** Whatever happens in whatever order, and whenever one looks, the records read are accounted for. */
+    @Test
+    void theLedgerBalancesAtEverySnapshot() throws InterruptedException {
+        AtomicBoolean done = new AtomicBoolean();
+        Thread worker = new Thread(() -> {
+            Random random = new Random(101);
+            long undecided = 0;
+            for (int step = 0; step < 300_007; step++) {
+                if (undecided == 0 || random.nextBoolean()) {
+                    metrics.recordRead();
+                    undecided++;
+                } else {
+                    Fate fate = Fate.values()[random.nextInt(Fate.values().length)];
+                    metrics.recordDecided(fate, random.nextInt(1_009), random.nextInt(1_000_000) - 7);
+                    undecided--;
+                }
+            }
+            done.set(true);
+        });
+        worker.start();
+        while (!done.get()) {
+            assertBalanced(metrics.snapshot());
+        }
+        worker.join();
+        assertBalanced(metrics.ledger());
+    }
+
+    /** A reader that asks attribute by attribute sees one instant. */
+    @Test
+    void attributesReadOneByOneBalance() throws Exception {
+        try (SinkTaskMBean bean = SinkTaskMBean.register("one-by-one", "0", metrics)) {
+            for (int round = 0; round < 101; round++) {
+                Map<String, Object> seen = new java.util.HashMap<>();
+                for (String attribute : metrics.ledger().keySet()) {
+                    seen.put(attribute, bean.getAttribute(attribute));
+                    metrics.recordRead();
+                    metrics.recordRead();
+                    metrics.recordDecided(Fate.INDEXED, 1, 1);
+                }
+                assertBalanced(seen);
+            }
+        }
+    }
+
+    /** Ages survive the way through base64, to three significant digits. */
+    @Test
+    void theHistogramIsReadable() throws DataFormatException {
+        for (long age : new long[] {0, 997, 10_007, 3_600_000_000L, Long.MAX_VALUE}) {
+            metrics.recordRead();
+            metrics.recordDecided(Fate.INDEXED, 1, age);
+        }
+        metrics.recordRead();
+        metrics.recordDecided(Fate.DROPPED, 1, -1);
+        byte[] encoded = Base64.getDecoder().decode((String) metrics.snapshot().get("RecordAgeHistogram"));
+        Histogram decoded = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
+        assertEquals(5, decoded.getTotalCount());
+        assertEquals(10_007, decoded.getValueAtPercentile(50), 10);
+    }
+
+    /** The attributes have the names that readers rely on. */
+    @Test
+    void theAttributesHaveTheirNames() {
+        Set<String> names = new TreeSet<>(metrics.snapshot().keySet());
+        assertEquals(
+                "[BulkBytesTotal, BulkDocumentsTotal, BulkRequests, BulkRequestsFailed, BulkRequestsInFlight,"
+                        + " BulkRetries, BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
+                        + " ItemRetries, OldestUnacknowledgedAgeMillis, RecordAgeHistogram, RecordsAlreadyThere,"
+                        + " RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsInFlight, RecordsIndexed,"
+                        + " RecordsRead, RecordsStale, RecordsUpdated, TimeBlockedMillisTotal]",
+                names.toString());
+    }
+}
