@@ -11,12 +11,16 @@ import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.offset.Offsets;
 import io.sluice.connect.offset.Origin;
 import java.nio.ByteBuffer;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.sink.SinkRecord;
 
 /** The first station of every record: counts it, and sends it on its way or decides it at once. */
 final class Intake {
+    /** Roughly what the objects around a record's bytes take of the heap. */
+    private static final long OBJECTS_BYTES = 512;
+
     private final OnNullValues onNullValues;
     private final String ageHeader;
     private final RecordEncoder encoder;
@@ -46,15 +50,23 @@ final class Intake {
     void take(SinkRecord record) {
         Delivery delivery = delivery(record);
         metrics.recordRead();
-        backlog.enter(delivery.sourceBytes());
-        if (record.value() == null && onNullValues == OnNullValues.IGNORE) {
+        if (record.value() != null || onNullValues == OnNullValues.DELETE) {
+            encode(delivery);
+            return;
+        }
+        admit(delivery, 0);
+        if (onNullValues == OnNullValues.IGNORE) {
             settlement.dropped(delivery);
-        } else if (record.value() == null && onNullValues == OnNullValues.FAIL) {
+        } else {
             settlement.failed(new ConnectException(
                     delivery.origin() + ": got a record without a value; behavior.on.null.values=fail stops the task"));
-        } else {
-            encode(delivery);
         }
+    }
+
+    /** Counts what the sink holds until the record is decided. */
+    private void admit(Delivery delivery, long bytes) {
+        delivery.hold(bytes + OBJECTS_BYTES);
+        backlog.enter(delivery.heldBytes());
     }
 
     private void encode(Delivery delivery) {
@@ -62,9 +74,11 @@ final class Intake {
         try {
             operation = encoder.encode(delivery);
         } catch (MalformedRecordException malformed) {
+            admit(delivery, delivery.sourceBytes());
             settlement.malformed(delivery, malformed.getMessage(), malformed.getMessage());
             return;
         }
+        admit(delivery, operation.bodyBytes());
         writer.add(operation);
     }
 
@@ -86,6 +100,6 @@ final class Intake {
         if (header != null && header.value() instanceof Long micros) {
             return micros;
         }
-        return record.timestamp() == null ? -1 : Math.multiplyExact(record.timestamp(), 1_000L);
+        return record.timestamp() == null ? -1 : TimeUnit.MILLISECONDS.toMicros(record.timestamp());
     }
 }

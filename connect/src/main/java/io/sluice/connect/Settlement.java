@@ -106,7 +106,7 @@ final class Settlement implements Decisions {
     private void settle(Delivery delivery, Fate fate, long ageMicros) {
         metrics.recordDecided(fate, delivery.sourceBytes(), ageMicros);
         delivery.decided();
-        backlog.leave(delivery.sourceBytes());
+        backlog.leave(delivery.heldBytes());
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.sluice.connect;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -176,6 +178,25 @@ class RealElasticsearchIT {
                     assertTrue(stored.contains("\"price\":" + last + ","), stored);
                 }
             }
+        }
+    }
+
+    /** An index that may not be created fails the task; one that exists is written to. */
+    @Test
+    void aMissingIndexFailsTheTaskWhenItMayNotBeCreated() throws Exception {
+        try (TaskHarness harness = harness("auto.create", "false")) {
+            harness.put(List.of(harness.record("a", "{}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 1L), harness.fates());
+        }
+        try (TaskHarness harness = harness("auto.create", "false", "index.name", "sluice-it-missing")) {
+            harness.put(List.of(harness.record("a", "{}")));
+            ConnectException failure = assertThrows(ConnectException.class, harness::putUntilDecided);
+            assertEquals(
+                    "bulk request to sluice-it-missing: status 404 index_not_found_exception: no index, alias or data"
+                            + " stream has this name, and auto.create is false (attempt 1, first record concerned"
+                            + " books-0@0)",
+                    failure.getMessage());
         }
     }
 }

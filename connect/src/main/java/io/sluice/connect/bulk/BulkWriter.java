@@ -24,6 +24,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class BulkWriter implements BulkClient.Listener {
     private static final Logger LOG = LoggerFactory.getLogger(BulkWriter.class);
+    private static final long WARNING_INTERVAL_NANOS = 10_000_000_000L;
 
     private final BulkSettings settings;
     private final BulkClient client;
@@ -37,6 +38,8 @@ public final class BulkWriter implements BulkClient.Listener {
     private final Set<Bulk> underWay = new HashSet<>();
     private final HeldOperations held = new HeldOperations();
     private boolean authorised;
+    private long warnedAtNanos;
+    private long failuresSinceWarning;
     private boolean stopped;
 
     public BulkWriter(
@@ -257,7 +260,6 @@ public final class BulkWriter implements BulkClient.Listener {
         metrics.itemsToSendAgain(again.size());
         ItemError error = answer.error(firstAgain);
         int status = answer.status(firstAgain);
-        Operation first = bulk.operations().get(firstAgain);
         List<Bulk> sendable;
         synchronized (this) {
             partialAnswered(bulk);
@@ -266,12 +268,6 @@ public final class BulkWriter implements BulkClient.Listener {
             sendable = takeSendable();
         }
         sendable.forEach(this::send);
-        LOG.debug(
-                "{} items of a bulk request to {} go again: first {} with status {}",
-                again.size(),
-                bulk.index(),
-                first.delivery().origin(),
-                status);
         repeat(bulk, status, error, null);
     }
 
@@ -342,7 +338,34 @@ public final class BulkWriter implements BulkClient.Listener {
             fail(bulk, status, error, 0, cause);
             return;
         }
-        timers.after(backoff.delayMs(Math.max(1, bulk.attempts())), () -> sendAgain(bulk));
+        long delayMs = backoff.delayMs(Math.max(1, bulk.attempts()));
+        warnNowAndThen(bulk, status, error, cause, delayMs);
+        timers.after(delayMs, () -> sendAgain(bulk));
+    }
+
+    /** One line for the first failure, then one for all of some seconds; types only, reasons may quote documents. */
+    private void warnNowAndThen(Bulk bulk, int status, ItemError error, Exception cause, long delayMs) {
+        long now = timers.nanoTime();
+        long failures;
+        synchronized (this) {
+            failuresSinceWarning++;
+            if (warnedAtNanos != 0 && now - warnedAtNanos < WARNING_INTERVAL_NANOS) {
+                return;
+            }
+            warnedAtNanos = now;
+            failures = failuresSinceWarning;
+            failuresSinceWarning = 0;
+        }
+        String what = cause == null
+                ? "status " + status + " " + (error == null ? "" : error.type())
+                : "no answer: " + cause.getClass().getSimpleName();
+        LOG.warn(
+                "bulk request to {}: {}; {} operations go again in {} ms ({} such failures since the last warning)",
+                bulk.index(),
+                what,
+                bulk.size(),
+                delayMs,
+                failures);
     }
 
     private void sendAgain(Bulk bulk) {

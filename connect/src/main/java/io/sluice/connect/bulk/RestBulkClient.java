@@ -6,9 +6,12 @@ import io.sluice.connect.config.SinkConfig;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.http.Header;
 import org.apache.http.HttpHeaders;
 import org.apache.http.HttpHost;
+import org.apache.http.HttpStatus;
 import org.apache.http.auth.AuthScope;
 import org.apache.http.auth.UsernamePasswordCredentials;
 import org.apache.http.impl.client.BasicCredentialsProvider;
@@ -28,6 +31,10 @@ public final class RestBulkClient implements BulkClient {
             "errors,error.type,error.reason,items.*.status,items.*.error.type,items.*.error.reason";
 
     private final RestClient rest;
+    private final boolean mayCreate;
+
+    /** Targets that were seen to exist; asked for only when Elasticsearch may not create them. */
+    private final Set<String> present = ConcurrentHashMap.newKeySet();
 
     public RestBulkClient(SinkConfig config) {
         HttpHost[] hosts = config.urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
@@ -42,6 +49,7 @@ public final class RestBulkClient implements BulkClient {
             builder.setDefaultHeaders(new Header[] {new BasicHeader(HttpHeaders.AUTHORIZATION, value)});
         }
         this.rest = builder.build();
+        this.mayCreate = config.autoCreate();
     }
 
     private static HttpAsyncClientBuilder configured(HttpAsyncClientBuilder http, SinkConfig config) {
@@ -64,7 +72,19 @@ public final class RestBulkClient implements BulkClient {
 
     @Override
     public void send(Bulk bulk, Listener listener) {
-        Request request = new Request("POST", "/" + URLEncoder.encode(bulk.index(), UTF_8) + "/_bulk");
+        if (mayCreate || present.contains(bulk.index())) {
+            sendBulk(bulk, listener);
+        } else {
+            rest.performRequestAsync(new Request("HEAD", path(bulk)), new Presence(bulk, listener));
+        }
+    }
+
+    private static String path(Bulk bulk) {
+        return "/" + URLEncoder.encode(bulk.index(), UTF_8);
+    }
+
+    private void sendBulk(Bulk bulk, Listener listener) {
+        Request request = new Request("POST", path(bulk) + "/_bulk");
         request.addParameter("filter_path", WANTED);
         request.setEntity(new BulkBody(bulk.operations(), bulk.bodyBytes()));
         rest.performRequestAsync(request, new Answers(bulk, listener));
@@ -76,6 +96,34 @@ public final class RestBulkClient implements BulkClient {
             rest.close();
         } catch (IOException error) {
             throw new UncheckedIOException("cannot close the connections to Elasticsearch", error);
+        }
+    }
+
+    /** Hears whether the target exists; sends the request if it does, refuses it if not. */
+    private final class Presence implements ResponseListener {
+        private final Bulk bulk;
+        private final Answers answers;
+
+        Presence(Bulk bulk, Listener listener) {
+            this.bulk = bulk;
+            this.answers = new Answers(bulk, listener);
+        }
+
+        @Override
+        public void onSuccess(Response response) {
+            if (response.getStatusLine().getStatusCode() == HttpStatus.SC_NOT_FOUND) {
+                String reason = "no index, alias or data stream has this name, and auto.create is false";
+                answers.listener()
+                        .refused(bulk, HttpStatus.SC_NOT_FOUND, new ItemError("index_not_found_exception", reason));
+            } else {
+                present.add(bulk.index());
+                sendBulk(bulk, answers.listener());
+            }
+        }
+
+        @Override
+        public void onFailure(Exception failure) {
+            answers.onFailure(failure);
         }
     }
 

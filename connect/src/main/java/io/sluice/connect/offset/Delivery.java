@@ -10,6 +10,7 @@ public final class Delivery {
     private final long sequence;
     private final long readAtNanos;
     private final long intendedSendTimeMicros;
+    private long heldBytes;
 
     public Delivery(
             SinkRecord record,
@@ -50,6 +51,15 @@ public final class Delivery {
             return bytes.length;
         }
         return value instanceof String text ? text.length() : 0;
+    }
+
+    /** Notes the heap bytes that the sink holds for the record. */
+    public void hold(long bytes) {
+        heldBytes = bytes;
+    }
+
+    public long heldBytes() {
+        return heldBytes;
     }
 
     /** Lets the partition's committable offset pass this record. */

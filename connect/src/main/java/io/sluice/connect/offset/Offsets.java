@@ -47,14 +47,16 @@ public final class Offsets {
      * What may be committed of {@code consumed}, the offsets up to which the worker has handed records over.
      *
      * <p>A partition with nothing undecided gives what the worker says, which also covers records that a transformation
-     * filtered out; any other gives the offset of its first undecided record.
+     * filtered out; any other gives the offset of its first undecided record. A partition this task does not own gives nothing.
      */
     public Map<TopicPartition, OffsetAndMetadata> committable(Map<TopicPartition, OffsetAndMetadata> consumed) {
         Map<TopicPartition, OffsetAndMetadata> committable = new HashMap<>();
         consumed.forEach((partition, end) -> {
             PartitionOffsets offsets = partitions.get(partition);
-            boolean allDecided = offsets == null || offsets.undecided() == 0;
-            committable.put(partition, allDecided ? end : new OffsetAndMetadata(offsets.committable()));
+            if (offsets != null) {
+                boolean allDecided = offsets.undecided() == 0;
+                committable.put(partition, allDecided ? end : new OffsetAndMetadata(offsets.committable()));
+            }
         });
         return committable;
     }
