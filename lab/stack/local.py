@@ -251,9 +251,23 @@ class LocalStack:
         server.stop([entry])
         self._start((with_present_archive(entry.spec),), progress)
 
-    def clean(self) -> None:
-        """Remove the servers' data, configuration and logs. They must have been stopped."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def clean(self, *, cache: bool = False) -> list[Path]:
+        """Remove the servers' data, configuration and logs. They must have been stopped.
+
+        Args:
+            cache: Remove what was downloaded and unpacked as well, for all checkouts. The Python environment, in which
+                this very code runs, is left.
+
+        Returns:
+            The folders that are gone.
+        """
+        folders = [self.folder]
+        if cache:
+            folders += [self._cache_dir / name for name in ("artifacts", "unpacked", "class-data")]
+        present = [folder for folder in folders if folder.is_dir()]
+        for folder in present:
+            shutil.rmtree(folder, ignore_errors=True)
+        return present
 
     # --- how --------------------------------------------------------------------------------------------------------
 
@@ -352,7 +366,7 @@ class LocalStack:
         if available_mb + running_mb < shape.memory_mb:
             raise StackError(
                 f"memory: {available_mb + running_mb} MB available, {shape.memory_mb} MB needed for "
-                f"{shape.data_nodes} Elasticsearch node(s) of {shape.elasticsearch_heap_mb} MB heap, Kafka and Connect; "
+                f"{shape.data_nodes} Elasticsearch node(s) of {shape.elasticsearch_heap_mb} MB heap, Kafka, Connect; "
                 "free some memory or lower elasticsearch.heap_mb or elasticsearch.data_nodes"
             )
 

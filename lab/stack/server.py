@@ -55,6 +55,12 @@ class ServerSpec(BaseModel):
     shape: str
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """The options that matter to who reads the figures: JVM options without class path and agents."""
+        words = (*self.command, *self.environment.get("ES_JAVA_OPTS", "").split())
+        return tuple(word for word in words if word.startswith("-X"))
+
+    @property
     def pending_archive(self) -> Path | None:
         """Where the class-data archive is written when the server stops; renamed only if it stopped by itself."""
         return self.archive.with_name(self.archive.name + ".pending") if self.archive else None

@@ -1,0 +1,71 @@
+"""The commands, and how any of them ends: a sentence and an exit status, never a traceback for what a user can mend."""
+
+import signal
+import sys
+from types import FrameType
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from lab.cli import doctor, produce, profiles, report, run, stack, suite_of_tests
+from lab.errors import SluiceError, StackError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="sluice",
+    help="An ingestion lab: Kafka, Kafka Connect and Elasticsearch, one knob turned at a time.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("profiles")(profiles.profiles)
+app.command("show")(profiles.show)
+app.command("report")(report.report)
+app.command("produce")(produce.produce)
+app.command("up")(stack.up)
+app.command("status")(stack.status)
+app.command("logs")(stack.logs)
+app.command("restart")(stack.restart)
+app.command("down")(stack.down)
+app.command("clean")(stack.clean)
+app.command("doctor")(doctor.doctor)
+app.command("test")(suite_of_tests.test)
+
+
+def interrupt(number: int, _frame: FrameType | None) -> None:
+    """Treat a request to end, or the terminal's end, like Ctrl-C: what was started is stopped on the way out."""
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def main() -> int:
+    """Run the command line; its exit status."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    errors = Console(stderr=True, highlight=False)
+    try:
+        outcome = app(standalone_mode=False)
+    except typer.Exit as ending:
+        return ending.exit_code
+    except typer.TyperException as error:
+        # A wrong option or argument: Typer's own sentence, and the exit status 2.
+        error.show()  # type: ignore[attr-defined]
+        return int(error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        errors.print("sluice: interrupted; everything that this command started has been stopped")
+        return INTERRUPTED
+    except SluiceError as error:
+        if isinstance(error, StackError):
+            for line in error.log_lines:
+                errors.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
+        errors.print(f"[bold red]sluice:[/bold red] {escape(str(error))}", soft_wrap=True)
+        return error.exit_status
+    except BrokenPipeError:
+        # Whoever read our output, such as `head`, has enough.
+        sys.stderr.close()
+        return 0
+    return outcome if isinstance(outcome, int) else 0

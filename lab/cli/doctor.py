@@ -1,0 +1,162 @@
+"""`sluice doctor`: what this machine has and lacks, each lack with the command that mends it."""
+
+import importlib.util
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import psutil
+from rich.markup import escape
+from rich.table import Table
+
+from lab.cli.display import console
+from lab.errors import StackError
+from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
+from lab.stack.jdk import find_jdks, install_command, java_for_elasticsearch, java_for_kafka
+from lab.stack.local import StackShape
+from lab.stack.places import ROOT, cache_dir, state_dir
+from lab.stack.plugin import is_built
+from lab.stack.ports import LOOPBACK
+
+NEEDED_DISK_BYTES = 5 * 10**9
+MARKS = {"good": "[green]✓[/green]", "optional": "[yellow]–[/yellow]", "bad": "[red]✗[/red]"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `bad` keeps Sluice from working, `optional` only from one way of working."""
+
+    what: str
+    verdict: Literal["good", "optional", "bad"]
+    sentence: str
+
+
+def doctor() -> int:
+    """Check Python, JDKs, Maven, memory, disk, ports and Docker. Exit status 3 if something is missing."""
+    findings = [finding for check in CHECKS for finding in check()]
+    table = Table(show_header=False, show_edge=False, box=None)
+    for finding in findings:
+        table.add_row(MARKS[finding.verdict], finding.what, escape(finding.sentence))
+    console.print(table)
+    return StackError.exit_status if any(finding.verdict == "bad" for finding in findings) else 0
+
+
+def python() -> Iterator[Finding]:
+    """The interpreter that runs this."""
+    yield Finding("Python", "good", f"{platform.python_version()} in {sys.prefix}")
+    if importlib.util.find_spec("venv") is None:
+        yield Finding("venv", "optional", "missing; install it with: apt-get install python3-venv")
+
+
+def jdks() -> Iterator[Finding]:
+    """The JDKs, and which servers they can run."""
+    found = find_jdks()
+    for jdk in found:
+        yield Finding("JDK", "good", f"{jdk.version} in {jdk.home}")
+    if not any(jdk in java_for_kafka() for jdk in found):
+        need = java_for_kafka()
+        yield Finding("JDK", "bad", f"Kafka needs a JDK {need}; install one with: {install_command(need)}")
+    default = StackShape().elasticsearch_version
+    for version in elasticsearch_versions(read_lock()):
+        need = java_for_elasticsearch(version)
+        usable = [jdk for jdk in found if jdk in need]
+        if usable:
+            newest = max(jdk.feature for jdk in usable)
+            yield Finding(f"Elasticsearch {version}", "good", f"runs on JDK {newest} (it takes {need})")
+        else:
+            verdict: Literal["bad", "optional"] = "bad" if version == default else "optional"
+            yield Finding(
+                f"Elasticsearch {version}", verdict, f"needs a JDK {need}; install one with: {install_command(need)}"
+            )
+
+
+def maven() -> Iterator[Finding]:
+    """What builds the sink plugin."""
+    built = " (the plugin is built)" if is_built(ROOT / "connect") else ""
+    found = shutil.which("mvn")
+    yield Finding("Maven", "good", (found or "none here; it is fetched when it is needed") + built)
+
+
+def memory() -> Iterator[Finding]:
+    """Memory for the default servers."""
+    available_mb = psutil.virtual_memory().available // 2**20
+    needed_mb = StackShape().memory_mb
+    enough = available_mb >= needed_mb
+    sentence = f"{available_mb} MB available, {needed_mb} MB needed for one Elasticsearch node, Kafka and Connect"
+    yield Finding("memory", "good" if enough else "bad", sentence + ("" if enough else "; free some memory"))
+
+
+def disk() -> Iterator[Finding]:
+    """Disk space where the servers and their data go."""
+    for what, folder in (("cache", cache_dir()), ("state", state_dir())):
+        existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        free_bytes = shutil.disk_usage(existing).free
+        enough = free_bytes >= NEEDED_DISK_BYTES
+        remedy = "" if enough else f"; make room or set SLUICE_{what.upper()} to a folder on another disk"
+        yield Finding(
+            f"disk ({what})", "good" if enough else "bad", f"{free_bytes / 1e9:.0f} GB free for {folder}{remedy}"
+        )
+
+
+def ports() -> Iterator[Finding]:
+    """Whether the usual ports are free, for those who ask for them; by default any free port is taken."""
+    for name, port in (("Elasticsearch", 9200), ("Kafka", 9092), ("Kafka Connect", 8083), ("Kibana", 5601)):
+        with socket.socket() as client:
+            client.settimeout(0.3)
+            taken = client.connect_ex((LOOPBACK, port)) == 0
+        what = "taken; not needed unless you ask for it" if taken else "free"
+        yield Finding(f"port {port}", "optional" if taken else "good", f"{what} (usual for {name})")
+
+
+def artifacts() -> Iterator[Finding]:
+    """What would still have to be downloaded for the default servers."""
+    lock = read_lock()
+    needed = [
+        *lock.sets["kafka"],
+        *lock.sets["jolokia"],
+        *lock.sets[f"elasticsearch-{StackShape().elasticsearch_version}"],
+    ]
+    missing = ArtifactCache(cache_dir()).missing(needed)
+    size_mb = sum(artifact.size_bytes for artifact in missing) / 1e6
+    yield Finding(
+        "servers", "good", f"{size_mb:.0f} MB still to be fetched" if missing else "all fetched; works offline"
+    )
+
+
+def docker() -> Iterator[Finding]:
+    """Docker, for the containers; `./sluice run` needs none."""
+    if shutil.which("docker") is None:
+        yield Finding(
+            "Docker", "optional", "not installed; needed for `docker compose up` only: apt-get install docker.io"
+        )
+        return
+    engine = said_by("docker", "version", "--format", "{{.Server.Version}}")
+    compose = said_by("docker", "compose", "version", "--short")
+    yield Finding(
+        "Docker engine",
+        "good" if engine else "optional",
+        engine or "does not run; start it with: systemctl start docker",
+    )
+    yield Finding(
+        "Docker Compose",
+        "good" if compose else "optional",
+        compose or "missing; install it: apt-get install docker-compose-v2",
+    )
+
+
+def said_by(*command: str) -> str | None:
+    """The first line of what a command prints; `None` if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip().partition("\n")[0] or None
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (python, jdks, maven, artifacts, memory, disk, ports, docker)
+"""What is looked at, in the order in which it is shown."""

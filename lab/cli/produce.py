@@ -1,0 +1,102 @@
+"""`sluice produce`: a dataset into any Kafka, without the rest."""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lab.cli.display import RunDisplay, console
+from lab.errors import ProfileError, StackError
+from lab.run.kafka import KafkaTopics
+from producers.dataset import DatasetError
+from producers.delivery import Delivered, ProduceError, Progress
+from producers.produce import produce as send
+from producers.registry import DATASETS, make_dataset
+
+
+def produce(
+    topic: Annotated[str, typer.Argument(help="Topic to produce into; made if it is not there.")],
+    *,
+    bootstrap_servers: Annotated[str, typer.Option(help="Kafka brokers, `host:port`, comma-separated.")],
+    dataset: Annotated[str, typer.Option(help=f"Dataset: {', '.join(DATASETS)}.")] = "aladin",
+    documents: Annotated[int | None, typer.Option(help="How many documents.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same documents.")] = 1,
+    rate: Annotated[
+        float | None,
+        typer.Option(metavar="DOCS_PER_S", help="On an absolute schedule; as fast as possible if not given."),
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Producer processes.")] = 1,
+    partitions: Annotated[int, typer.Option(min=1, help="Partitions, if the topic has to be made.")] = 1,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="Option of the dataset, such as model=flat."),
+    ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, in its words."),
+    ] = None,
+) -> None:
+    """Stream a dataset into a topic of any Kafka."""
+    try:
+        made = make_dataset(dataset, documents=documents, seed=seed, **dataset_options(dataset, options or []))
+    except DatasetError as error:
+        raise ProfileError(f"dataset: {error}") from error
+    settings = {**dict(pair(text, "--client") for text in client or []), "bootstrap.servers": bootstrap_servers}
+    topics = KafkaTopics(bootstrap_servers, settings)
+    if topic not in topics.names():
+        topics.create(topic, partitions=partitions, replication_factor=1, config={})
+    display = RunDisplay()
+
+    def show(progress: Progress) -> None:
+        late = f"{progress.late_documents:,} late" if progress.late_documents else ""
+        display.update(progress.delivered, late)
+
+    with display.showing():
+        display.begin("fill", f"producing {escape(dataset)}", made.documents)
+        try:
+            delivered = send(made, topic, client=settings, processes=processes, rate_docs_per_s=rate, progress=show)
+        except ProduceError as error:
+            raise StackError(f"producer: {error}") from error
+        except ValueError as error:
+            raise ProfileError(str(error)) from error
+        display.end()
+    console.print(table_of(delivered))
+    if delivered.failed:
+        reasons = "; ".join(f"{failure.documents} × {failure.code}: {failure.reason}" for failure in delivered.failures)
+        raise StackError(f"{delivered.failed} of {delivered.produced} documents were not delivered: {reasons}")
+
+
+def pair(text: str, option: str) -> tuple[str, str]:
+    """`NAME=VALUE` taken apart."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ProfileError(f"{option} {text}: got no value, expected NAME=VALUE")
+    return name, value
+
+
+def dataset_options(dataset: str, options: list[str]) -> dict[str, object]:
+    """The dataset's options, each as the type that the dataset declares."""
+    declared = {option.name: option.type for option in DATASETS[dataset].options} if dataset in DATASETS else {}
+    values: dict[str, object] = {}
+    for name, text in (pair(option, "--option") for option in options):
+        kind = declared.get(name, str)
+        try:
+            values[name] = kind(text)
+        except ValueError as error:
+            raise ProfileError(f"--option {name}: got {text}, expected a number") from error
+    return values
+
+
+def table_of(delivered: Delivered) -> Table:
+    """What was delivered, how fast, how late."""
+    duration_s = max(1e-9, delivered.last_acknowledged_s - delivered.first_intended_s)
+    table = Table(show_header=False, show_edge=False)
+    table.add_row("delivered", f"{delivered.delivered:,} documents, {delivered.entities:,} entities")
+    table.add_row("delivery rate", f"{delivered.delivered / duration_s:,.0f} /s")
+    table.add_row("source", f"{delivered.source_bytes / duration_s / 1e6:,.1f} MB/s")
+    for name, latency_ms in delivered.latency_ms.items():
+        table.add_row(f"due → acknowledged {name.replace('_', '.')}", f"{latency_ms:,.1f} ms")
+    table.add_row("late", f"{delivered.late_documents:,} documents sent more than 100 ms after they were due")
+    table.add_row("CPU", f"{delivered.cpu_s:,.1f} s")
+    return table

@@ -1,0 +1,35 @@
+"""`sluice profiles` and `sluice show`: what can be run, and what exactly a profile asks for."""
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lab.cli.display import console
+from lab.profiles import effective, list_profiles, load_profile
+
+
+def profiles() -> None:
+    """List the profiles with their questions."""
+    table = Table(show_edge=False)
+    table.add_column("profile", no_wrap=True)
+    table.add_column("question")
+    for listed in list_profiles():
+        table.add_row(escape(listed.name), escape(listed.question))
+    console.print(table)
+
+
+def show(
+    profile: Annotated[str, typer.Argument(help="Profile: a name that `sluice profiles` lists, or a YAML file.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the profile.")
+    ] = None,
+) -> None:
+    """Show every value of a profile and where it comes from."""
+    table = Table(show_edge=False)
+    for column in ("key", "value", "from"):
+        table.add_column(column)
+    for value in effective(load_profile(profile, overrides=settings or [])):
+        table.add_row(escape(value.key), escape(str(value.value)), f"[dim]{escape(value.where)}[/dim]")
+    console.print(table)

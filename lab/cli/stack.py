@@ -1,0 +1,117 @@
+"""`sluice up`, `status`, `logs`, `restart`, `down`, `clean`: the servers without a run."""
+
+import subprocess
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lab.cli.display import StackDisplay, console, uninterrupted
+from lab.errors import ProfileError, StackError
+from lab.stack.local import LocalStack, StackShape
+from lab.stack.readiness import is_ready
+from lab.stack.server import ServerProcess
+
+
+def up(
+    *,
+    elasticsearch: Annotated[str, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = "8.19.21",
+    data_nodes: Annotated[int, typer.Option(min=1, max=4, help="Elasticsearch nodes.")] = 1,
+    heap_mb: Annotated[int, typer.Option(min=128, help="Java heap of each Elasticsearch node, MiB.")] = 1024,
+    elasticsearch_port: Annotated[
+        int | None, typer.Option(help="Port of the first node; any free one if not given.")
+    ] = None,
+    kafka_port: Annotated[int | None, typer.Option(help="Port of the broker.")] = None,
+    connect_port: Annotated[int | None, typer.Option(help="Port of Kafka Connect's REST API.")] = None,
+) -> None:
+    """Start the servers and leave them running; what runs already and fits stays as it is."""
+    asked = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
+    shape = StackShape(
+        elasticsearch_version=elasticsearch,
+        data_nodes=data_nodes,
+        elasticsearch_heap_mb=heap_mb,
+        asked_ports={name: port for name, port in asked.items() if port is not None},
+    )
+    stack = LocalStack()
+    with stack.exclusively(), StackDisplay().showing() as progress:
+        endpoints = stack.ensure(shape, kept=True, progress=progress)
+    console.print(f"Elasticsearch  {'  '.join(endpoints.elasticsearch_urls)}")
+    console.print(f"Kafka          {endpoints.kafka_bootstrap}")
+    console.print(f"Kafka Connect  {endpoints.connect_url}")
+    console.print("stop them with: ./sluice down")
+
+
+def status() -> int:
+    """Show the servers. Exit status 0 if all are ready, 3 if one is not or none runs."""
+    stack = LocalStack()
+    state = stack.state()
+    if state is None:
+        console.print("no servers are running here; start them with: ./sluice up")
+        return StackError.exit_status
+    table = Table(show_edge=False)
+    for column in ("server", "version", "state", "pid", "memory", "ports"):
+        table.add_column(column)
+    healthy = True
+    for entry in sorted(state.servers, key=lambda entry: entry.spec.name):
+        described, ready = describe(entry)
+        healthy = healthy and ready
+        table.add_row(*described)
+    console.print(table)
+    return 0 if healthy else StackError.exit_status
+
+
+def describe(entry: ServerProcess) -> tuple[tuple[str, ...], bool]:
+    """A server's row in the table, and whether it is ready."""
+    process = entry.process()
+    ready = process is not None and is_ready(entry)
+    state = "[green]ready[/green]" if ready else "[yellow]not ready[/yellow]" if process else "[red]dead[/red]"
+    memory = f"{process.memory_info().rss / 2**20:.0f} MB" if process else ""
+    ports = " ".join(f"{purpose}:{port}" for purpose, port in entry.spec.ports.items())
+    return (entry.spec.name, entry.spec.version, state, str(entry.pid), memory, ports), ready
+
+
+def logs(
+    service: Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")],
+    *,
+    lines: Annotated[int, typer.Option("--lines", "-n", help="How many lines.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as the log grows.")] = False,
+) -> int:
+    """Show the log of a server, running or not."""
+    state = LocalStack().state()
+    known = {entry.spec.name: entry.spec for entry in state.servers} if state else {}
+    if service not in known:
+        raise ProfileError(f"{service}: no such server here; there are: {', '.join(sorted(known)) or 'none'}")
+    spec = known[service]
+    has_own_log = spec.server_log is not None and spec.server_log.is_file()
+    log = spec.server_log if has_own_log else spec.log_file
+    return subprocess.call(["tail", "-n", str(lines), *(["-F"] if follow else []), str(log)])
+
+
+def restart(
+    service: Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")],
+) -> None:
+    """Start a server again as it was, with its data, whether it still runs or has died."""
+    with StackDisplay().showing() as progress:
+        LocalStack().restart(service, progress)
+
+
+def down() -> None:
+    """Stop every server of this checkout, whatever became of the command that started it. Data is kept."""
+    stack = LocalStack()
+    with uninterrupted(), StackDisplay().showing() as progress:
+        stopped = stack.stop(progress)
+    console.print(f"{stopped} servers stopped" if stopped else "no servers were running")
+
+
+def clean(
+    *,
+    cache: Annotated[bool, typer.Option("--cache", help="Remove the downloads and unpacked servers as well.")] = False,
+) -> None:
+    """Stop the servers and remove their data, configuration and logs. Runs and reports are kept."""
+    stack = LocalStack()
+    with uninterrupted(), StackDisplay().showing() as progress:
+        stack.stop(progress)
+        removed = stack.clean(cache=cache)
+    for folder in removed:
+        console.print(f"removed {escape(str(folder))}")

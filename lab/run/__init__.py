@@ -1,0 +1,8 @@
+"""One run: prepare, fill, load, settle, verify, collect."""
+
+from lab.run.folder import RunFolder, find_run
+from lab.run.progress import RunProgress, SilentProgress
+from lab.run.runner import run_profile
+from lab.run.target import Target
+
+__all__ = ["RunFolder", "RunProgress", "SilentProgress", "Target", "find_run", "run_profile"]

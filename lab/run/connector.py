@@ -1,0 +1,151 @@
+"""The sink connector of a run: made from a template, watched, removed."""
+
+import json
+import string
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from lab.errors import ProfileError, StackError
+from lab.profiles import Profile
+
+RETRY_S = 0.5
+
+
+def connector_config(templates: Path, profile: Profile, values: Mapping[str, str]) -> dict[str, str]:
+    """The connector's configuration: the template with its placeholders filled in, then the profile's own settings.
+
+    Args:
+        templates: Folder of the templates.
+        values: What stands for `${connector}`, `${topic}`, `${index}` … in a template.
+
+    Raises:
+        ProfileError: There is no such template, or it is no JSON object, or a placeholder in it is unknown.
+    """
+    path = templates / f"{profile.sink.connector}.json"
+    try:
+        template = json.loads(path.read_text())
+        filled = {name: string.Template(str(value)).substitute(values) for name, value in template.items()}
+    except FileNotFoundError as error:
+        known = ", ".join(sorted(found.stem for found in templates.glob("*.json")))
+        raise ProfileError(f"sink.connector: {profile.sink.connector}: no such template; there are: {known}") from error
+    except (json.JSONDecodeError, AttributeError) as error:
+        raise ProfileError(f"{path}: is not a JSON object of connector settings ({error})") from error
+    except (KeyError, ValueError) as error:
+        known = ", ".join(f"${{{name}}}" for name in values)
+        raise ProfileError(f"{path}: unknown placeholder {error}; there are: {known}") from error
+    return filled | {name: connector_text(value) for name, value in profile.sink.config.items()}
+
+
+def connector_text(value: object) -> str:
+    """A setting's value as Kafka Connect takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class ConnectWorker:
+    """The REST API of a Connect worker, which may be restarted while a run is under way."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        patience_s: float = 120.0,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._patience_s = patience_s
+        self._sleep = sleep
+        self._clock = clock
+        self._http = httpx.Client(timeout=90)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def connectors(self) -> list[str]:
+        """The names of all connectors of the worker."""
+        return list(self._request("GET", "/connectors").json())
+
+    def create(self, name: str, config: Mapping[str, str]) -> None:
+        """Start a connector.
+
+        Raises:
+            ProfileError: The worker refuses the configuration.
+        """
+        response = self._request("PUT", f"/connectors/{name}/config", config)
+        if response.status_code == httpx.codes.BAD_REQUEST:
+            raise ProfileError(f"sink.config: the connector refuses it: {message_of(response)}")
+        if not response.is_success:
+            raise StackError(f"connector {name}: cannot be made: status {response.status_code}: {message_of(response)}")
+
+    def delete(self, name: str) -> None:
+        """Stop and remove a connector, which need not exist."""
+        response = self._request("DELETE", f"/connectors/{name}")
+        if not response.is_success and response.status_code != httpx.codes.NOT_FOUND:
+            raise StackError(f"connector {name}: cannot be removed: {message_of(response)}")
+
+    def running_tasks(self, name: str) -> int:
+        """How many of the connector's tasks run.
+
+        Raises:
+            StackError: The connector or one of its tasks has failed; with the cause.
+        """
+        response = self._request("GET", f"/connectors/{name}/status")
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return 0
+        status = response.json()
+        parts = [(f"connector {name}", status["connector"])]
+        parts += [(f"connector {name}, task {task['id']}", task) for task in status["tasks"]]
+        for what, part in parts:
+            if part["state"] == "FAILED":
+                raise failed(what, part.get("trace", ""))
+        return sum(task["state"] == "RUNNING" for task in status["tasks"])
+
+    def wait_until_running(self, name: str, timeout_s: float = 60.0) -> None:
+        """Return once every task of the connector runs.
+
+        Raises:
+            StackError: One failed, or none was running in time.
+        """
+        deadline = self._clock() + timeout_s
+        while self.running_tasks(name) == 0:
+            if self._clock() > deadline:
+                raise StackError(f"connector {name}: no task is running after {timeout_s:.0f} s")
+            self._sleep(0.1)
+
+    def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> httpx.Response:
+        deadline = self._clock() + self._patience_s
+        while True:
+            try:
+                response = self._http.request(method, self._url + path, json=body)
+            except httpx.TransportError as error:
+                if self._clock() > deadline:
+                    raise StackError(f"{self._url}: Kafka Connect does not answer ({type(error).__name__})") from error
+            else:
+                # 409 while the worker rebalances, 5xx while it starts or has lost its broker.
+                busy = response.status_code == httpx.codes.CONFLICT or response.is_server_error
+                if not busy or self._clock() > deadline:
+                    return response
+            self._sleep(RETRY_S)
+
+
+def message_of(response: httpx.Response) -> str:
+    """The worker's words for what is wrong."""
+    try:
+        answer: Any = response.json()
+    except ValueError:
+        return response.text[:500]
+    return str(answer.get("message", answer)) if isinstance(answer, dict) else str(answer)
+
+
+def failed(what: str, trace: str) -> StackError:
+    """The error for a failed connector or task: its innermost cause, and the whole chain of causes as log lines."""
+    causes = [
+        line.strip() for line in trace.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "..."))
+    ]
+    innermost = causes[-1].removeprefix("Caused by: ") if causes else "no cause given"
+    return StackError(f"{what}: failed: {innermost}", tuple(causes))

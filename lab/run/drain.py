@@ -1,0 +1,73 @@
+"""Watching a topic being drained: how far the sink is, how fast, and whether it still moves."""
+
+import time
+from collections.abc import Callable
+
+from lab.errors import StackError
+from lab.records import Sample
+
+STALLED_S = 300.0
+"""A load in which nothing moves for so long is given up. The sink bridges shorter outages."""
+
+
+class DrainWatch:
+    """Follows the samples of a load until every record is committed.
+
+    Args:
+        records: How many records the sink has to commit.
+        timeout_s: A load that takes longer is given up.
+    """
+
+    def __init__(self, records: int, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._records = records
+        self._timeout_s = timeout_s
+        self._clock = clock
+        self._started_s = self._moved_s = clock()
+        self._position = (0, 0)
+        self._last_sample: Sample | None = None
+        self._rate_docs_per_s: float | None = None
+        self.indexed = 0
+        self._committed = 0
+
+    def done(self, sample: Sample | None) -> bool:
+        """Whether the newest sample shows every record committed.
+
+        Raises:
+            StackError: Nothing has moved for five minutes, or the time is over.
+        """
+        now_s = self._clock()
+        if sample is not None and sample is not self._last_sample:
+            self._follow(sample, now_s)
+        if self._committed >= self._records:
+            return True
+        if now_s - self._moved_s > STALLED_S:
+            raise StackError(
+                f"load: nothing moved for {STALLED_S:.0f} s: {self._committed} of {self._records} records are "
+                "committed; `./sluice logs connect` tells what the sink waits for"
+            )
+        if now_s - self._started_s > self._timeout_s:
+            raise StackError(
+                f"load: not done after load.timeout_s = {self._timeout_s:g} s: {self._committed} of {self._records} "
+                "records are committed"
+            )
+        return False
+
+    def _follow(self, sample: Sample, now_s: float) -> None:
+        before, self._last_sample = self._last_sample, sample
+        if sample.kafka is not None:
+            self._committed = sample.kafka.committed_offset
+        if sample.elasticsearch is not None:
+            indexed = sample.elasticsearch.primaries.index_total
+            if before is not None and before.elasticsearch is not None and sample.at_s > before.at_s:
+                grown = indexed - before.elasticsearch.primaries.index_total
+                self._rate_docs_per_s = grown / (sample.at_s - before.at_s) if grown >= 0 else None
+            self.indexed = indexed
+        position = (self._committed, self.indexed)
+        if position != self._position:
+            self._position, self._moved_s = position, now_s
+
+    @property
+    def detail(self) -> str:
+        """Rate and lag in a few words."""
+        rate = "" if self._rate_docs_per_s is None else f"{self._rate_docs_per_s:,.0f}/s indexed, "
+        return f"{rate}lag {max(0, self._records - self._committed):,}"

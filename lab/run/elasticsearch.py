@@ -1,0 +1,192 @@
+"""What a run asks of Elasticsearch.
+
+Plain requests and no versioned client: one client library's release line talks to two major versions at best, and
+a run must work on 7.17 to 9.x alike.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import httpx
+import orjson
+
+from lab.errors import ProfileError, StackError
+
+JSON = {"Content-Type": "application/json"}
+SCROLL_PAGE = 10_000
+"""Hits of one page: `index.max_result_window`'s default, so that no index has to allow more."""
+
+RETRY_S = 1.0
+BUSY = frozenset({429, 502, 503, 504})
+
+
+class ElasticsearchClient:
+    """A cluster by its nodes' URLs. One that does not answer is asked again: servers may be restarted meanwhile."""
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        patience_s: float = 120.0,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._urls = tuple(urls)
+        self._patience_s = patience_s
+        self._sleep = sleep
+        self._clock = clock
+        self._http = httpx.Client(timeout=60)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def request(
+        self, method: str, path: str, body: Mapping[str, object] | None = None, *, accept: Sequence[int] = ()
+    ) -> tuple[int, Any]:
+        """Status and parsed answer of one request.
+
+        Args:
+            accept: Statuses beside 2xx that are answers and no errors.
+
+        Raises:
+            StackError: No node answers for `patience_s`, or the answer is an error.
+        """
+        deadline = self._clock() + self._patience_s
+        attempt = 0
+        while True:
+            url = self._urls[attempt % len(self._urls)]
+            attempt += 1
+            try:
+                response = self._http.request(
+                    method, url + path, content=None if body is None else orjson.dumps(body), headers=JSON
+                )
+            except httpx.TransportError as error:
+                if self._clock() > deadline:
+                    raise StackError(
+                        f"{url}: Elasticsearch does not answer ({type(error).__name__}: {error})"
+                    ) from error
+                self._sleep(RETRY_S)
+                continue
+            busy = response.status_code in BUSY and response.status_code not in accept
+            if busy and self._clock() <= deadline:
+                self._sleep(RETRY_S)
+                continue
+            return self._answer(method, path, response, accept)
+
+    def _answer(self, method: str, path: str, response: httpx.Response, accept: Sequence[int]) -> tuple[int, Any]:
+        try:
+            answer = orjson.loads(response.content) if response.content else None
+        except orjson.JSONDecodeError:
+            answer = response.text
+        if response.is_success or response.status_code in accept:
+            return response.status_code, answer
+        raise StackError(
+            f"Elasticsearch: {method} {path.partition('?')[0]}: status {response.status_code}: {error_reason(answer)}"
+        )
+
+    # --- cluster ----------------------------------------------------------------------------------------------------
+
+    def has_analyzer(self, name: str) -> bool:
+        """Whether the cluster has a built-in analyzer of that name."""
+        status, _ = self.request("POST", "/_analyze", {"analyzer": name, "text": "책"}, accept=(400, 404))
+        return status == httpx.codes.OK
+
+    def put_cluster_settings(self, settings: Mapping[str, object]) -> None:
+        """Set (or, with `None`, reset) persistent cluster settings.
+
+        Raises:
+            ProfileError: The cluster refuses one of them.
+        """
+        if settings:
+            status, answer = self.request("PUT", "/_cluster/settings", {"persistent": dict(settings)}, accept=(400,))
+            if status == httpx.codes.BAD_REQUEST:
+                raise ProfileError(
+                    f"elasticsearch.cluster_settings: Elasticsearch refuses them: {error_reason(answer)}"
+                )
+
+    # --- index ------------------------------------------------------------------------------------------------------
+
+    def index_owner(self, index: str) -> str | None:
+        """The run that made the index, `""` if it was not made by a run, `None` if it does not exist."""
+        status, answer = self.request("GET", f"/{index}/_mapping", accept=(404,))
+        if status == httpx.codes.NOT_FOUND:
+            return None
+        (found,) = answer.values()
+        return str(found["mappings"].get("_meta", {}).get("sluice", {}).get("run", ""))
+
+    def create_index(self, index: str, body: Mapping[str, object]) -> None:
+        """Create an index with its settings and mapping.
+
+        Raises:
+            ProfileError: Elasticsearch refuses the settings or the mapping.
+        """
+        status, answer = self.request("PUT", f"/{index}", body, accept=(400,))
+        if status == httpx.codes.BAD_REQUEST:
+            raise ProfileError(f"index {index}: Elasticsearch refuses its settings or mapping: {error_reason(answer)}")
+
+    def delete_index(self, index: str) -> None:
+        """Delete an index, which need not exist."""
+        self.request("DELETE", f"/{index}?ignore_unavailable=true", accept=(404,))
+
+    def index_settings(self, index: str) -> dict[str, object]:
+        """The settings of the index as they are in effect, flat, without the defaults."""
+        _, answer = self.request("GET", f"/{index}/_settings?flat_settings=true")
+        (found,) = answer.values()
+        return dict(found["settings"])
+
+    def index_health(self, index: str, wait_for: str, timeout_s: int) -> tuple[str, int]:
+        """Colour of the index after waiting for it to become `wait_for`, and its unassigned shards."""
+        _, answer = self.request(
+            "GET", f"/_cluster/health/{index}?wait_for_status={wait_for}&timeout={timeout_s}s", accept=(408,)
+        )
+        return str(answer["status"]), int(answer["unassigned_shards"])
+
+    def refresh(self, index: str) -> None:
+        """Make everything that was indexed visible to searches."""
+        self.request("POST", f"/{index}/_refresh")
+
+    def merges_current(self, index: str) -> int:
+        """Merges under way."""
+        _, answer = self.request("GET", f"/{index}/_stats/merge?filter_path=_all.total.merges.current")
+        return int(answer["_all"]["total"]["merges"]["current"])
+
+    def count(self, index: str) -> int:
+        """Documents that a search sees; nested objects are not counted."""
+        _, answer = self.request("GET", f"/{index}/_count")
+        return int(answer["count"])
+
+    def ids(self, index: str) -> Iterator[list[str]]:
+        """The id of every document in the index, a page at a time, in no order."""
+        query = {"size": SCROLL_PAGE, "_source": False, "sort": ["_doc"]}
+        shown = "filter_path=_scroll_id,hits.hits._id,_shards.failed"
+        _, answer = self.request("POST", f"/{index}/_search?scroll=2m&{shown}", query)
+        while True:
+            if answer["_shards"]["failed"]:
+                raise StackError(f"index {index}: {answer['_shards']['failed']} shards could not be read")
+            scroll_id = answer["_scroll_id"]
+            if not (hits := answer.get("hits", {}).get("hits", [])):
+                break
+            yield [hit["_id"] for hit in hits]
+            _, answer = self.request("POST", f"/_search/scroll?{shown}", {"scroll": "2m", "scroll_id": scroll_id})
+        self.request("DELETE", "/_search/scroll", {"scroll_id": [scroll_id]}, accept=(404,))
+
+    def sources(self, index: str, ids: Sequence[str]) -> dict[str, Any]:
+        """The stored documents of these ids, parsed, by id; those that are not there are left out."""
+        _, answer = self.request(
+            "POST", f"/{index}/_mget?filter_path=docs._id,docs._source,docs.found", {"ids": list(ids)}
+        )
+        return {found["_id"]: found["_source"] for found in answer["docs"] if found.get("found")}
+
+
+def error_reason(answer: object) -> str:
+    """The reason in an error answer, in Elasticsearch's words."""
+    if isinstance(answer, dict):
+        error = answer.get("error", answer)
+        if isinstance(error, dict):
+            reason = str(error.get("reason", error))
+            cause = error.get("caused_by")
+            return f"{reason} ({cause['reason']})" if isinstance(cause, dict) and cause.get("reason") else reason
+        return str(error)
+    return str(answer)[:300]

@@ -1,0 +1,70 @@
+"""The machine and the software that a run ran on."""
+
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from lab.records import Environment, Server
+
+VERSION = "0.1.0"
+
+
+def cpu_model() -> str:
+    """The processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def git_commit(root: Path) -> str | None:
+    """The commit that is checked out, with `+` if files differ from it; `None` outside a repository."""
+    try:
+        commit = git(root, "rev-parse", "--short=12", "HEAD")
+        changed = git(root, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return commit + ("+" if changed else "")
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What git says."""
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=10)
+    return done.stdout.strip()
+
+
+def describe_environment(
+    root: Path,
+    *,
+    target: str,
+    servers: Sequence[Server],
+    java_versions: Mapping[str, str],
+    index_settings: Mapping[str, object],
+    connector: Mapping[str, str],
+) -> Environment:
+    """Everything that another run must share with this one for the two to be compared."""
+    return Environment(
+        sluice_version=VERSION,
+        git_commit=git_commit(root),
+        machine=platform.machine(),
+        kernel=platform.release(),
+        cpu_model=cpu_model(),
+        cpu_cores=len(os.sched_getaffinity(0)),
+        memory_bytes=psutil.virtual_memory().total,
+        python_version=platform.python_version(),
+        java_versions=dict(java_versions),
+        target=target,
+        servers=tuple(servers),
+        index_settings=dict(index_settings),
+        connector={name: "(hidden)" if is_secret(name) else value for name, value in connector.items()},
+    )
+
+
+def is_secret(setting: str) -> bool:
+    """Whether a connector setting's value must not be written down."""
+    return any(word in setting.lower() for word in ("password", "api.key", "secret", "token", "sasl.jaas"))

@@ -1,0 +1,82 @@
+"""The folder of a run: `runs/<profile>/<run-id>/`, and `runs/latest`, which points to the last one."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lab.errors import ProfileError
+from lab.records import Record
+
+LATEST = "latest"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where a run keeps its records."""
+
+    path: Path
+    run_id: str
+
+    @classmethod
+    def create(cls, runs: Path, profile: str, clock: Callable[[], float] = time.time) -> "RunFolder":
+        """A new folder for a run of the profile, named after the present second; `runs/latest` then points to it."""
+        base = datetime.fromtimestamp(clock(), UTC).strftime("%Y%m%d-%H%M%S")
+        for number in range(1, 100):
+            run_id = base if number == 1 else f"{base}-{number}"
+            path = runs / profile / run_id
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise ProfileError(f"{path}: the run's folder cannot be made ({error.strerror})") from error
+            point_to(runs / LATEST, path)
+            return cls(path, run_id)
+        raise ProfileError(f"{runs / profile / base}: too many runs in one second")
+
+    @property
+    def samples(self) -> Path:
+        """One `Sample` per line."""
+        return self.path / "samples.ndjson"
+
+    def write(self, name: str, record: Record) -> Path:
+        """Write a record; the file is complete or not there."""
+        return self.write_text(name, record.model_dump_json(indent=1) + "\n")
+
+    def write_text(self, name: str, text: str) -> Path:
+        """Write a file; it is complete or not there."""
+        target = self.path / name
+        partial = target.with_name(target.name + ".part")
+        partial.write_text(text)
+        partial.rename(target)
+        return target
+
+
+def point_to(link: Path, target: Path) -> None:
+    """Make `link` a symbolic link to `target`, replacing what it pointed to."""
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(os.path.relpath(target, link.parent))
+    fresh.rename(link)
+
+
+def find_run(runs: Path, name: str) -> Path:
+    """The folder of a run: `latest`, a run id, `<profile>/<run-id>`, a profile (its last run) or a path.
+
+    Raises:
+        ProfileError: There is no such run.
+    """
+    for candidate in (Path(name), runs / name):
+        if (candidate / "run.json").is_file():
+            return candidate.resolve()
+    below = runs / name
+    ids = sorted(path.parent for path in below.glob("*/run.json")) if below.is_dir() else []
+    ids = ids or sorted(path.parent for path in runs.glob(f"**/{name}/run.json"))
+    if ids:
+        return ids[-1].resolve()
+    raise ProfileError(
+        f"{name}: no such run below {runs}; `latest`, a run id or a profile that has been run is expected"
+    )

@@ -1,0 +1,165 @@
+"""What a run asks of Kafka: topics, their ends, and the records that were refused."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from lab.errors import ProfileError, StackError
+
+POLL_S = 1.0
+GIVE_UP_S = 120.0
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A record that was refused.
+
+    Attributes:
+        topic: Where it came from.
+        reason: Why, as the sink gives it.
+    """
+
+    key: bytes
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+
+class KafkaTopics:
+    """The topics of a Kafka cluster.
+
+    Args:
+        bootstrap: `host:port` of at least one broker.
+        client: Further settings of Kafka's client, such as those for TLS.
+    """
+
+    def __init__(self, bootstrap: str, client: Mapping[str, str] | None = None) -> None:
+        self._bootstrap = bootstrap
+        self._client: dict[str, str | int | float | bool] = {
+            **(client or {}),
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+        }
+        self._admin = AdminClient(self._client)
+
+    def names(self) -> set[str]:
+        """Every topic there is."""
+        try:
+            return set(self._admin.list_topics(timeout=GIVE_UP_S).topics)
+        except KafkaException as error:
+            raise StackError(f"{self._bootstrap}: Kafka does not answer ({error.args[0].str()})") from error
+
+    def create(self, topic: str, *, partitions: int, replication_factor: int, config: Mapping[str, object]) -> None:
+        """Create a topic.
+
+        Raises:
+            ProfileError: Kafka refuses its settings.
+        """
+        settings = {name: kafka_text(value) for name, value in config.items()}
+        new = NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor, config=settings)
+        try:
+            self._admin.create_topics([new], operation_timeout=30)[topic].result()
+        except KafkaException as error:
+            raise ProfileError(f"topic: Kafka refuses to create {topic}: {error.args[0].str()}") from error
+
+    def delete(self, topics: Sequence[str]) -> None:
+        """Delete topics, which need not exist."""
+        if topics:
+            for deletion in self._admin.delete_topics(list(topics), operation_timeout=30).values():
+                try:
+                    deletion.result()
+                except KafkaException as error:
+                    if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                        raise StackError(f"Kafka: a topic cannot be deleted: {error.args[0].str()}") from error
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """For each partition the offset that the next record will get."""
+        with self._consumer() as consumer:
+            return {partition: end for partition, (_, end) in self._watermarks(consumer, topic).items()}
+
+    def dead_letters(self, topic: str) -> Iterator[DeadLetter]:
+        """Every record of a dead-letter topic, with what the Connect worker wrote of it into its headers."""
+        for message in self._records(topic):
+            headers = {name: as_text(value) for name, value in list(message.headers() or ())}
+            yield DeadLetter(
+                key=as_bytes(message.key()),
+                topic=headers.get("__connect.errors.topic", ""),
+                partition=int(headers.get("__connect.errors.partition", -1)),
+                offset=int(headers.get("__connect.errors.offset", -1)),
+                reason=headers.get("__connect.errors.exception.message", "no reason given"),
+            )
+
+    def records_at(self, topic: str, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[bytes, bytes]]:
+        """Key and value of the records at these (partition, offset) places."""
+        found = {}
+        with self._consumer() as consumer:
+            for partition, offset in places:
+                consumer.assign([TopicPartition(topic, partition, offset)])
+                message = self._next(consumer, topic)
+                if message.offset() == offset:
+                    found[partition, offset] = (as_bytes(message.key()), as_bytes(message.value()))
+        return found
+
+    def _records(self, topic: str) -> Iterator[Message]:
+        with self._consumer() as consumer:
+            left = {
+                partition: end for partition, (begin, end) in self._watermarks(consumer, topic).items() if end > begin
+            }
+            if not left:
+                return
+            consumer.assign([TopicPartition(topic, partition, 0) for partition in left])
+            while left:
+                message = self._next(consumer, topic)
+                partition = message.partition()
+                if partition in left:
+                    yield message
+                    if (message.offset() or 0) + 1 >= left[partition]:
+                        del left[partition]
+
+    def _watermarks(self, consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
+        try:
+            partitions = consumer.list_topics(topic, timeout=GIVE_UP_S).topics[topic].partitions
+            return {
+                number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=30)
+                for number in partitions
+            }
+        except KafkaException as error:
+            raise StackError(f"topic {topic}: its offsets cannot be read ({error.args[0].str()})") from error
+
+    def _next(self, consumer: Consumer, topic: str) -> Message:
+        deadline = time.monotonic() + GIVE_UP_S
+        while time.monotonic() < deadline:
+            message = consumer.poll(POLL_S)
+            if message is not None and message.error() is None:
+                return message
+        raise StackError(f"topic {topic}: no record for {GIVE_UP_S:.0f} s, although there are more")
+
+    def _consumer(self) -> Consumer:
+        return Consumer(
+            {
+                **self._client,
+                "group.id": "sluice-lab",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+            }
+        )
+
+
+def as_bytes(content: str | bytes | None) -> bytes:
+    """A record's key or value as the bytes that it is in Kafka; none for none."""
+    return content.encode() if isinstance(content, str) else content or b""
+
+
+def as_text(content: str | bytes | None) -> str:
+    """A header's value as text."""
+    return as_bytes(content).decode(errors="replace")
+
+
+def kafka_text(value: object) -> str:
+    """A setting's value as Kafka writes it: `true`, not `True`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,180 @@
+"""The books of a run: what was produced against what is stored, record by record, and the laws that must hold.
+
+Ids are compared by 64-bit hashes, which keeps tens of millions of them in memory; that any two of n ids share one has
+a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from lab.records import DeadLetterReason, Documents, Verification
+from lab.run.kafka import DeadLetter
+
+NAMED = 3
+"""Missing or altered documents that are named; the rest is counted."""
+
+REASONS = 20
+"""Reasons for dead letters that are listed."""
+
+Hashes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DeliveredRecords:
+    """What the producers say, and what the topic says, in records."""
+
+    produced: int
+    delivered: int
+    failed: int
+    in_topic: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The records' ids against the stored ones.
+
+    Attributes:
+        indexed: Ids that have records and are stored.
+        already_there: Records beyond one of an id that is stored, dead letters not counted.
+        missing: Hashes of ids that have a record which was not dead-lettered, and are not stored.
+        unexpected: Stored ids that no record has.
+        duplicates: Stored ids beyond one of the same.
+    """
+
+    indexed: int
+    already_there: int
+    missing: Hashes
+    unexpected: int
+    duplicates: int
+
+
+def hash_of(document_id: str | bytes) -> int:
+    """A hash of an id (as UTF-8), good within this process."""
+    return hash(document_id if isinstance(document_id, bytes) else document_id.encode())
+
+
+def hashes_of(ids: Iterable[str | bytes]) -> Hashes:
+    """The hash of each id."""
+    return np.fromiter(map(hash_of, ids), dtype=np.int64)
+
+
+def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes) -> Comparison:
+    """Hold what is stored against the records.
+
+    Args:
+        record_ids: The id of each record in the topic; several records may share one.
+        stored_ids: The id of each stored document.
+        dead_ids: The id of each dead-lettered record.
+    """
+    ids, records = np.unique(record_ids, return_counts=True)
+    places = np.searchsorted(ids, dead_ids[np.isin(dead_ids, ids)])
+    alive = records - np.bincount(places, minlength=len(ids))
+    distinct = np.unique(stored_ids)
+    is_stored = np.isin(ids, distinct)
+    return Comparison(
+        indexed=int(is_stored.sum()),
+        already_there=int((alive[is_stored].clip(min=1) - 1).sum()),
+        missing=ids[~is_stored & (alive > 0)],
+        unexpected=len(distinct) - int(np.isin(distinct, ids).sum()),
+        duplicates=len(stored_ids) - len(distinct),
+    )
+
+
+def distinct_letters(letters: Iterable[DeadLetter]) -> list[DeadLetter]:
+    """Dead letters, each record once: one that was refused again after a restart is in the topic twice."""
+    return list({(letter.topic, letter.partition, letter.offset): letter for letter in letters}.values())
+
+
+def dead_letter_reasons(letters: Sequence[DeadLetter]) -> tuple[DeadLetterReason, ...]:
+    """The dead letters by reason, most frequent first."""
+    counts = Counter(letter.reason for letter in letters)
+    first = {letter.reason: letter for letter in reversed(letters)}
+    return tuple(
+        DeadLetterReason(reason=reason, records=count, first=place_of(first[reason]))
+        for reason, count in counts.most_common(REASONS)
+    )
+
+
+def place_of(letter: DeadLetter) -> str:
+    """Where a dead letter came from, as `topic-partition@offset`."""
+    return f"{letter.topic}-{letter.partition}@{letter.offset}"
+
+
+def altered(expected: Mapping[str, bytes], stored: Mapping[str, object]) -> list[str]:
+    """Ids of those documents that are stored otherwise than they were produced, or not at all."""
+    return [
+        document_id
+        for document_id, document in expected.items()
+        if document_id not in stored or orjson.loads(document) != stored[document_id]
+    ]
+
+
+def close_books(
+    records: DeliveredRecords,
+    comparison: Comparison,
+    letters: Sequence[DeadLetter],
+    *,
+    missing_named: Sequence[str],
+    sampled: int,
+    mismatches: Sequence[str],
+) -> tuple[Documents, Verification]:
+    """The books of the run, and every law that they break, in one sentence each.
+
+    Args:
+        missing_named: Ids of some of the missing documents.
+        sampled: Documents that were compared with the dataset.
+        mismatches: Ids of those that differ from it.
+    """
+    documents = Documents(
+        produced=records.produced,
+        delivered=records.delivered,
+        failed=records.failed,
+        indexed=comparison.indexed,
+        already_there=comparison.already_there,
+        dead_lettered=len(letters),
+        missing=len(comparison.missing),
+        unexpected=comparison.unexpected + comparison.duplicates,
+        sampled=sampled,
+        sample_mismatches=len(mismatches),
+    )
+    problems = (
+        *delivery_problems(documents, records.in_topic),
+        *storage_problems(documents, comparison, missing_named, mismatches),
+    )
+    return documents, Verification(verified=not problems, problems=problems, dead_letters=dead_letter_reasons(letters))
+
+
+def delivery_problems(documents: Documents, in_topic: int) -> Iterator[str]:
+    """One sentence for each law between dataset and topic that does not hold."""
+    if documents.produced != documents.delivered + documents.failed:
+        yield f"produced {documents.produced} is not delivered {documents.delivered} + failed {documents.failed}"
+    if documents.failed:
+        yield f"{documents.failed} documents were not delivered to Kafka"
+    if documents.delivered != in_topic:
+        yield f"delivered {documents.delivered}, but the topic holds {in_topic} records"
+
+
+def storage_problems(
+    documents: Documents, comparison: Comparison, missing_named: Sequence[str], mismatches: Sequence[str]
+) -> Iterator[str]:
+    """One sentence for each law between topic and index that does not hold."""
+    if documents.missing:
+        yield f"{documents.missing} documents are missing from the index, such as {', '.join(missing_named[:NAMED])}"
+    if comparison.unexpected:
+        yield f"{comparison.unexpected} documents in the index were not produced by this run"
+    if comparison.duplicates:
+        yield f"{comparison.duplicates} documents are stored more than once"
+    if mismatches:
+        named = ", ".join(mismatches[:NAMED])
+        yield f"{len(mismatches)} of {documents.sampled} sampled documents differ from the dataset, such as {named}"
+    accounted = documents.indexed + documents.already_there + documents.dead_lettered
+    if documents.delivered != accounted and not documents.missing:
+        yield (
+            f"delivered {documents.delivered} is not indexed {documents.indexed} + already there "
+            f"{documents.already_there} + dead-lettered {documents.dead_lettered}"
+        )

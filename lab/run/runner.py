@@ -1,0 +1,387 @@
+"""The phases of one run, in order: prepare → fill → load → settle → verify → collect."""
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+import producers.delivery
+from lab.errors import StackError
+from lab.monitor import Sampler, Sources, read_sink_histograms
+from lab.profiles import Profile
+from lab.records import (
+    Delivery,
+    Documents,
+    Phase,
+    PhaseName,
+    Run,
+    RunWarning,
+    SinkHistograms,
+    Verification,
+)
+from lab.run.cautions import cold_servers, shards_unassigned
+from lab.run.connector import ConnectWorker, connector_config
+from lab.run.drain import DrainWatch
+from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.environment import describe_environment
+from lab.run.folder import RunFolder
+from lab.run.index import create_index, index_name
+from lab.run.kafka import KafkaTopics, kafka_text
+from lab.run.progress import RunProgress
+from lab.run.target import Target
+from lab.run.verify import Subject, verify
+from producers.dataset import Dataset
+from producers.delivery import Delivered, ProduceError
+from producers.produce import produce
+
+POLL_S = 0.2
+STATUS_EVERY_S = 2.0
+SETTLE_S = 60.0
+GOODBYE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the things of one run are called in the servers. All begin with `sluice-`, and nothing else is touched.
+
+    A topic is never used twice: the consumer group's offsets, and the ids and versions made of offsets, belong to it.
+    """
+
+    index: str
+    topic: str
+    connector: str
+
+    @classmethod
+    def of(cls, profile: Profile, run_id: str) -> "Names":
+        """The names for a run of the profile."""
+        index = index_name(profile)
+        return cls(index=index, topic=f"{index}-{run_id}", connector=f"{index}-{run_id}")
+
+    @property
+    def dead_letter_topic(self) -> str:
+        """Where refused records go."""
+        return f"{self.topic}-dead-letters"
+
+    @property
+    def consumer_group(self) -> str:
+        """The sink's, as Kafka Connect names it."""
+        return f"connect-{self.connector}"
+
+
+def run_profile(
+    profile: Profile,
+    dataset: Dataset,
+    target: Target,
+    folder: RunFolder,
+    *,
+    root: Path,
+    progress: RunProgress,
+    command: Sequence[str] = (),
+) -> Run:
+    """Run a profile on running servers and write its records into the folder.
+
+    Args:
+        dataset: That of the profile, made (and so checked) before any server was started.
+        root: The checkout, for mappings and connector templates.
+        command: The command line, for whoever wants to do it again.
+
+    Returns:
+        What was done; its `verification` says whether to believe it.
+
+    Raises:
+        ProfileError: A server refuses a setting of the profile.
+        StackError: A server, the connector or a task failed for good.
+    """
+    run = _RunUnderWay(profile, dataset, target, folder, root=root, progress=progress)
+    try:
+        record = run.record_of(command)
+    finally:
+        run.close()
+    folder.write("run.json", record)
+    return record
+
+
+@dataclass
+class _Clock:
+    """The phases so far. `current` is read by the sampler's thread."""
+
+    phases: list[Phase] = field(default_factory=list)
+    current: PhaseName = "prepare"
+
+    @contextlib.contextmanager
+    def phase(self, name: PhaseName) -> Iterator[None]:
+        """Time a phase."""
+        self.current = name
+        started_s = time.time()
+        try:
+            yield
+        finally:
+            self.phases.append(Phase(name=name, started_s=started_s, ended_s=time.time()))
+
+
+class _RunUnderWay:
+    """One run while it runs: the clients it uses and what it has found out so far."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        dataset: Dataset,
+        target: Target,
+        folder: RunFolder,
+        *,
+        root: Path,
+        progress: RunProgress,
+    ) -> None:
+        self.profile = profile
+        self.dataset = dataset
+        self.target = target
+        self.folder = folder
+        self.root = root
+        self.progress = progress
+        self.names = Names.of(profile, folder.run_id)
+        self.clock = _Clock()
+        self.cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls)
+        self.worker = ConnectWorker(target.endpoints.connect_url)
+        self.kafka = KafkaTopics(target.endpoints.kafka_bootstrap)
+        self.warnings: list[RunWarning] = []
+        self.produced: int | None = None
+
+    def record_of(self, command: Sequence[str]) -> Run:
+        """Do everything; the record of it."""
+        started_s = time.time()
+        if self.target.fresh:
+            self.warnings.append(cold_servers())
+        with self.clock.phase("prepare"):
+            connector = self.prepare()
+        with self.sampler() as sampler:
+            if self.profile.load.mode == "drain":
+                with self.clock.phase("fill"):
+                    delivered = self.fill()
+                with self.clock.phase("load"):
+                    self.start_connector(connector)
+                    self.drain(sampler, delivered.delivered)
+            else:
+                with self.clock.phase("load"):
+                    self.start_connector(connector)
+                    delivered = self.stream()
+                    self.drain(sampler, delivered.delivered)
+            histograms = self.histograms()
+            with self.clock.phase("settle"):
+                self.settle()
+        with self.clock.phase("verify"):
+            documents, verification = self.verify(delivered, key_is_id=connector.get("key.ignore", "false") != "true")
+        with self.clock.phase("collect"):
+            self.progress.begin("collect", "writing down", None)
+            environment = describe_environment(
+                self.root,
+                target=self.target.name,
+                servers=self.target.servers,
+                java_versions=self.target.java_versions,
+                index_settings=self.cluster.index_settings(self.names.index),
+                connector=connector,
+            )
+        return Run(
+            run_id=self.folder.run_id,
+            profile=self.profile.name,
+            question=self.profile.question,
+            started_s=started_s,
+            ended_s=time.time(),
+            phases=tuple(self.clock.phases),
+            load=self.profile.load.mode,
+            index=self.names.index,
+            topic=self.names.topic,
+            documents=documents,
+            verification=verification,
+            delivery=delivery_record(delivered),
+            sink_histograms=histograms,
+            environment=environment,
+            warnings=tuple(self.warnings),
+            command=tuple(command),
+        )
+
+    def close(self) -> None:
+        """Remove the connector and the cluster settings of this run, however it ended, and close the connections."""
+        leaving_worker = ConnectWorker(self.target.endpoints.connect_url, patience_s=GOODBYE_S)
+        leaving_cluster = ElasticsearchClient(self.target.endpoints.elasticsearch_urls, patience_s=GOODBYE_S)
+        # A server that is gone has nothing left to remove, and what ended the run is the error to report.
+        with contextlib.suppress(StackError):
+            leaving_worker.delete(self.names.connector)
+        with contextlib.suppress(StackError):
+            leaving_cluster.put_cluster_settings(dict.fromkeys(self.profile.elasticsearch.cluster_settings))
+        for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
+            client.close()
+
+    # --- phases -----------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> dict[str, str]:
+        """Make index and topics; the configuration for the connector."""
+        self.progress.begin("prepare", "making index and topic", None)
+        values = {
+            "connector": self.names.connector,
+            "topic": self.names.topic,
+            "index": self.names.index,
+            "elasticsearch_urls": ",".join(self.target.endpoints.elasticsearch_urls),
+            "dead_letter_topic": self.names.dead_letter_topic,
+            "tasks": str(self.profile.sink.tasks),
+        }
+        connector = connector_config(self.root / "connect" / "connectors", self.profile, values)
+        unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
+        if unassigned:
+            self.warnings.append(shards_unassigned(unassigned, self.profile))
+        self.remove_earlier_runs()
+        self.cluster.put_cluster_settings(self.profile.elasticsearch.cluster_settings)
+        topic = self.profile.topic
+        self.kafka.create(
+            self.names.topic,
+            partitions=topic.partitions,
+            replication_factor=topic.replication_factor,
+            config=topic.config,
+        )
+        self.kafka.create(
+            self.names.dead_letter_topic, partitions=1, replication_factor=topic.replication_factor, config={}
+        )
+        return connector
+
+    def remove_earlier_runs(self) -> None:
+        """Remove connectors and topics that earlier runs of this profile left behind."""
+        prefix = f"{self.names.index}-"
+        for connector in self.worker.connectors():
+            if connector.startswith("sluice-"):
+                self.worker.delete(connector)
+        stamps = tuple(name for name in self.kafka.names() if name.startswith(prefix) and name[len(prefix)].isdigit())
+        self.kafka.delete(stamps)
+
+    def sampler(self) -> Sampler:
+        """The sampler of this run."""
+        endpoints = self.target.endpoints
+        sources = Sources(
+            elasticsearch_urls=endpoints.elasticsearch_urls,
+            index=self.names.index,
+            kafka_bootstrap=endpoints.kafka_bootstrap,
+            topic=self.names.topic,
+            consumer_group=self.names.consumer_group,
+            jolokia_url=endpoints.metrics_url,
+            connector=self.names.connector,
+        )
+        return Sampler(
+            sources,
+            self.folder.samples,
+            self.profile.sampling.interval_s,
+            processes=self.target.process_ids,
+            phase=lambda: self.clock.current,
+            produced=lambda: self.produced,
+        )
+
+    def fill(self) -> Delivered:
+        """Fill the topic as fast as possible."""
+        self.progress.begin("fill", "filling the topic", self.dataset.documents)
+        return self.produce(None)
+
+    def stream(self) -> Delivered:
+        """Produce at the profile's rate, while the sink runs."""
+        self.progress.begin("load", "streaming", self.dataset.documents)
+        return self.produce(self.profile.load.rate_docs_per_s)
+
+    def produce(self, rate_docs_per_s: float | None) -> Delivered:
+        """Produce the whole dataset."""
+        try:
+            return produce(
+                self.dataset,
+                self.names.topic,
+                client={**client_settings(self.profile), "bootstrap.servers": self.target.endpoints.kafka_bootstrap},
+                processes=self.profile.producer.processes,
+                rate_docs_per_s=rate_docs_per_s,
+                progress=self.on_produced,
+            )
+        except ProduceError as error:
+            raise StackError(f"producer: {error}") from error
+        finally:
+            self.produced = None
+
+    def on_produced(self, progress: producers.delivery.Progress) -> None:
+        """Pass the producers' progress on."""
+        self.produced = progress.delivered
+        late = f", {progress.late_documents} late" if progress.late_documents else ""
+        self.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
+
+    def start_connector(self, config: Mapping[str, str]) -> None:
+        """Start the connector and wait until its tasks run."""
+        self.progress.begin("load", "starting the connector", None)
+        self.worker.create(self.names.connector, config)
+        self.worker.wait_until_running(self.names.connector)
+
+    def drain(self, sampler: Sampler, delivered: int) -> None:
+        """Wait until the sink has committed every record.
+
+        Raises:
+            StackError: A task failed, nothing moved for too long, or the profile's time was over.
+        """
+        self.progress.begin("load", "indexing", delivered)
+        watch = DrainWatch(delivered, self.profile.load.timeout_s)
+        checked_s = time.monotonic()
+        while not watch.done(sampler.latest):
+            if time.monotonic() - checked_s > STATUS_EVERY_S:
+                self.worker.running_tasks(self.names.connector)
+                checked_s = time.monotonic()
+            self.progress.update(watch.indexed, watch.detail)
+            time.sleep(POLL_S)
+        self.progress.update(delivered, "")
+
+    def histograms(self) -> SinkHistograms:
+        """The sink's histograms; without a value where the worker offers none."""
+        url = self.target.endpoints.metrics_url
+        if url is None:
+            return SinkHistograms(record_age=None, bulk_service_time=None)
+        try:
+            return read_sink_histograms(url, self.names.connector)
+        except (httpx.HTTPError, LookupError, ValueError):
+            # A sink that is not ours keeps none, and the run is none the worse for it.
+            return SinkHistograms(record_age=None, bulk_service_time=None)
+
+    def settle(self) -> None:
+        """Refresh, and wait a while for merges to end, so that the counters are final."""
+        self.progress.begin("settle", "waiting for merges", None)
+        self.cluster.refresh(self.names.index)
+        deadline = time.monotonic() + SETTLE_S
+        while (merges := self.cluster.merges_current(self.names.index)) and time.monotonic() < deadline:
+            self.progress.update(0, f"{merges} merges under way")
+            time.sleep(POLL_S)
+
+    def verify(self, delivered: Delivered, *, key_is_id: bool) -> tuple[Documents, Verification]:
+        """Compare what is stored with what was produced."""
+        self.progress.begin("verify", "reading every id back", self.dataset.documents)
+        subject = Subject(
+            dataset=self.dataset,
+            topic=self.names.topic,
+            dead_letter_topic=self.names.dead_letter_topic,
+            index=self.names.index,
+            produced=delivered.produced,
+            delivered=delivered.delivered,
+            failed=delivered.failed,
+            key_is_id=key_is_id,
+            sample=self.profile.verify.sample,
+            seed=self.folder.run_id,
+        )
+        return verify(subject, self.kafka, self.cluster, self.progress.update)
+
+
+def client_settings(profile: Profile) -> dict[str, str]:
+    """The profile's settings for the producers' Kafka client, as text."""
+    return {name: kafka_text(value) for name, value in profile.producer.client.items()}
+
+
+def delivery_record(delivered: Delivered) -> Delivery:
+    """What the producers did, for the run's record."""
+    return Delivery(
+        source_bytes=delivered.source_bytes,
+        entities=delivered.entities,
+        rate_docs_per_s=delivered.rate_docs_per_s,
+        first_intended_s=delivered.first_intended_s,
+        last_acknowledged_s=delivered.last_acknowledged_s,
+        late_documents=delivered.late_documents,
+        latency_ms=delivered.latency_ms,
+        cpu_s=delivered.cpu_s,
+    )

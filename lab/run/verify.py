@@ -1,0 +1,181 @@
+"""Verification: reads back what is stored, every id and a random sample of documents, and closes the books."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.records import Documents, Verification
+from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.kafka import DeadLetter, KafkaTopics
+from lab.run.ledger import (
+    NAMED,
+    DeliveredRecords,
+    Hashes,
+    altered,
+    close_books,
+    compare,
+    distinct_letters,
+    hash_of,
+    hashes_of,
+)
+from producers.dataset import Dataset
+
+SOURCES_AT_ONCE = 200
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is to be verified.
+
+    Attributes:
+        produced: Documents that were handed to the producer.
+        key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
+        sample: Documents to draw at random.
+        seed: Another seed draws others.
+    """
+
+    dataset: Dataset
+    topic: str
+    dead_letter_topic: str
+    index: str
+    produced: int
+    delivered: int
+    failed: int
+    key_is_id: bool
+    sample: int
+    seed: str
+
+
+@dataclass(frozen=True)
+class KeyIds:
+    """Documents whose id is their record's key."""
+
+    dataset: Dataset
+
+    def hashes(self) -> Hashes:
+        """The id of each record."""
+        return key_hashes(self.dataset)
+
+    def dead(self, letter: DeadLetter) -> bytes:
+        """The id that a dead-lettered record would have had."""
+        return letter.key
+
+    def name(self, position: int) -> str:
+        """The id of the record at this position of `hashes`."""
+        return self.dataset.key(position).decode()
+
+    def sample(self, count: int, draw: random.Random, dead: Hashes) -> dict[str, bytes]:
+        """Documents drawn at random, by id: of each key the last one. Ids with dead letters are not drawn."""
+        latest = self.dataset.latest()
+        numbers = latest[np.sort(np.array(draw.sample(range(len(latest)), min(count, len(latest))), dtype=np.int64))]
+        drawn = {key.decode(): document for key, document in self.dataset.records(numbers)}
+        return {name: document for name, document in drawn.items() if hash_of(name) not in set(dead.tolist())}
+
+
+@dataclass(frozen=True)
+class OffsetIds:
+    """Documents whose id is `topic+partition+offset`."""
+
+    dataset: Dataset
+    topic: str
+    kafka: KafkaTopics
+    end_offsets: Mapping[int, int]
+
+    def hashes(self) -> Hashes:
+        """The id of each record."""
+        return hashes_of(
+            f"{self.topic}+{partition}+{offset}" for partition, end in self.end_offsets.items() for offset in range(end)
+        )
+
+    def dead(self, letter: DeadLetter) -> bytes:
+        """The id that a dead-lettered record would have had."""
+        return f"{letter.topic}+{letter.partition}+{letter.offset}".encode()
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Partition and offset of the record at this position of `hashes`."""
+        for partition, end in self.end_offsets.items():
+            if position < end:
+                return partition, position
+            position -= end
+        raise IndexError(position)
+
+    def name(self, position: int) -> str:
+        """The id of the record at this position of `hashes`."""
+        partition, offset = self.place(position)
+        return f"{self.topic}+{partition}+{offset}"
+
+    def sample(self, count: int, draw: random.Random, dead: Hashes) -> dict[str, bytes]:
+        """Documents drawn at random, by id: the dataset's document whose key the record at that offset has."""
+        total = sum(self.end_offsets.values())
+        drawn = sorted(draw.sample(range(total), min(count, total)))
+        gone = set(dead.tolist())
+        places = [self.place(position) for position in drawn if hash_of(self.name(position)) not in gone]
+        keys = key_hashes(self.dataset)
+        order = np.argsort(keys)
+        documents = {}
+        for (partition, offset), (key, value) in self.kafka.records_at(self.topic, places).items():
+            at = np.searchsorted(keys, hash_of(key), sorter=order)
+            numbers = order[at : at + 1]
+            # Several documents may share a key; then the record itself says which of them it is.
+            known = len(numbers) and keys[numbers[0]] == hash_of(key)
+            document = self.dataset.document(int(numbers[0])) if known else b"null"
+            shared = int((keys == hash_of(key)).sum()) > 1
+            documents[f"{self.topic}+{partition}+{offset}"] = value if shared else document
+        return documents
+
+
+def key_hashes(dataset: Dataset) -> Hashes:
+    """The hash of each document's key, by document number."""
+    return hashes_of(key for batch in dataset.batches(0, dataset.documents) for key, _ in batch)
+
+
+def verify(
+    subject: Subject, kafka: KafkaTopics, cluster: ElasticsearchClient, on_progress: Callable[[int, str], None]
+) -> tuple[Documents, Verification]:
+    """Compare what is stored with what was produced.
+
+    Args:
+        on_progress: Told of documents read back so far, and of what is being done.
+
+    Returns:
+        The books, and whether they balance.
+    """
+    end_offsets = kafka.end_offsets(subject.topic)
+    letters = distinct_letters(kafka.dead_letters(subject.dead_letter_topic))
+    ids = (
+        KeyIds(subject.dataset) if subject.key_is_id else OffsetIds(subject.dataset, subject.topic, kafka, end_offsets)
+    )
+    expected = ids.hashes()
+    dead = hashes_of(ids.dead(letter) for letter in letters)
+    comparison = compare(expected, stored_hashes(cluster, subject.index, on_progress), dead)
+    sample = ids.sample(subject.sample, random.Random(subject.seed), dead)  # noqa: S311 - a sample, no secret
+    on_progress(comparison.indexed, f"comparing {len(sample)} documents")
+    mismatches = altered(sample, stored_documents(cluster, subject.index, list(sample)))
+    missing = np.flatnonzero(np.isin(expected, comparison.missing[:NAMED]))[:NAMED]
+    return close_books(
+        DeliveredRecords(subject.produced, subject.delivered, subject.failed, sum(end_offsets.values())),
+        comparison,
+        letters,
+        missing_named=[ids.name(int(position)) for position in missing],
+        sampled=len(sample),
+        mismatches=mismatches,
+    )
+
+
+def stored_hashes(cluster: ElasticsearchClient, index: str, on_progress: Callable[[int, str], None]) -> Hashes:
+    """The id of every stored document, as hashes."""
+    pages: list[Hashes] = []
+    for page in cluster.ids(index):
+        pages.append(hashes_of(page))
+        on_progress(sum(map(len, pages)), "reading every id back")
+    return np.concatenate(pages) if pages else np.empty(0, dtype=np.int64)
+
+
+def stored_documents(cluster: ElasticsearchClient, index: str, ids: Sequence[str]) -> dict[str, object]:
+    """The stored documents of these ids, by id."""
+    found: dict[str, object] = {}
+    for first in range(0, len(ids), SOURCES_AT_ONCE):
+        found |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE])
+    return found
