@@ -12,7 +12,13 @@ def test_mixing_agrees_with_the_published_generator() -> None:
     Source: the reference output listed for SplitMix64 with seed 1234567.
     """
     gamma = 0x9E3779B97F4A7C15
-    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    expected = [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
     assert [mixed_int(1234567 + turn * gamma) for turn in range(1, 6)] == expected
 
 
