@@ -42,7 +42,10 @@ def read_beans(client: httpx.Client, url: str, connector: str, attributes: Seque
         JolokiaError: Any other refusal.
     """
     asked = {"type": "read", "mbean": task_beans(connector), "attribute": list(attributes)}
-    response = client.post(url, content=orjson.dumps(asked), headers={"Content-Type": "application/json"})
+    # The agent answers below its context path only, which ends with a slash.
+    response = client.post(
+        f"{url.rstrip('/')}/", content=orjson.dumps(asked), headers={"Content-Type": "application/json"}
+    )
     response.raise_for_status()
     answer = orjson.loads(response.content)
     if answer.get("status") == 404 or answer.get("value") == {}:

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its __all__
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from lab.records import KafkaSample
+
+LATEST = -1
+"""The timestamp by which Kafka's protocol asks for the end of a partition."""
 
 
 class OffsetsClient(Protocol):
@@ -56,23 +58,30 @@ class KafkaReader:
         self._client.close()
 
 
-class AdminOffsetsClient:
-    """Asks through Kafka's admin interface: no consumer, which could disturb the group, and no record is read."""
+class ConsumerOffsetsClient:
+    """Asks as a consumer that never joins its group and reads no record: the group's members do not notice.
+
+    The admin client would be the natural one to ask, but librdkafka ends the whole program (as of 2.16, a segmentation
+    fault) when an admin's question for a group's offsets meets a broker that does not coordinate the group yet or any
+    more, which is what a broker that was just started again answers.
+    """
 
     def __init__(self, bootstrap: str, topic: str, group: str, *, timeout_s: float) -> None:
         self._topic = topic
-        self._group = group
         self._timeout_s = timeout_s
-        self._admin = AdminClient(
+        self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
+                "group.id": group,
                 "client.id": "sluice-monitor",
+                "enable.auto.commit": False,
+                # Asking for a topic must not make it.
+                "allow.auto.create.topics": False,
+                "isolation.level": "read_uncommitted",
                 # A restarted broker is found again within one reading or two.
                 "reconnect.backoff.max.ms": 1000,
-                "socket.keepalive.enable": True,
                 # Brokers that go away are part of the run; the sampler says so itself.
                 "log_level": 0,
-                "log.connection.close": False,
             },
         )
 
@@ -82,30 +91,28 @@ class AdminOffsetsClient:
         Raises:
             KafkaException: The topic does not exist, or no broker answers.
         """
-        topic = self._admin.list_topics(self._topic, timeout=self._timeout_s).topics[self._topic]
+        topic = self._consumer.list_topics(self._topic, timeout=self._timeout_s).topics[self._topic]
         if topic.error is not None:
             raise KafkaException(topic.error)
         return sorted(topic.partitions)
 
     def end_offsets(self, partitions: Sequence[int]) -> list[int]:
-        """The offset after the last record, one for each partition."""
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(self._topic, partition): latest for partition in partitions}
-        answers = self._admin.list_offsets(asked, request_timeout=self._timeout_s)
-        return [answer.result(self._timeout_s).offset for answer in answers.values()]
+        """The offset after the last record, one for each partition; one request for all of them."""
+        asked = [TopicPartition(self._topic, partition, LATEST) for partition in partitions]
+        return _offsets(self._consumer.offsets_for_times(asked, timeout=self._timeout_s))
 
     def committed_offsets(self, partitions: Sequence[int]) -> list[int]:
         """The next offset the group wants, one for each partition; negative where it has not committed."""
         asked = [TopicPartition(self._topic, partition) for partition in partitions]
-        answers = self._admin.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(self._group, asked)],
-            request_timeout=self._timeout_s,
-        )
-        found = answers[self._group].result(self._timeout_s).topic_partitions
-        for partition in found:
-            if partition.error is not None:
-                raise KafkaException(partition.error)
-        return [partition.offset for partition in found]
+        return _offsets(self._consumer.committed(asked, timeout=self._timeout_s))
 
     def close(self) -> None:
-        """Nothing to do: the client closes its connections when it is no longer referred to."""
+        """Close the connections."""
+        self._consumer.close()
+
+
+def _offsets(answered: Sequence[TopicPartition]) -> list[int]:
+    for partition in answered:
+        if partition.error is not None:
+            raise KafkaException(partition.error)
+    return [partition.offset for partition in answered]

@@ -15,7 +15,7 @@ import orjson
 
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.jolokia import SinkReader
-from lab.monitor.kafka import AdminOffsetsClient, KafkaReader
+from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
 from lab.monitor.processes import MachineReader, ProcessReader, reason
 from lab.monitor.sources import Sources
 from lab.records import ElasticsearchSample, KafkaSample, ProcessSample, Record, Sample, SinkSample
@@ -84,7 +84,7 @@ def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]
     return Readers(
         elasticsearch=ElasticsearchReader(sources.elasticsearch_urls, sources.index, timeout_s=timeout_s, now=now),
         kafka=KafkaReader(
-            AdminOffsetsClient(sources.kafka_bootstrap, sources.topic, sources.consumer_group, timeout_s=timeout_s)
+            ConsumerOffsetsClient(sources.kafka_bootstrap, sources.topic, sources.consumer_group, timeout_s=timeout_s)
         ),
         sink=(
             SinkReader(sources.jolokia_url, sources.connector, timeout_s=timeout_s)
