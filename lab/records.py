@@ -295,6 +295,7 @@ class WarningKind(StrEnum):
     DEAD_LETTERS = "dead_letters"
     SHORT_WINDOW = "short_window"
     DRIVER_LIMITED = "driver_limited"
+    BUSY_MACHINE = "busy_machine"
     LATE_PRODUCER = "late_producer"
     SHARDS_UNASSIGNED = "shards_unassigned"
     MEMORY_PRESSURE = "memory_pressure"

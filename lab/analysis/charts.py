@@ -29,7 +29,7 @@ BREAK: Literal["break-paths-show-domains"] = "break-paths-show-domains"
 """A value that is not known interrupts its line."""
 
 BLUE, ORANGE, GREEN, VIOLET, RED, GREY = "#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#8b929c"
-PROCESS_COLOURS = {"connect": ORANGE, "kafka": GREEN, "producer": VIOLET, "everything else": GREY}
+PROCESS_COLOURS = {"connect": ORANGE, "kafka": GREEN, "producer": VIOLET, "other programs": GREY}
 ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea")
 
 CONFIG = {
@@ -196,7 +196,7 @@ def cpu(run: Run, cut: Windows, axis: Axis) -> Chart:
     """Who keeps the cores busy."""
     names = process_names(cut.run)
     lines = {name: cpu_cores_series(cut.run, name) for name in names}
-    lines["everything else"] = _everything_else(cut.run, list(lines.values()), run.environment.cpu_cores)
+    lines["other programs"] = _other_programs(cut.run, list(lines.values()), run.environment.cpu_cores)
     colours = _process_colours(list(lines))
     rows = [row for name, points in lines.items() for row in axis.rows(name, points)]
     cores = run.environment.cpu_cores
@@ -241,7 +241,7 @@ def _primaries_and_total(lines: list[tuple[str, list[Point]]], axis: Axis) -> tu
     return [*axis.rows(second, total), *axis.rows(first, primaries)], {first: BLUE, second: ORANGE}
 
 
-def _everything_else(samples: Sequence[Sample], known: Sequence[Sequence[Point]], cores: int) -> list[Point]:
+def _other_programs(samples: Sequence[Sample], known: Sequence[Sequence[Point]], cores: int) -> list[Point]:
     """What the machine was busy with beside the processes that are sampled."""
     found = []
     for place, sample in enumerate(samples[1:]):

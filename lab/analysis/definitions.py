@@ -89,7 +89,7 @@ DEFINITIONS = tuple(
         ),
         (
             "cpu_s_per_million_docs",
-            "s",
+            "CPU-s",
             "CPU per million documents",
             "CPU seconds of a process over the load phase, for a million delivered documents.",
         ),

@@ -1,6 +1,6 @@
 """Which stage of the pipeline had no slack left, and what shows it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -27,6 +27,7 @@ class Evidence:
         rate_docs_per_s: Indexing rate on primaries.
         lag_records: Mean lag.
         cores: Mean cores busy, by process.
+        other_cores: Mean cores that programs kept busy which have nothing to do with the run.
         write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1.
         bulks_in_flight: Mean number of bulk requests under way.
         bulks_allowed: How many the connector may have under way, over its tasks.
@@ -37,6 +38,7 @@ class Evidence:
     lag_records: float | None
     machine_cpu_percent: float | None
     cores: dict[str, float]
+    other_cores: float
     write_threads_busy: float | None
     write_queue: float | None
     bulks_in_flight: float | None
@@ -60,14 +62,15 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
     threads = sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
-    cores = {name: cpu_cores_mean(window, name) for name in process_names(window)}
+    machine_percent = _mean(sample.machine_cpu_percent for sample in window if sample.machine_cpu_percent is not None)
+    means = {name: cpu_cores_mean(window, name) for name in process_names(window)}
+    cores = {name: mean for name, mean in means.items() if mean is not None} | _producer_cores(run, means)
     return Evidence(
         rate_docs_per_s=indexing_rate_docs_per_s(window, "primaries"),
         lag_records=_mean(sample.kafka.lag_records for sample in window if sample.kafka),
-        machine_cpu_percent=_mean(
-            sample.machine_cpu_percent for sample in window if sample.machine_cpu_percent is not None
-        ),
-        cores={name: mean for name, mean in cores.items() if mean is not None},
+        machine_cpu_percent=machine_percent,
+        cores=cores,
+        other_cores=max(0.0, (machine_percent or 0.0) / 100 * run.environment.cpu_cores - sum(cores.values())),
         write_threads_busy=active / threads if threads else None,
         write_queue=_mean(node.write_queue for node in nodes),
         bulks_in_flight=_mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
@@ -136,9 +139,10 @@ def _machine(run: Run, seen: Evidence) -> Limit | None:
     if busy is None or busy < SATURATED_PERCENT:
         return None
     cores = run.environment.cpu_cores
-    elasticsearch, all_of_them = seen.cores_of("elasticsearch"), sum(seen.cores.values())
-    shares = ", ".join(f"{name} {number(mean)}" for name, mean in sorted(seen.cores.items(), key=lambda item: -item[1]))
-    if all_of_them and elasticsearch / all_of_them >= MOST and not seen.lag_is_small:
+    elasticsearch = seen.cores_of("elasticsearch")
+    takers = sorted([*seen.cores.items(), ("other programs", seen.other_cores)], key=lambda taker: -taker[1])
+    shares = ", ".join(f"{name} {number(mean)}" for name, mean in takers if mean >= 0.005)
+    if elasticsearch >= MOST * busy / 100 * cores and not seen.lag_is_small:
         return Limit(
             stage="elasticsearch",
             evidence=f"the machine was {number(busy)} % busy and Elasticsearch took {number(elasticsearch)} of its"
@@ -172,11 +176,18 @@ def _sink(seen: Evidence) -> Limit | None:
     return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{machine}{flight}.")
 
 
-def driver_share(run: Run, window: Sequence[Sample]) -> float | None:
-    """Share of the busy cores that went to everything but Elasticsearch; `None` when it is not known."""
-    seen = evidence(run, window)
+def driver_share(seen: Evidence) -> float | None:
+    """Share of the run's busy cores that went to everything but Elasticsearch; `None` when it is not known."""
     all_of_them = sum(seen.cores.values())
     return 1 - seen.cores_of("elasticsearch") / all_of_them if all_of_them else None
+
+
+def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
+    """Cores that the producers of a stream kept busy, by their own count, where they are not sampled."""
+    elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
+    if run.load != "stream" or elapsed_s <= 0 or any(name.startswith("producer") for name in sampled):
+        return {}
+    return {"producer": run.delivery.cpu_s / elapsed_s}
 
 
 def _bulks_allowed(run: Run) -> int | None:

@@ -12,7 +12,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:
     """Terms and what belongs to them."""
-    lines = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in rows)
+    lines = "".join(f"<dt>{escape(term)}</dt><dd>{prose(text)}</dd>" for term, text in rows)
     return f'<dl class="pairs">{lines}</dl>'
 
 

@@ -6,7 +6,7 @@ from math import floor
 
 from lab.analysis.cost import restarted, used
 from lab.analysis.counters import growth, has_fallen, index_totals, sampling_interval_s
-from lab.analysis.limits import driver_share
+from lab.analysis.limits import driver_share, evidence
 from lab.analysis.text import count, duration, number
 from lab.analysis.windows import LEAST_S, LEAST_SAMPLES, Windows
 from lab.records import Limit, Run, RunWarning, Sample, WarningKind
@@ -14,6 +14,7 @@ from lab.records import Limit, Run, RunWarning, Sample, WarningKind
 GC_SHARE = 0.10
 MAJOR_FAULTS_PER_S = 100.0
 DRIVER_MOST = 0.5
+OTHERS_SHARE = 0.10
 
 
 def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, ...]:
@@ -24,6 +25,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         *samples_lost(cut),
         *dead_letters(run),
         *driver_limited(run, cut.growing, limit),
+        *busy_machine(run, cut.growing),
         *late_producer(run),
         *memory_pressure(cut.growing),
     )
@@ -109,7 +111,7 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> l
     """The rate is the load driver's and not Elasticsearch's."""
     if limit is None or limit.stage not in {"producer", "sink", "machine"}:
         return []
-    share = driver_share(run, window)
+    share = driver_share(evidence(run, window))
     if limit.stage == "machine" and (share is None or share < DRIVER_MOST):
         return []
     return [
@@ -119,6 +121,22 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> l
             likely_cause="what drives the load needs more than it has",
             remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
             " cores, or run it on another machine",
+        )
+    ]
+
+
+def busy_machine(run: Run, window: Sequence[Sample]) -> list[RunWarning]:
+    """Programs that have nothing to do with the run took cores from it."""
+    cores = run.environment.cpu_cores
+    others = evidence(run, window).other_cores
+    if others < OTHERS_SHARE * cores:
+        return []
+    return [
+        RunWarning(
+            kind=WarningKind.BUSY_MACHINE,
+            seen=f"other programs on the machine kept {number(others)} of its {cores} cores busy while the index grew",
+            likely_cause="something else was at work: another run, a build, a browser",
+            remedy="do not compare this run's rates with others; end the other programs and run again",
         )
     ]
 

@@ -11,11 +11,11 @@ from lab.records import SinkSample
 LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name != "tasks")
 
 
-class SinkNotRegisteredError(Exception):
+class SinkNotRegisteredError(LookupError):
     """The worker answers, but no task of the connector has registered its metrics."""
 
 
-class JolokiaError(Exception):
+class JolokiaError(LookupError):
     """The agent answers with an error of its own."""
 
 

@@ -54,7 +54,7 @@ def test_elasticsearch_that_takes_most_of_a_saturated_machine_is_the_limit() -> 
     assert limit(Truth()) == Limit(
         stage="elasticsearch",
         evidence="the machine was 97 % busy and Elasticsearch took 1.50 of its 2 cores"
-        " (elasticsearch-1 1.50, connect 0.25, kafka 0.12).",
+        " (elasticsearch-1 1.50, connect 0.25, kafka 0.12, other programs 0.065).",
     )
     assert told(Truth()) == {}
 
@@ -65,9 +65,32 @@ def test_a_saturated_machine_that_all_share_is_said_to_be_shared() -> None:
     assert limit(shared) == Limit(
         stage="machine",
         evidence="everything shared one machine that was 97 % busy: of its 2 cores connect 0.75, elasticsearch-1 0.75,"
-        " kafka 0.25.",
+        " kafka 0.25, other programs 0.19.",
     )
     assert WarningKind.DRIVER_LIMITED in told(shared)
+
+
+def test_programs_that_have_nothing_to_do_with_the_run_are_named() -> None:
+    """Elasticsearch that gets less than half of a busy machine is not at its limit."""
+    crowded = Truth(cores=(("elasticsearch-1", 0.47), ("connect", 0.11), ("kafka", 0.04)), machine_cpu_percent=100.0)
+    assert limit(crowded) == Limit(
+        stage="machine",
+        evidence="everything shared one machine that was 100 % busy: of its 2 cores other programs 1.38,"
+        " elasticsearch-1 0.47, connect 0.11, kafka 0.04.",
+    )
+    assert told(crowded) == {
+        WarningKind.BUSY_MACHINE: "other programs on the machine kept 1.38 of its 2 cores busy while the index grew"
+    }
+
+
+def test_the_producers_of_a_stream_are_no_other_programs() -> None:
+    """They count their own CPU time: 1.75 CPU-s in the 4 s of the synthetic delivery are 0.44 cores."""
+    crowded = replace(STREAM, machine_cpu_percent=115.0, late_documents=7919)
+    assert limit(crowded) == Limit(
+        stage="machine",
+        evidence="everything shared one machine that was 115 % busy: of its 2 cores elasticsearch-1 1.50, producer"
+        " 0.44, connect 0.25, kafka 0.12.",
+    )
 
 
 def test_a_backlog_before_idle_write_threads_is_the_sinks() -> None:
