@@ -147,7 +147,7 @@ def _checked_key(where: str, document: bytes, fields: tuple[str, str | None], ma
     try:
         parsed = orjson.loads(document)
     except orjson.JSONDecodeError as error:
-        raise DatasetError(f"{where}: is not JSON: {error.msg} at column {error.pos + 1}") from error
+        raise DatasetError(f"{where}: is not JSON at column {error.pos + 1}: {error.msg}") from error
     if not isinstance(parsed, dict):
         kind = JSON_KINDS.get(type(parsed), "null")
         raise DatasetError(f"{where}: got {kind}, expected a JSON object")

@@ -1,6 +1,7 @@
 """Aladin books: real structure, two models with the same information, a stream of re-pricings."""
 
 import hashlib
+import itertools
 import json
 import pickle
 from collections import Counter
@@ -84,7 +85,7 @@ def test_ascending_keys_ascend_and_shuffled_keys_do_not() -> None:
     ascending = [key for key, _ in all_records(aladin(books=1009, key_order="ascending"))]
     shuffled = [key for key, _ in all_records(aladin(books=1009))]
     assert ascending == sorted(ascending)
-    assert 400 < sum(first < second for first, second in zip(shuffled, shuffled[1:], strict=False)) < 600
+    assert 400 < sum(first < second for first, second in itertools.pairwise(shuffled)) < 600
 
 
 def test_documents_are_the_same_everywhere() -> None:
@@ -225,9 +226,9 @@ def test_entities_of_flat_ranges_add_up_to_books() -> None:
     """Every book is counted once, in the range in which its own document lies."""
     flat = aladin(books=1009, model="flat")
     bounds = [0, 1, 2, 97, 98, 640, 1511, flat.documents]
-    counted = [flat.entities(start, stop) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    counted = [flat.entities(start, stop) for start, stop in itertools.pairwise(bounds)]
     kinds = [document["doc_type"] for document in books_of(flat)]
-    assert counted == [kinds[start:stop].count("book") for start, stop in zip(bounds, bounds[1:], strict=False)]
+    assert counted == [kinds[start:stop].count("book") for start, stop in itertools.pairwise(bounds)]
     assert sum(counted) == 1009
 
 

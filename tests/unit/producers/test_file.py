@@ -1,0 +1,165 @@
+"""A user's own file: what is read, what is refused before anything is sent."""
+
+import gzip
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+
+from producers.dataset import Dataset, DatasetError
+from producers.registry import make_dataset
+
+LINES = b"".join(b'{"id":"k%d","value":{"n":%d}}\n' % (number % 211, number) for number in range(1009))
+
+
+def file_dataset(path: Path, content: bytes, **options: Any) -> Dataset:
+    """A dataset of a file with this content."""
+    path.write_bytes(content)
+    return make_dataset("file", path=str(path), **{"key": "id", **options})
+
+
+def refusal(path: Path, content: bytes, **options: Any) -> str:
+    """Why the file is refused, without its folder."""
+    with pytest.raises(DatasetError) as refused:
+        file_dataset(path, content, **options)
+    return str(refused.value).removeprefix(f"{path.parent}/")
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("books.ndjson", LINES),
+        ("books.ndjson.gz", gzip.compress(LINES[:5000]) + gzip.compress(LINES[5000:])),
+        ("books.ndjson.zst", zstandard.compress(LINES[:5000]) + zstandard.compress(LINES[5000:])),
+    ],
+)
+def test_every_line_is_a_document(tmp_path: Path, name: str, packed: bytes) -> None:
+    """Plain or compressed, in one piece or several, the lines are the documents."""
+    dataset = file_dataset(tmp_path / name, packed)
+    assert dataset.documents == 1009
+    assert [value for batch in dataset.batches(0, 1009) for _, value in batch] == LINES.splitlines()
+    copy = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own
+    assert (copy.key(700), copy.document(700)) == (b"k67", b'{"id":"k67","value":{"n":700}}')
+
+
+def test_later_lines_replace_earlier_ones_of_the_same_key(tmp_path: Path) -> None:
+    """The last line of each key is what must be in the index."""
+    dataset = file_dataset(tmp_path / "books.ndjson", LINES)
+    assert dataset.latest().tolist() == list(range(1009 - 211, 1009))
+    groups = dataset.groups(np.arange(1009, dtype=np.int64))
+    assert groups is not None
+    assert len(set(groups.tolist())) == 211
+
+
+def test_unique_keys_need_no_groups(tmp_path: Path) -> None:
+    """Where no key occurs twice, any process may send any line."""
+    dataset = file_dataset(tmp_path / "books.ndjson", b'{"id":1}\n{"id":2}\n')
+    assert dataset.groups(np.arange(2, dtype=np.int64)) is None
+    assert [dataset.key(0), dataset.key(1)] == [b"1", b"2"]
+
+
+def test_blank_lines_crlf_byte_order_mark_and_a_missing_end_are_tolerated(tmp_path: Path) -> None:
+    """What editors leave behind is no part of a document."""
+    content = b'\xef\xbb\xbf{"id":"a"}\r\n\r\n  \n {"id":"b"} \r\n{"id":"c"}'
+    dataset = file_dataset(tmp_path / "books.ndjson", content)
+    records = [record for batch in dataset.batches(0, 3) for record in batch]
+    assert records == [(b"a", b'{"id":"a"}'), (b"b", b'{"id":"b"}'), (b"c", b'{"id":"c"}')]
+
+
+def test_the_first_documents_can_be_asked_for(tmp_path: Path) -> None:
+    """A size takes the first lines; the lines after them are not looked at."""
+    dataset = file_dataset(tmp_path / "books.ndjson", LINES + b"no JSON\n", documents=97)
+    assert dataset.documents == 97
+
+
+def test_keys_may_be_nested(tmp_path: Path) -> None:
+    """A dotted path goes into objects; a field with dots in its name comes first."""
+    content = b'{"a":{"b":"deep"}}\n{"a.b":"flat","a":{"b":"deep"}}\n'
+    dataset = file_dataset(tmp_path / "books.ndjson", content, key="a.b")
+    assert [dataset.key(0), dataset.key(1)] == [b"deep", b"flat"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "books.ndjson: is empty; expected one JSON object per line"),
+        (b"\n \n", "books.ndjson: is empty; expected one JSON object per line"),
+        (b'{"id":1}\n[1]\n', "books.ndjson:2: got an array, expected a JSON object"),
+        (b'{"id":1}\n\nnull\n', "books.ndjson:3: got null, expected a JSON object"),
+        (b'{"id":1}\n"x"\n', "books.ndjson:2: got a string, expected a JSON object"),
+        (
+            b'{"id":1}\n{"other":1}\n',
+            "books.ndjson:2: id: the key field is missing or empty; every document needs one",
+        ),
+        (b'{"id":""}\n', "books.ndjson:1: id: the key field is missing or empty; every document needs one"),
+        (b'{"id":null}\n', "books.ndjson:1: id: the key field is missing or empty; every document needs one"),
+        (b'{"id":1.5}\n', "books.ndjson:1: id: the key is neither a string nor a whole number"),
+        (b'{"id":true}\n', "books.ndjson:1: id: the key is neither a string nor a whole number"),
+        (
+            b'{"id":"' + b"k" * 513 + b'"}\n',
+            "books.ndjson:1: the key has 513 bytes, Elasticsearch takes ids of at most 512",
+        ),
+    ],
+)
+def test_a_line_that_does_not_serve_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    """The refusal is one sentence with file and line."""
+    assert refusal(tmp_path / "books.ndjson", content) == message
+
+
+def test_a_line_that_is_not_json_is_named_with_its_column(tmp_path: Path) -> None:
+    """The parser's reason comes with file, line and column, and without the content."""
+    message = refusal(tmp_path / "books.ndjson", b'{"id":1}\n{"id":secret}\n')
+    assert message == "books.ndjson:2: is not JSON at column 7: unexpected character, expected a JSON value"
+
+
+def test_a_document_over_the_brokers_limit_is_refused(tmp_path: Path) -> None:
+    """Key, document and Kafka's overhead together must fit; one byte more does not."""
+    line = json.dumps({"id": "k", "text": "x" * 1000}).encode()
+    size = len(line) + 1 + 150
+    assert file_dataset(tmp_path / "books.ndjson", line, max_message_bytes=size).documents == 1
+    assert refusal(tmp_path / "books.ndjson", line, max_message_bytes=size - 1) == (
+        f"books.ndjson:1: the record has {size} bytes, the broker takes {size - 1}; "
+        "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
+    )
+
+
+def test_a_missing_timestamp_is_refused(tmp_path: Path) -> None:
+    """Where a timestamp field is named, every document has it."""
+    content = b'{"id":1,"at":{"utc":"2024-01-01"}}\n{"id":2,"at":{}}\n'
+    message = refusal(tmp_path / "books.ndjson", content, timestamp="at.utc")
+    assert message == "books.ndjson:2: at.utc: the timestamp field is missing"
+
+
+def test_more_documents_than_lines_are_refused(tmp_path: Path) -> None:
+    """A file cannot be longer than it is."""
+    message = refusal(tmp_path / "books.ndjson", LINES, documents=1010)
+    assert message == "books.ndjson: got 1009 documents, expected 1010; ask for fewer, or for all"
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """A missing file and a folder are one sentence each."""
+    for path, reason in (
+        (tmp_path / "none.ndjson", "no such file"),
+        (tmp_path, "is a directory, expected a file of one JSON object per line"),
+    ):
+        with pytest.raises(DatasetError) as refused:
+            make_dataset("file", path=str(path), key="id")
+        assert str(refused.value) == f"{path}: {reason}"
+
+
+@pytest.mark.parametrize("name", ["books.gz", "books.zst"])
+def test_a_damaged_compressed_file_is_refused(tmp_path: Path, name: str) -> None:
+    """A file that is not what its name says is one sentence."""
+    assert refusal(tmp_path / name, LINES).startswith(f"{name}: cannot be read: ")
+
+
+def test_a_file_that_changes_is_found_out(tmp_path: Path) -> None:
+    """What was checked is what is sent."""
+    dataset = file_dataset(tmp_path / "books.ndjson", LINES)
+    (tmp_path / "books.ndjson").write_bytes(LINES + LINES)
+    with pytest.raises(DatasetError, match=r"books\.ndjson: has changed since it was checked; start again$"):
+        dataset.document(5)

@@ -1,0 +1,34 @@
+"""The absolute schedule."""
+
+import numpy as np
+import pytest
+
+from producers.pacing import Schedule
+
+
+def test_documents_are_due_at_their_place_in_the_schedule() -> None:
+    """Due = start + (number - first) / rate, whatever came before."""
+    schedule = Schedule(started_ns=1000, started_epoch_us=5_000_000, first=7, rate_docs_per_s=4.0)
+    numbers = np.array([7, 8, 11, 7 + 4_000_003], dtype=np.int64)
+    assert schedule.due_ns(numbers).tolist() == [1000, 250_001_000, 1_000_001_000, 1_000_000_750_001_000]
+
+
+def test_headers_are_eight_bytes_of_epoch_microseconds() -> None:
+    """An instant of the monotonic clock becomes one of the wall clock, big-endian."""
+    schedule = Schedule(started_ns=1000, started_epoch_us=5_000_000, first=0, rate_docs_per_s=4.0)
+    instants = np.array([1000, 2_001_000], dtype=np.int64)
+    assert [int.from_bytes(header, "big") for header in schedule.epoch_headers(instants)] == [5_000_000, 5_002_000]
+    assert schedule.epoch_us(2_001_000) == 5_002_000
+
+
+def test_without_a_rate_nothing_is_due() -> None:
+    """As fast as possible knows no due times."""
+    with pytest.raises(ValueError, match=r"^without a rate no document has a due time of its own$"):
+        Schedule(0, 0, 0, None).due_ns(np.array([1]))
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan")])
+def test_a_rate_must_be_positive(rate: float) -> None:
+    """A rate of nothing never ends."""
+    with pytest.raises(ValueError, match=rf"^rate_docs_per_s: got {rate}, expected more than 0$"):
+        Schedule(0, 0, 0, rate)
