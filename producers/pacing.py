@@ -17,10 +17,6 @@ class Clock(Protocol):
         """A clock that all processes of this machine share and that never steps."""
         ...
 
-    def sleep(self, seconds: float) -> None:
-        """Return after this long."""
-        ...
-
 
 @dataclass(frozen=True)
 class Schedule:
