@@ -182,6 +182,9 @@ class Sample(Record):
 # --- run.json -------------------------------------------------------------------------------------------------------
 
 
+PhaseName = Literal["prepare", "fill", "load", "settle", "verify", "collect"]
+
+
 class Phase(Record):
     """One phase of a run, from its first to its last instant.
 
@@ -190,7 +193,7 @@ class Phase(Record):
             measured; `settle` waits for refresh and merges; `verify` compares; `collect` writes down.
     """
 
-    name: Literal["prepare", "fill", "load", "settle", "verify", "collect"]
+    name: PhaseName
     started_s: float
     ended_s: float
 
