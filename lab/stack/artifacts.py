@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import Annotated
 
 import httpx
@@ -113,10 +113,12 @@ class ArtifactCache:
         needed = sum(artifact.size_bytes for artifact in missing)
         present = dict.fromkeys((artifact.sha256 for artifact in missing), 0)
         cancelled = Event()
+        counting = Lock()
 
         def report(artifact: Artifact, size_bytes: int) -> None:
-            present[artifact.sha256] = size_bytes
-            progress(sum(present.values()), needed)
+            with counting:
+                present[artifact.sha256] = size_bytes
+                progress(sum(present.values()), needed)
 
         self._check_space(needed)
         with (
@@ -181,6 +183,7 @@ class ArtifactCache:
     ) -> None:
         start = partial.stat().st_size if partial.exists() else 0
         if start >= artifact.size_bytes:
+            report(artifact, artifact.size_bytes)
             return
         headers = (
             {"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {"Accept-Encoding": "identity"}

@@ -11,6 +11,7 @@ import psutil
 from lab.errors import StackError
 
 LOOPBACK = "127.0.0.1"
+HIGHEST = 65_535
 
 
 def allot_ports(
@@ -26,18 +27,21 @@ def allot_ports(
         in_use: Ports that our own running servers hold, by name.
 
     Raises:
-        StackError: A port that was asked for is taken.
+        StackError: A port that was asked for is taken, asked for twice or no port.
     """
     remembered = read_ports(remembered_in)
     allotted: dict[str, int] = {}
     with ExitStack() as held:
-        for name in names:
+        # Those that are fixed come first, so that none of the others is given their ports.
+        for name in sorted(names, key=lambda name: name not in asked and name not in in_use):
             if name in in_use and asked.get(name, in_use[name]) == in_use[name]:
                 allotted[name] = in_use[name]
             elif name in asked:
-                allotted[name] = hold(held, name, asked[name])
+                allotted[name] = hold_asked(held, name, asked[name], allotted)
             else:
-                allotted[name] = hold_any(held, remembered.get(name, 0))
+                preferred = remembered.get(name, 0)
+                # A server that is still starting does not listen yet.
+                allotted[name] = hold_any(held, 0 if preferred in in_use.values() else preferred)
     remembered_in.parent.mkdir(parents=True, exist_ok=True)
     remembered_in.write_text(json.dumps({**remembered, **allotted}, indent=1) + "\n")
     return allotted
@@ -51,13 +55,29 @@ def read_ports(path: Path) -> dict[str, int]:
         return {}
 
 
+def hold_asked(held: ExitStack, name: str, port: int, allotted: Mapping[str, int]) -> int:
+    """Hold a port that was asked for.
+
+    Raises:
+        StackError: It cannot be had.
+    """
+    if not 1 <= port <= HIGHEST:
+        raise StackError(f"port {port}: asked for {name}, expected 1 to {HIGHEST}")
+    for other, other_port in allotted.items():
+        if other_port == port:
+            raise StackError(f"port {port}: asked for {name}, but {other} has it; ask for another")
+    return hold(held, name, port)
+
+
 def hold(held: ExitStack, name: str, port: int) -> int:
-    """Bind the port until `held` ends, so that no two servers are given the same one."""
+    """Listen on the port until `held` ends, so that no two servers are given the same one."""
     listener = held.enter_context(socket.socket())
     # A server would bind it that way too: connections of an earlier server that linger in TIME_WAIT do not matter.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))
+        # Without this, the option above lets a second socket bind it.
+        listener.listen()
     except OSError as error:
         raise StackError(
             f"port {port}: asked for {name}, but {owner_of(port)} has it; free the port or ask for another"
@@ -69,7 +89,7 @@ def hold_any(held: ExitStack, preferred: int) -> int:
     """Bind the preferred port if it is free, else one that the system picks."""
     try:
         return hold(held, "a server", preferred)
-    except StackError:
+    except (StackError, OverflowError):
         return hold(held, "a server", 0)
 
 
