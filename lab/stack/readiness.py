@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from lab.errors import StackError
 from lab.stack.ports import LOOPBACK, accepts_connections
-from lab.stack.server import ServerProcess, daemon, died, last_log_lines, reap
+from lab.stack.server import ServerProcess, daemon, died, last_log_lines, reap, session_lives
 
 POLL_S = 0.1
 READY_TIMEOUT_S = 180.0
@@ -40,7 +40,8 @@ def elasticsearch_is_ready(port: int) -> bool:
 def answers(url: str) -> bool:
     """Whether a GET is answered with 200."""
     try:
-        return httpx.get(url, timeout=2).status_code == httpx.codes.OK
+        # The servers of this machine are not behind the proxy that the downloads may need.
+        return httpx.get(url, timeout=2, trust_env=False).status_code == httpx.codes.OK
     except httpx.HTTPError:
         return False
 
@@ -80,10 +81,10 @@ def wait_until_ready(
         if server is None and (server := daemon(launched)) is not None:
             on_daemon(server)
         exit_status = reap(launched.pid) if exit_status is None else exit_status
-        # A launcher that ends with 0 has done its part; the server then stands or falls by itself.
-        ended = exit_status if server is None or server.pid == launched.pid else None
-        if ended is not None or (exit_status or 0) != 0 or (server is not None and not server.alive):
-            raise died(launched.spec, exit_status)
+        if has_ended(launched, server, exit_status):
+            exit_status = reap(launched.pid) if exit_status is None else exit_status
+            # That a launcher ended well says nothing of the server.
+            raise died(launched.spec, (exit_status or None) if launched.spec.pid_file else exit_status)
         if server is not None and is_ready(server):
             return server
         if time.monotonic() > deadline:
@@ -93,6 +94,22 @@ def wait_until_ready(
             )
         time.sleep(POLL_S)
     raise StackError(f"{launched.spec.name}: given up, because another server failed")
+
+
+def has_ended(launched: ServerProcess, server: ServerProcess | None, exit_status: int | None) -> bool:
+    """Whether there is no server any more.
+
+    Args:
+        launched: The server or its launcher.
+        server: The server, as far as it is known yet.
+        exit_status: That of `launched`; `None` while it runs.
+    """
+    if exit_status:
+        return True
+    if server is not None:
+        return not server.alive
+    # Elasticsearch 7's launcher leaves before the server has written its pid file.
+    return exit_status == 0 and not session_lives(launched.pid) and daemon(launched) is None
 
 
 def wait_for_all(

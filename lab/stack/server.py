@@ -22,6 +22,11 @@ LOG_LINES_SHOWN = 12
 GRACE_S = 20.0
 ARCHIVE_GRACE_S = 90.0
 
+_children: dict[int, subprocess.Popen[bytes]] = {}
+"""The processes that this command started. One that is forgotten is reaped by `subprocess` itself, unseen, and its exit
+status is lost."""
+
+
 
 class ServerSpec(BaseModel):
     """How a server is started, complete, so that it can be started again from the state file alone.
@@ -91,23 +96,31 @@ class ServerProcess(BaseModel):
 
 
 def start(spec: ServerSpec, marker: Path) -> ServerProcess:
-    """Start the server (or its launcher) in a session of its own, its output appended to its log file."""
+    """Start the server (or its launcher) in a session of its own, its output appended to its log file.
+
+    Raises:
+        StackError: Its program is not there or cannot be run.
+    """
     spec.log_file.parent.mkdir(parents=True, exist_ok=True)
     environment = {**inherited_environment(), **spec.environment, STACK_MARKER: str(marker)}
     identity = {} if spec.run_as is None else {"user": spec.run_as, "group": spec.run_as, "extra_groups": []}
     if spec.pid_file:
         spec.pid_file.unlink(missing_ok=True)
     with spec.log_file.open("ab") as log:
-        child = subprocess.Popen(
-            spec.command,
-            env=environment,
-            cwd=spec.log_file.parent,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            **identity,  # type: ignore[call-overload]
-        )
+        try:
+            child = subprocess.Popen(
+                spec.command,
+                env=environment,
+                cwd=spec.log_file.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **identity,  # type: ignore[call-overload]
+            )
+        except OSError as error:
+            raise StackError(f"{spec.name}: cannot be started: {error.filename}: {error.strerror}") from error
+    _children[child.pid] = child
     return identified(spec, child.pid)
 
 
@@ -142,11 +155,17 @@ def daemon(server: ServerProcess) -> ServerProcess | None:
 
 def reap(pid: int) -> int | None:
     """The exit status of a child of ours that has ended; `None` if it runs or is not our child."""
-    try:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        return None
-    return os.waitstatus_to_exitcode(status) if ended else None
+    child = _children.get(pid)
+    return child.poll() if child else None
+
+
+def session_lives(leader_pid: int) -> bool:
+    """Whether any process is left of the session that a server or its launcher was started in."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if os.getsid(process.pid) == leader_pid and process.status() != psutil.STATUS_ZOMBIE:
+                return True
+    return False
 
 
 def last_log_lines(spec: ServerSpec, count: int = LOG_LINES_SHOWN) -> tuple[str, ...]:
@@ -195,7 +214,10 @@ def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         reap(process.pid)
-        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+        try:
+            if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+                return
+        except psutil.NoSuchProcess:
             return
         time.sleep(0.05)
 
