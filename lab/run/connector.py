@@ -70,6 +70,22 @@ class ConnectWorker:
         """The names of all connectors of the worker."""
         return list(self._request("GET", "/connectors").json())
 
+    def validate(self, config: Mapping[str, str]) -> None:
+        """Have the connector judge its configuration, before anything is made.
+
+        Raises:
+            ProfileError: It refuses the configuration; all its reasons at once.
+        """
+        plugin = config.get("connector.class", "")
+        response = self._request("PUT", f"/connector-plugins/{plugin}/config/validate", config)
+        if response.is_success:
+            values = [entry["value"] for entry in response.json()["configs"]]
+            problems = [f"sink.config: {problem}" for value in values for problem in value["errors"]]
+        else:
+            problems = [f"sink.config: connector.class: {plugin}: {message_of(response)}"]
+        if problems:
+            raise ProfileError("\n".join(problems))
+
     def create(self, name: str, config: Mapping[str, str]) -> None:
         """Start a connector.
 

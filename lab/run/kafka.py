@@ -95,14 +95,16 @@ class KafkaTopics:
             )
 
     def records_at(self, topic: str, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[bytes, bytes]]:
-        """Key and value of the records at these (partition, offset) places."""
+        """Key and value of the records at these (partition, offset) places.
+
+        The topic is read from its beginning: a seek for each record would wait for the broker every time.
+        """
+        wanted = set(places)
         found = {}
-        with self._consumer() as consumer:
-            for partition, offset in places:
-                consumer.assign([TopicPartition(topic, partition, offset)])
-                message = self._next(consumer, topic)
-                if message.offset() == offset:
-                    found[partition, offset] = (as_bytes(message.key()), as_bytes(message.value()))
+        for message in self._records(topic):
+            place = (message.partition() or 0, message.offset() or 0)
+            if place in wanted:
+                found[place] = (as_bytes(message.key()), as_bytes(message.value()))
         return found
 
     def _records(self, topic: str) -> Iterator[Message]:

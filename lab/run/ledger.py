@@ -4,6 +4,7 @@ Ids are compared by 64-bit hashes, which keeps tens of millions of them in memor
 a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,14 @@ NAMED = 3
 
 REASONS = 20
 """Reasons for dead letters that are listed."""
+
+SPECIFICS = (
+    (re.compile(r"^\S+-\d+@\d+: "), ""),
+    (re.compile(r"\[\d+:\d+\] ?"), ""),
+    (re.compile(r"'[^']*'"), "'…'"),
+    (re.compile(r'"[^"]*"'), '"…"'),
+)
+"""What differs from record to record in the reason for a rejection, and what stands for it in general."""
 
 Hashes = NDArray[np.int64]
 
@@ -90,10 +99,20 @@ def distinct_letters(letters: Iterable[DeadLetter]) -> list[DeadLetter]:
     return list({(letter.topic, letter.partition, letter.offset): letter for letter in letters}.values())
 
 
+def general_reason(reason: str) -> str:
+    """A reason without what is only this record's: its place in the topic, ids, positions and values that it quotes.
+
+    Elasticsearch quotes a piece of the document in many a reason; that does not belong in a report either.
+    """
+    for specific, general in SPECIFICS:
+        reason = specific.sub(general, reason)
+    return reason
+
+
 def dead_letter_reasons(letters: Sequence[DeadLetter]) -> tuple[DeadLetterReason, ...]:
-    """The dead letters by reason, most frequent first."""
-    counts = Counter(letter.reason for letter in letters)
-    first = {letter.reason: letter for letter in reversed(letters)}
+    """The dead letters by general reason, most frequent first."""
+    counts = Counter(general_reason(letter.reason) for letter in letters)
+    first = {general_reason(letter.reason): letter for letter in reversed(letters)}
     return tuple(
         DeadLetterReason(reason=reason, records=count, first=place_of(first[reason]))
         for reason, count in counts.most_common(REASONS)

@@ -228,6 +228,7 @@ class _RunUnderWay:
             "tasks": str(self.profile.sink.tasks),
         }
         connector = connector_config(self.root / "connect" / "connectors", self.profile, values)
+        self.worker.validate(connector)
         unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))

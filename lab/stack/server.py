@@ -27,7 +27,6 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 status is lost."""
 
 
-
 class ServerSpec(BaseModel):
     """How a server is started, complete, so that it can be started again from the state file alone.
 

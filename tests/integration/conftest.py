@@ -1,0 +1,137 @@
+"""The real servers, started once per test session, and the launcher as a user calls it."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import orjson
+import psutil
+import pytest
+
+from lab.records import Result
+from lab.stack.local import LocalStack, StackShape
+from lab.stack.server import marked_processes
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND_TIMEOUT_S = 420
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a command left behind."""
+
+    status: int
+    output: str
+    errors: str
+
+
+class Sluice:
+    """Calls `./sluice` against one state folder, its runs in one folder."""
+
+    def __init__(self, state: Path, runs: Path) -> None:
+        self.state = state
+        self.runs = runs
+        self.stack = LocalStack(state)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the command sees: a terminal of 200 columns, this state folder."""
+        return {**os.environ, "SLUICE_STATE": str(self.state), "COLUMNS": "200"}
+
+    def __call__(self, *arguments: str) -> Finished:
+        """Run a command to its end."""
+        done = subprocess.run(
+            [str(ROOT / "sluice"), *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+        )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command and leave it running."""
+        return subprocess.Popen(
+            [str(ROOT / "sluice"), *arguments],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str) -> Finished:
+        """`sluice run`, its records in the session's folder."""
+        return self("run", *arguments, "--runs", str(self.runs))
+
+    def latest(self) -> Path:
+        """The folder of the last run."""
+        return (self.runs / "latest").resolve()
+
+    def result(self) -> Result:
+        """The result of the last run."""
+        return Result.model_validate_json((self.latest() / "result.json").read_bytes())
+
+    def processes(self) -> list[psutil.Process]:
+        """Every server process that belongs to this state folder, known or not."""
+        return list(marked_processes(self.state))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Callable[[], Path]]:
+    """Makes temporary folders that Elasticsearch's unprivileged user may enter, which pytest's own are not."""
+    folders: list[Path] = []
+
+    def make() -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="sluice-test-"))
+        folder.chmod(0o755)
+        folders.append(folder)
+        return folder
+
+    yield make
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def sluice() -> Iterator[Sluice]:
+    """The launcher, with servers that `up` has started and that stay for the whole session."""
+    folder = Path(tempfile.mkdtemp(prefix="sluice-session-"))
+    folder.chmod(0o755)
+    launcher = Sluice(folder / "state", folder / "runs")
+    try:
+        started = launcher("up")
+        assert (started.status, started.errors) == (0, "")
+        yield launcher
+    finally:
+        launcher.stack.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def own_sluice(open_folder: Callable[[], Path]) -> Iterator[Sluice]:
+    """The launcher with a state folder of its own, where nothing runs."""
+    folder = open_folder()
+    launcher = Sluice(folder / "state", folder / "runs")
+    yield launcher
+    launcher.stack.stop()
+
+
+@pytest.fixture
+def elasticsearch(sluice: Sluice) -> Iterator[httpx.Client]:
+    """The session's Elasticsearch."""
+    sluice.stack.ensure(StackShape(), kept=True)
+    with httpx.Client(base_url=sluice.stack.endpoints().elasticsearch_urls[0], timeout=30) as client:
+        yield client
+
+
+def write_ndjson(path: Path, documents: list[Mapping[str, object]]) -> Path:
+    """An NDJSON file of these documents."""
+    path.write_bytes(b"".join(orjson.dumps(document) + b"\n" for document in documents))
+    return path

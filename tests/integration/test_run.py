@@ -1,0 +1,193 @@
+"""A run on the real servers, from a topic to a verified report."""
+
+import json
+from pathlib import Path
+
+import httpx
+import jsonschema
+import orjson
+import pytest
+
+from lab.records import Result, Run, Sample
+from lab.stack.jdk import find_jdks, java_for_elasticsearch
+from tests.integration.conftest import ROOT, Sluice, write_ndjson
+
+BOOKS = 20_011
+
+
+def metric(result: Result, name: str, scope: str) -> float | None:
+    """One figure of a result."""
+    return next(found.value for found in result.metrics if (found.name, found.scope) == (name, scope))
+
+
+def test_a_drain_is_verified_measured_and_reported(sluice: Sluice) -> None:
+    """A drain ends with every book in the index, figures that add up, and a report."""
+    done = sluice.run("quickstart", "--documents", str(BOOKS))
+
+    assert (done.status, done.errors) == (0, "")
+    result = sluice.result()
+    assert result.status == "verified"
+    assert result.documents.model_dump() == {
+        "produced": BOOKS,
+        "delivered": BOOKS,
+        "failed": 0,
+        "indexed": BOOKS,
+        "already_there": 0,
+        "dead_lettered": 0,
+        "missing": 0,
+        "unexpected": 0,
+        "sampled": 1000,
+        "sample_mismatches": 0,
+    }
+    assert [phase.name for phase in result.phases] == ["prepare", "fill", "load", "settle", "verify", "collect"]
+    assert "verified" in done.output
+    assert str(sluice.runs / "quickstart" / result.run_id / "report.html") in done.output
+    assert "<svg" in (sluice.latest() / "report.html").read_text()
+
+
+def test_the_result_keeps_to_its_published_schema(sluice: Sluice) -> None:
+    """The result of a real run is valid by docs/result.schema.json."""
+    sluice.run("quickstart", "--documents", "2003")
+
+    schema = json.loads((ROOT / "docs" / "result.schema.json").read_text())
+    jsonschema.validate(json.loads((sluice.latest() / "result.json").read_text()), schema)
+
+
+def test_the_sinks_own_ledger_agrees_with_the_index(sluice: Sluice) -> None:
+    """What the sink says it read and indexed is what the topic holds and the index has."""
+    sluice.run("quickstart", "--documents", str(BOOKS))
+
+    samples = [Sample.model_validate_json(line) for line in (sluice.latest() / "samples.ndjson").open()]
+    ledger = next(sample.sink for sample in reversed(samples) if sample.sink is not None)
+    assert (ledger.records_read, ledger.records_indexed, ledger.records_in_flight) == (BOOKS, BOOKS, 0)
+
+
+def test_a_report_is_drawn_again_from_the_folder_alone(sluice: Sluice) -> None:
+    """Deleting result and report loses nothing: both come back equal, with no server asked."""
+    sluice.run("quickstart", "--documents", "2003")
+    folder = sluice.latest()
+    result, report = (folder / "result.json").read_text(), (folder / "report.html").read_text()
+    for name in ("result.json", "report.html"):
+        (folder / name).unlink()
+
+    done = sluice("report", str(folder))
+
+    assert (done.status, done.errors) == (0, "")
+    assert (folder / "result.json").read_text() == result
+    assert (folder / "report.html").read_text() == report
+
+
+def test_a_stream_keeps_its_rate_and_measures_latency_from_the_due_time(sluice: Sluice) -> None:
+    """Documents due at 2,003 a second are delivered at that rate, and the sink's latency counts from there."""
+    done = sluice.run("quickstart", "--documents", "12007", "--rate", "2003")
+
+    assert done.status == 0
+    result = sluice.result()
+    run = Run.model_validate_json((sluice.latest() / "run.json").read_bytes())
+    assert [phase.name for phase in result.phases] == ["prepare", "load", "settle", "verify", "collect"]
+    lasted_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
+    assert lasted_s >= 12006 / 2003
+    median_ms = metric(result, "end_to_end_latency_ms_p50", "run")
+    assert median_ms is not None
+    # From the intended send time; a drain's would hold the seconds for which the topic waited to be drained.
+    assert 0 < median_ms < lasted_s * 1000
+
+
+def test_updates_leave_the_last_version_of_each_book(sluice: Sluice) -> None:
+    """A stream of re-priced books ends with one document per book, the last one, and the rest counted."""
+    done = sluice.run(
+        "aladin/updates-nested", "--set", "dataset.books=5003", "--set", "elasticsearch.data_nodes=1",
+        "--set", "topic.partitions=3", "--set", "producer.processes=2",
+    )  # fmt: skip
+
+    assert (done.status, done.errors) == (0, "")
+    documents = sluice.result().documents
+    assert documents.indexed == 5003
+    assert documents.already_there == documents.delivered - 5003 > 0
+    assert documents.sample_mismatches == 0
+
+
+def test_ids_made_of_topic_partition_and_offset_are_verified_too(sluice: Sluice) -> None:
+    """With key.ignore=true every record is a document of its own, found again by its place in the topic."""
+    settings = "sink.config={key.ignore: true, behavior.on.null.values: ignore}"
+
+    done = sluice.run("quickstart", "--documents", "3001", "--set", settings, "--set", "topic.partitions=3")
+
+    assert (done.status, done.errors) == (0, "")
+    assert (sluice.result().documents.indexed, sluice.result().documents.sampled) == (3001, 1000)
+
+
+def test_events_are_indexed_by_their_own_mapping(sluice: Sluice) -> None:
+    """The monitoring events' profile runs like that of the books."""
+    done = sluice.run("events/no-doc-values", "--documents", "5003")
+
+    assert (done.status, done.errors) == (0, "")
+    assert sluice.result().documents.indexed == 5003
+
+
+def test_a_file_of_the_users_own_is_indexed(sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client) -> None:
+    """Any NDJSON file runs with a key field named; a later line of the same key replaces an earlier one."""
+    books = [{"isbn13": f"97889{number % 997:08}", "제목": f"책 {number}", "쪽": number} for number in range(1009)]
+    path = write_ndjson(tmp_path / "BOOKS.ndjson", books)
+
+    done = sluice.run("quickstart", "--dataset", "file", "--path", str(path), "--key", "isbn13")
+
+    assert (done.status, done.errors) == (0, "")
+    documents = sluice.result().documents
+    assert (documents.indexed, documents.already_there) == (997, 12)
+    stored = elasticsearch.get("/sluice-quickstart/_doc/9788900000003").json()["_source"]
+    assert stored == {"isbn13": "9788900000003", "제목": "책 1000", "쪽": 1000}
+
+
+def test_documents_that_the_mapping_rejects_are_dead_lettered_and_named(sluice: Sluice, tmp_path: Path) -> None:
+    """Three documents of the wrong shape are counted with their reason, and their neighbours are indexed."""
+    lines = [{"isbn13": str(number), "pages": "many" if number in {7, 500, 1000} else number} for number in range(1009)]
+    path = write_ndjson(tmp_path / "mixed.ndjson", lines)
+
+    done = sluice.run("file", "--path", str(path), "--key", "isbn13")
+
+    assert (done.status, done.errors) == (0, "")
+    result = sluice.result()
+    assert (result.documents.indexed, result.documents.dead_lettered) == (1006, 3)
+    (reason,) = result.verification.dead_letters
+    assert reason.records == 3
+    assert reason.first.endswith("-0@7")
+    assert "400" in reason.reason
+    assert "pages" in reason.reason
+    assert reason.reason[:40] in (sluice.latest() / "report.html").read_text()
+
+
+@pytest.mark.parametrize("version", ["7.17.7", "9.5.3"])
+def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: str) -> None:
+    """The same plugin and mapping run on the oldest and the newest version; only Elasticsearch is restarted."""
+    if not any(jdk in java_for_elasticsearch(version) for jdk in find_jdks()):
+        pytest.skip(f"no JDK {java_for_elasticsearch(version)} on this machine")
+    broker = sluice.stack.process_ids()["kafka"]
+
+    done = sluice.run("quickstart", "--elasticsearch", version, "--documents", str(BOOKS))
+
+    assert (done.status, done.errors) == (0, "")
+    result = sluice.result()
+    assert (result.status, result.documents.indexed) == ("verified", BOOKS)
+    assert {server.version for server in result.environment.servers if "elastic" in server.name} == {version}
+    assert sluice.stack.process_ids()["kafka"] == broker
+
+
+def test_a_second_data_node_joins_and_takes_the_replica(sluice: Sluice) -> None:
+    """With two nodes and one replica nothing is unassigned, and both nodes are sampled."""
+    sluice.run("quickstart", "--documents", "2003")
+    first_node = sluice.stack.process_ids()["elasticsearch-1"]
+
+    done = sluice.run(
+        "quickstart", "--documents", str(BOOKS), "--set", "elasticsearch.data_nodes=2",
+        "--set", "index.number_of_replicas=1",
+    )  # fmt: skip
+
+    assert (done.status, done.errors) == (0, "")
+    result = sluice.result()
+    assert "shards_unassigned" not in {warning.kind.value for warning in result.warnings}
+    samples = [orjson.loads(line) for line in (sluice.latest() / "samples.ndjson").open()]
+    last = next(sample["elasticsearch"] for sample in reversed(samples) if sample.get("elasticsearch"))
+    assert set(last["nodes"]) == {"elasticsearch-1", "elasticsearch-2"}
+    assert last["total"]["index_total"] == 2 * last["primaries"]["index_total"] == 2 * BOOKS
+    assert sluice.stack.process_ids()["elasticsearch-1"] == first_node
