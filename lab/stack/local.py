@@ -190,19 +190,29 @@ class LocalStack:
             kept: Whether they are to survive this command. Servers that `up` started keep on surviving.
 
         Raises:
-            StackError: Something is missing or failed; then nothing that this call started is left running.
+            StackError: Something is missing or failed; then nothing that this call started is left running, and what
+                ran before and fits still runs.
         """
         self.remove_leftovers()
         before = self.state()
+        ran_before = {entry.pid for entry in self.servers()}
         try:
             keep = kept or (before is not None and before.kept)
             specs = self._specs(shape, kept=keep, progress=progress)
             self._reshape(specs, kept=keep, progress=progress)
         except BaseException:
-            with contextlib.suppress(Exception):
-                self.stop()
+            self._undo(ran_before)
             raise
         return self.endpoints()
+
+    def _undo(self, ran_before: set[int]) -> None:
+        """Stop what did not run before; forget everything if nothing did."""
+        server.stop([entry for entry in self.servers() if entry.pid not in ran_before])
+        server.stop_processes(
+            process for process in server.marked_processes(self.folder) if process.pid not in ran_before
+        )
+        if not self.servers():
+            self.state_file.unlink(missing_ok=True)
 
     def remove_leftovers(self) -> None:
         """Stop servers whose run is over without them (it was killed), and any that no state file knows."""

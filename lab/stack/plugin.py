@@ -34,8 +34,13 @@ def plugin_folder(project: Path) -> Path:
 
 def is_built(project: Path) -> bool:
     """Whether the plugin that lies there was built from the sources that lie there."""
-    stamp = project / "target" / "plugin.built-from"
+    stamp = stamp_file(project)
     return stamp.is_file() and stamp.read_text() == source_fingerprint(project)
+
+
+def stamp_file(project: Path) -> Path:
+    """Holds the fingerprint of the sources that the plugin was built from."""
+    return project / "target" / "plugin.built-from"
 
 
 def find_maven(cache: ArtifactCache, maven: Artifact) -> Path:
@@ -59,12 +64,13 @@ def build_plugin(project: Path, mvn: Path, jdk: Jdk) -> str:
         made_from = source_fingerprint(project)
         if not is_built(project):
             run_maven(project, mvn, jdk)
-            (project / "target" / "plugin.built-from").write_text(made_from)
+            stamp_file(project).write_text(made_from)
     return made_from
 
 
 def run_maven(project: Path, mvn: Path, jdk: Jdk) -> None:
     """`mvn package` without the tests, from an empty plugin folder."""
+    stamp_file(project).unlink(missing_ok=True)
     shutil.rmtree(plugin_folder(project), ignore_errors=True)
     command = [str(mvn), "-B", "-q", "-f", str(project / "pom.xml"), "package", "-DskipTests"]
     environment = {**os.environ, "JAVA_HOME": str(jdk.home)}

@@ -1,0 +1,138 @@
+"""The sink plugin: built when its sources have changed, and only then."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lab.errors import StackError
+from lab.stack.artifacts import ArtifactCache
+from lab.stack.jdk import Jdk
+from lab.stack.plugin import build_plugin, find_maven, is_built, plugin_folder, source_fingerprint
+from tests.unit.stack.repository_server import artifact_of
+
+JDK = Jdk(Path("/jdk-17"), 17, "17.0.15")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The sources of a plugin."""
+    sources = {
+        "pom.xml": "<project/>",
+        "src/main/java/Task.java": "class Task {}",
+        "src/main/resources/META-INF/services/Connector": "Sink",
+        "src/assembly/plugin.xml": "<assembly/>",
+        "src/test/java/TaskTest.java": "class TaskTest {}",
+    }
+    for name, text in sources.items():
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "project"
+
+
+def fake_mvn(folder: Path, script: str) -> Path:
+    """A Maven that does what a script says, and counts how often it is called."""
+    path = folder / "mvn"
+    path.write_text(f"#!/bin/sh\necho called >> {folder}/calls\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def good_mvn(folder: Path, project: Path) -> Path:
+    """A Maven that makes a plugin."""
+    jars = plugin_folder(project) / "sluice"
+    return fake_mvn(folder, f"mkdir -p {jars} && touch {jars}/sink.jar")
+
+
+def calls(folder: Path) -> int:
+    """How often Maven was called."""
+    return len((folder / "calls").read_text().splitlines()) if (folder / "calls").exists() else 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["pom.xml", "src/main/java/Task.java", "src/main/resources/META-INF/services/Connector", "src/assembly/plugin.xml"],
+)
+def test_the_fingerprint_changes_with_a_source(project: Path, source: str) -> None:
+    """Whatever goes into the plugin counts."""
+    before = source_fingerprint(project)
+    (project / source).write_text("changed")
+    assert source_fingerprint(project) != before
+
+
+def test_the_fingerprint_changes_with_a_new_source_and_with_its_name(project: Path) -> None:
+    """A file that moves makes another plugin."""
+    before = source_fingerprint(project)
+    (project / "src/main/java/Task.java").rename(project / "src/main/java/Moved.java")
+    assert source_fingerprint(project) != before
+
+
+def test_the_fingerprint_does_not_change_with_a_test(project: Path) -> None:
+    """Servers need not be restarted for it."""
+    before = source_fingerprint(project)
+    (project / "src/test/java/TaskTest.java").write_text("changed")
+    assert source_fingerprint(project) == before
+
+
+def test_a_plugin_is_built_once(project: Path, tmp_path: Path) -> None:
+    """As long as its sources stay the same."""
+    mvn = good_mvn(tmp_path, project)
+    assert build_plugin(project, mvn, JDK) == build_plugin(project, mvn, JDK) == source_fingerprint(project)
+    assert calls(tmp_path) == 1
+    assert is_built(project)
+
+
+def test_a_plugin_is_built_again_when_a_source_changes(project: Path, tmp_path: Path) -> None:
+    """And has another fingerprint then, which restarts the worker."""
+    mvn = good_mvn(tmp_path, project)
+    before = build_plugin(project, mvn, JDK)
+    (project / "src/main/java/Task.java").write_text("class Task { int changed; }")
+    assert not is_built(project)
+    assert build_plugin(project, mvn, JDK) != before
+    assert calls(tmp_path) == 2
+
+
+def test_maven_runs_on_the_chosen_jdk(project: Path, tmp_path: Path) -> None:
+    """Not on the one that happens to be on the path."""
+    jars = plugin_folder(project) / "sluice"
+    mvn = fake_mvn(tmp_path, f"echo $JAVA_HOME > {tmp_path}/home; mkdir -p {jars}; touch {jars}/sink.jar")
+    build_plugin(project, mvn, JDK)
+    assert (tmp_path / "home").read_text() == "/jdk-17\n"
+
+
+def test_a_failed_build_is_one_sentence_with_the_last_lines(project: Path, tmp_path: Path) -> None:
+    """Maven says why, after much else."""
+    mvn = fake_mvn(tmp_path, "for i in $(seq 1 31); do echo line $i; echo; done; echo BUILD FAILURE >&2; exit 7")
+    with pytest.raises(StackError) as failure:
+        build_plugin(project, mvn, JDK)
+    assert str(failure.value) == (
+        f"{project}: the sink plugin could not be built (mvn package ended with exit status 7); the first build needs "
+        "the network"
+    )
+    assert failure.value.log_lines == (*(f"line {number}" for number in range(21, 32)), "BUILD FAILURE")
+
+
+def test_a_build_without_a_plugin_is_one_sentence(project: Path, tmp_path: Path) -> None:
+    """A worker would start without it, and fail later."""
+    with pytest.raises(StackError) as failure:
+        build_plugin(project, fake_mvn(tmp_path, "exit 0"), JDK)
+    assert str(failure.value) == f"{project}: mvn package left no plugin in {project}/target/plugin"
+
+
+def test_a_failed_build_leaves_no_plugin_that_counts_as_built(project: Path, tmp_path: Path) -> None:
+    """Not even for the sources of the build before it."""
+    build_plugin(project, good_mvn(tmp_path, project), JDK)
+    before = (project / "pom.xml").read_text()
+    (project / "pom.xml").write_text("<broken")
+    with pytest.raises(StackError):
+        build_plugin(project, fake_mvn(tmp_path, "exit 1"), JDK)
+    (project / "pom.xml").write_text(before)
+    assert not is_built(project)
+
+
+def test_the_machines_own_maven_is_used_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then none is fetched."""
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/mvn")
+    unreachable = ArtifactCache(tmp_path, repository="http://127.0.0.1:9")
+    assert find_maven(unreachable, artifact_of("maven.tar.gz", b"maven")) == Path("/usr/bin/mvn")
