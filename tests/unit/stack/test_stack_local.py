@@ -26,7 +26,8 @@ from lab.stack.local import (
     with_present_archive,
 )
 from lab.stack.server import ServerSpec
-from tests.unit.stack.trivial_servers import shell, spec_of, wait_until
+from tests.unit.stack.repository_server import artifact_of
+from tests.unit.stack.trivial_servers import has_begun, shell, spec_of, started, wait_until
 
 NAMES = ("elasticsearch-1", "kafka", "connect")
 ALL = StackShape()
@@ -57,7 +58,9 @@ def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wanted:
     """Three trivial servers, ready as soon as they are started."""
     made = Wanted(tmp_path, {name: spec_of(tmp_path, name) for name in NAMES})
     monkeypatch.setattr(readiness, "POLL_S", 0.002)
-    monkeypatch.setattr(readiness, "is_ready", lambda entry: entry.spec.name not in made.unready)
+    monkeypatch.setattr(
+        readiness, "is_ready", lambda entry: entry.spec.name not in made.unready and has_begun(entry.pid)
+    )
     return made
 
 
@@ -245,7 +248,7 @@ def test_a_process_that_no_state_file_knows_is_stopped(stack: LocalStack, tmp_pa
     """Its command was killed before it could write the pid down; what is known stays."""
     stack.ensure(ALL, kept=True)
     before = pids(stack)
-    stray = server.start(spec_of(tmp_path, "elasticsearch-2"), stack.folder)
+    stray = started(spec_of(tmp_path, "elasticsearch-2"), stack.folder)
     stack.remove_leftovers()
     assert not stray.alive
     assert pids(stack) == before
@@ -332,7 +335,7 @@ def test_stopping_says_how_many_ran(stack: LocalStack) -> None:
 def test_stopping_sweeps_up_strays(stack: LocalStack, tmp_path: Path) -> None:
     """What carries our marker goes, and is counted."""
     stack.ensure(ALL, kept=True)
-    server.start(spec_of(tmp_path, "elasticsearch-2"), stack.folder)
+    started(spec_of(tmp_path, "elasticsearch-2"), stack.folder)
     assert stack.stop() == 4
     assert strays(stack) == []
 
@@ -490,10 +493,8 @@ def test_asked_ports_are_those_that_clients_connect_to(marker: Path, tmp_path: P
 
 def test_the_version_of_kafka_is_that_of_its_client() -> None:
     """It is pinned in one place."""
-    client = Artifact(
-        path="org/apache/kafka/kafka-clients/4.3.1/kafka-clients-4.3.1.jar", sha256="0" * 64, size_bytes=1
-    )
-    other = Artifact(path="org/example/other/1.0/other-1.0.jar", sha256="1" * 64, size_bytes=1)
+    client = artifact_of("org/apache/kafka/kafka-clients/4.3.1/kafka-clients-4.3.1.jar", b"client")
+    other = artifact_of("org/example/other/1.0/other-1.0.jar", b"other")
     assert kafka_version(ArtifactLock(sets={"kafka": (other, client)})) == "4.3.1"
 
 

@@ -53,7 +53,7 @@ def test_the_server_behind_a_launcher_is_the_one_of_the_pid_file(
     told: list[ServerProcess] = []
     ready = wait_until_ready(start(spec, marker), told.append)
     assert told == [ready]
-    assert psutil.Process(ready.pid).cmdline() == ["sleep", "997"]
+    wait_until(lambda: psutil.Process(ready.pid).cmdline() == ["sleep", "997"])
 
 
 def test_a_launcher_may_end_before_the_server_writes_its_pid_file(

@@ -11,19 +11,19 @@ import pytest
 from lab.errors import StackError
 from lab.stack import server
 from lab.stack.server import ServerProcess, died, last_log_lines, marked_processes, start, stop, stop_processes
-from tests.unit.stack.trivial_servers import shell, spec_of, wait_until
+from tests.unit.stack.trivial_servers import has_begun, shell, spec_of, started, wait_until
 
 
 def test_a_server_that_was_started_is_alive(tmp_path: Path, marker: Path) -> None:
     """Its record names a process that runs the command."""
-    entry = start(spec_of(tmp_path), marker)
+    entry = started(spec_of(tmp_path), marker)
     assert entry.alive
     assert psutil.Process(entry.pid).cmdline() == ["sleep", "997"]
 
 
 def test_a_server_that_was_stopped_is_gone(tmp_path: Path, marker: Path) -> None:
     """There is no zombie either."""
-    entry = start(spec_of(tmp_path), marker)
+    entry = started(spec_of(tmp_path), marker)
     stop([entry])
     assert not entry.alive
     assert not psutil.pid_exists(entry.pid)
@@ -31,33 +31,33 @@ def test_a_server_that_was_stopped_is_gone(tmp_path: Path, marker: Path) -> None
 
 def test_a_server_lives_in_a_session_of_its_own(tmp_path: Path, marker: Path) -> None:
     """Ctrl-C at the terminal does not reach it; we decide when it ends."""
-    entry = start(spec_of(tmp_path), marker)
+    entry = started(spec_of(tmp_path), marker)
     assert os.getsid(entry.pid) == entry.pid
 
 
 def test_a_record_survives_being_written_down(tmp_path: Path, marker: Path) -> None:
     """Another command finds the process again from the state file alone."""
-    entry = start(spec_of(tmp_path), marker)
+    entry = started(spec_of(tmp_path), marker)
     assert ServerProcess.model_validate_json(entry.model_dump_json()).alive
 
 
 def test_a_process_with_the_pid_but_another_start_time_is_not_ours(tmp_path: Path, marker: Path) -> None:
     """A recycled pid belongs to a stranger."""
-    entry = start(spec_of(tmp_path), marker)
+    entry = started(spec_of(tmp_path), marker)
     recycled = entry.model_copy(update={"process_started_s": entry.process_started_s - 2})
     assert not recycled.alive
 
 
 def test_a_stranger_with_a_recycled_pid_is_not_stopped(tmp_path: Path, marker: Path) -> None:
     """Stopping a server that has ended long ago must hurt nobody."""
-    entry = start(spec_of(tmp_path), marker)
+    entry = started(spec_of(tmp_path), marker)
     stop([entry.model_copy(update={"process_started_s": entry.process_started_s - 2})])
     assert entry.alive
 
 
 def test_a_process_that_has_ended_is_not_alive_before_it_is_reaped(tmp_path: Path, marker: Path) -> None:
     """A zombie serves nobody."""
-    entry = start(spec_of(tmp_path), marker)
+    entry = started(spec_of(tmp_path), marker)
     os.kill(entry.pid, signal.SIGKILL)
     wait_until(lambda: psutil.Process(entry.pid).status() == psutil.STATUS_ZOMBIE)
     assert not entry.alive
@@ -76,7 +76,7 @@ def ignoring_sigterm(tmp_path: Path) -> tuple[str, ...]:
 
 def test_a_server_that_ignores_sigterm_is_killed_after_the_grace_time(tmp_path: Path, marker: Path) -> None:
     """Nothing is left running."""
-    entry = start(spec_of(tmp_path, command=ignoring_sigterm(tmp_path)), marker)
+    entry = started(spec_of(tmp_path, command=ignoring_sigterm(tmp_path)), marker)
     wait_until((tmp_path / "deaf").exists)
     stop([entry], grace_s=0.3)
     assert not psutil.pid_exists(entry.pid)
@@ -85,7 +85,7 @@ def test_a_server_that_ignores_sigterm_is_killed_after_the_grace_time(tmp_path: 
 def test_a_server_is_given_the_time_that_it_needs_to_end(tmp_path: Path, marker: Path) -> None:
     """Within the grace time it finishes what it is doing."""
     script = f"trap 'touch {tmp_path}/finished; exit 0' TERM; touch {tmp_path}/up; while :; do sleep 0.01; done"
-    entry = start(spec_of(tmp_path, command=shell(script)), marker)
+    entry = started(spec_of(tmp_path, command=shell(script)), marker)
     wait_until((tmp_path / "up").exists)
     stop([entry])
     assert (tmp_path / "finished").exists()
@@ -99,8 +99,8 @@ def test_servers_are_stopped_side_by_side(tmp_path: Path, marker: Path) -> None:
         f"touch {tmp_path}/up-1; while :; do sleep 0.01; done"
     )
     entries = [
-        start(spec_of(tmp_path, "kafka", shell(waiting)), marker),
-        start(spec_of(tmp_path, "elasticsearch-1", shell(script)), marker),
+        started(spec_of(tmp_path, "kafka", shell(waiting)), marker),
+        started(spec_of(tmp_path, "elasticsearch-1", shell(script)), marker),
     ]
     wait_until(lambda: (tmp_path / "up-1").exists() and (tmp_path / "up-2").exists())
     stop(entries)
@@ -124,7 +124,7 @@ def test_a_server_inherits_nothing_that_would_change_it(
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xint")
     monkeypatch.setenv("ES_JAVA_OPTS", "-Xmx31m")
     monkeypatch.setenv("LC_CTYPE", "ko_KR.UTF-8")
-    entry = start(spec_of(tmp_path, environment={"ES_PATH_CONF": "/config"}), marker)
+    entry = started(spec_of(tmp_path, environment={"ES_PATH_CONF": "/config"}), marker)
     wait_until(lambda: psutil.Process(entry.pid).name() == "sleep")
     environment = psutil.Process(entry.pid).environ()
     assert environment.keys() <= {
@@ -156,26 +156,28 @@ def test_options_are_those_that_matter_to_a_reader(tmp_path: Path) -> None:
 
 def test_a_process_whose_state_was_never_written_is_found_by_its_marker(tmp_path: Path, marker: Path) -> None:
     """The command that started it was killed before it could write the pid down."""
-    pid = start(spec_of(tmp_path), marker).pid
+    pid = started(spec_of(tmp_path), marker).pid
     assert [process.pid for process in marked_processes(marker)] == [pid]
 
 
 def test_a_process_of_another_checkout_is_not_found(tmp_path: Path, marker: Path) -> None:
     """Each state folder has its own servers."""
-    start(spec_of(tmp_path), marker)
+    started(spec_of(tmp_path), marker)
     assert list(marked_processes(tmp_path / "another")) == []
 
 
 def test_children_of_a_server_carry_its_marker(tmp_path: Path, marker: Path) -> None:
     """A launcher may have ended before what it launched."""
-    entry = start(spec_of(tmp_path, command=shell("sleep 997 & sleep 991 & wait")), marker)
+    entry = started(spec_of(tmp_path, command=shell("sleep 997 & sleep 991 & wait")), marker)
     wait_until(lambda: len(psutil.Process(entry.pid).children()) == 2)
-    assert len(list(marked_processes(marker))) == 3
+    pids = {entry.pid, *(child.pid for child in psutil.Process(entry.pid).children())}
+    wait_until(lambda: all(map(has_begun, pids)))
+    assert {process.pid for process in marked_processes(marker)} == pids
 
 
 def test_strays_are_stopped_even_if_they_ignore_sigterm(tmp_path: Path, marker: Path) -> None:
     """SIGKILL comes after the grace time."""
-    entry = start(spec_of(tmp_path, command=ignoring_sigterm(tmp_path)), marker)
+    entry = started(spec_of(tmp_path, command=ignoring_sigterm(tmp_path)), marker)
     wait_until((tmp_path / "deaf").exists)
     stop_processes(marked_processes(marker), grace_s=0.3)
     assert not psutil.pid_exists(entry.pid)
@@ -229,7 +231,7 @@ def test_output_goes_to_the_log_and_is_appended(tmp_path: Path, marker: Path) ->
     """A restart does not wipe out what the first start said."""
     spec = spec_of(tmp_path, command=shell("echo said; echo complained >&2"))
     for _ in range(2):
-        entry = start(spec, marker)
+        entry = started(spec, marker)
         wait_until(lambda entry=entry: server.reap(entry.pid) is not None)  # type: ignore[misc]
     assert last_log_lines(spec) == ("said", "complained", "said", "complained")
 
@@ -257,7 +259,7 @@ def test_an_archive_is_kept_if_the_server_ended_by_itself(tmp_path: Path, marker
     """Then it is complete."""
     on_term = f"trap 'printf whole > {tmp_path}/classes.jsa.pending; exit 0' TERM"
     spec = spec_of(tmp_path, command=archiving(tmp_path, on_term=on_term), archive=tmp_path / "classes.jsa")
-    entry = start(spec, marker)
+    entry = started(spec, marker)
     wait_until((tmp_path / "up").exists)
     stop([entry])
     assert (tmp_path / "classes.jsa").read_text() == "whole"
@@ -270,7 +272,7 @@ def test_an_archive_is_thrown_away_if_the_server_was_killed(
     """It may be incomplete."""
     monkeypatch.setattr(server, "ARCHIVE_GRACE_S", 0.05)
     spec = spec_of(tmp_path, command=archiving(tmp_path, on_term="trap '' TERM"), archive=tmp_path / "classes.jsa")
-    entry = start(spec, marker)
+    entry = started(spec, marker)
     wait_until((tmp_path / "up").exists)
     stop([entry], grace_s=0.3)
     assert not (tmp_path / "classes.jsa").exists()
@@ -281,7 +283,7 @@ def test_an_archive_of_a_server_that_had_crashed_is_not_kept(tmp_path: Path, mar
     """Nobody knows how far it came."""
     spec = spec_of(tmp_path, archive=tmp_path / "classes.jsa")
     (tmp_path / "classes.jsa.pending").write_text("half")
-    entry = start(spec, marker)
+    entry = started(spec, marker)
     os.kill(entry.pid, signal.SIGKILL)
     wait_until(lambda: not entry.alive)
     stop([entry])

@@ -4,7 +4,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.stack.server import ServerSpec
+import psutil
+
+from lab.stack import server
+from lab.stack.server import ServerProcess, ServerSpec
 
 KINDS = {"kafka": "kafka", "connect": "connect"}
 
@@ -34,6 +37,21 @@ def spec_of(
 def shell(script: str) -> tuple[str, ...]:
     """A command that runs a shell script."""
     return ("sh", "-c", script)
+
+
+def has_begun(pid: int) -> bool:
+    """Whether the process runs its own program: until then the system shows neither command nor environment."""
+    try:
+        return server.STACK_MARKER in psutil.Process(pid).environ()
+    except psutil.NoSuchProcess:
+        return True
+
+
+def started(spec: ServerSpec, marker: Path) -> ServerProcess:
+    """A server that was started and has begun, or ended already."""
+    entry = server.start(spec, marker)
+    wait_until(lambda: has_begun(entry.pid))
+    return entry
 
 
 def wait_until(happened: Callable[[], bool], timeout_s: float = 10.0) -> None:
