@@ -1,5 +1,6 @@
 """The folder of a run: `runs/<profile>/<run-id>/`, and `runs/latest`, which points to the last one."""
 
+import glob
 import os
 import time
 from collections.abc import Callable
@@ -74,7 +75,7 @@ def find_run(runs: Path, name: str) -> Path:
             return candidate.resolve()
     below = runs / name
     ids = sorted(path.parent for path in below.glob("*/run.json")) if below.is_dir() else []
-    ids = ids or sorted(path.parent for path in runs.glob(f"**/{name}/run.json"))
+    ids = ids or sorted(path.parent for path in runs.glob(f"**/{glob.escape(name)}/run.json"))
     if ids:
         return ids[-1].resolve()
     raise ProfileError(

@@ -1,0 +1,98 @@
+"""The folder of a run: its name, what is in it, and how it is found again."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.errors import ProfileError
+from lab.records import Window
+from lab.run.folder import RunFolder, find_run
+
+NEW_YEAR_S = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC
+
+
+def make_run(runs: Path, profile: str, at_s: float = NEW_YEAR_S) -> RunFolder:
+    """The folder of a run that has come to its end."""
+    folder = RunFolder.create(runs, profile, lambda: at_s)
+    folder.write_text("run.json", "{}\n")
+    return folder
+
+
+def test_a_run_is_named_after_its_second_in_utc(tmp_path: Path) -> None:
+    """Names sort as time passes, wherever the machine stands."""
+    folder = RunFolder.create(tmp_path, "aladin/static", lambda: NEW_YEAR_S + 61)
+    assert folder.run_id == "20260101-000101"
+    assert folder.path == tmp_path / "aladin" / "static" / "20260101-000101"
+    assert folder.path.is_dir()
+
+
+def test_runs_of_one_second_have_numbers(tmp_path: Path) -> None:
+    """None of them overwrites another."""
+    ids = [RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S).run_id for _ in range(3)]
+    assert ids == ["20260101-000000", "20260101-000000-2", "20260101-000000-3"]
+
+
+def test_latest_points_to_the_last_run(tmp_path: Path) -> None:
+    """Relative, so that the folder of runs can be moved."""
+    make_run(tmp_path, "books")
+    last = make_run(tmp_path, "aladin/static", NEW_YEAR_S + 1)
+    assert (tmp_path / "latest").resolve() == last.path.resolve()
+    assert not (tmp_path / "latest").readlink().is_absolute()
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    """A file stands where the folder should be."""
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(ProfileError) as refusal:
+        RunFolder.create(tmp_path / "runs", "books", lambda: NEW_YEAR_S)
+    assert str(refusal.value) == (
+        f"{tmp_path}/runs/books/20260101-000000: the run's folder cannot be made (Not a directory)"
+    )
+
+
+def test_a_record_is_written_whole(tmp_path: Path) -> None:
+    """Nothing is left of the partial file."""
+    folder = RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S)
+    window = Window(started_s=1.5, ended_s=2.5, samples=7)
+    path = folder.write("window.json", window)
+    assert Window.model_validate_json(path.read_bytes()) == window
+    assert [found.name for found in folder.path.iterdir()] == ["window.json"]
+
+
+@pytest.mark.parametrize(
+    "name", ["latest", "20260101-000001", "aladin/static/20260101-000001", "aladin/static"],
+    ids=["latest", "run id", "profile and run id", "profile"],
+)  # fmt: skip
+def test_a_run_is_found_by_any_of_its_names(tmp_path: Path, name: str) -> None:
+    """`latest`, its id, its profile, or both."""
+    make_run(tmp_path, "books")
+    make_run(tmp_path, "aladin/static")
+    run = make_run(tmp_path, "aladin/static", NEW_YEAR_S + 1)
+    assert find_run(tmp_path, name) == run.path.resolve()
+
+
+def test_a_run_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Absolute or from where one stands, wherever the runs are."""
+    run = make_run(tmp_path / "elsewhere", "books")
+    assert find_run(tmp_path / "runs", str(run.path)) == run.path.resolve()
+    monkeypatch.chdir(tmp_path)
+    assert find_run(tmp_path / "runs", "elsewhere/books/20260101-000000") == run.path.resolve()
+
+
+def test_the_last_run_of_a_profile_is_the_last_that_came_to_its_end(tmp_path: Path) -> None:
+    """One that was interrupted has nothing to show."""
+    finished = make_run(tmp_path, "books")
+    RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S + 1)
+    assert find_run(tmp_path, "books") == finished.path.resolve()
+
+
+@pytest.mark.parametrize("name", ["latest", "books", "20260101-000000", "/no/such/folder", "*", "**x", "["])
+def test_a_run_that_is_not_there_is_one_sentence(tmp_path: Path, name: str) -> None:
+    """It says what could have been meant; a pattern is a name like any other."""
+    make_run(tmp_path / "runs", "other", NEW_YEAR_S + 7)
+    (tmp_path / "runs" / "latest").unlink()
+    with pytest.raises(ProfileError) as refusal:
+        find_run(tmp_path / "runs", name)
+    assert str(refusal.value) == (
+        f"{name}: no such run below {tmp_path}/runs; `latest`, a run id or a profile that has been run is expected"
+    )

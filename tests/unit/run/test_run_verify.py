@@ -1,0 +1,244 @@
+"""Verification: ids as the sink makes them, documents drawn at random, the books of a whole run."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from numpy.typing import NDArray
+
+from lab.records import Documents, Verification
+from lab.run.kafka import DeadLetter
+from lab.run.ledger import hash_of, hashes_of
+from lab.run.verify import KeyIds, OffsetIds, Subject, stored_documents, verify
+from producers.dataset import NumberedDataset, Record
+
+TOPIC = "sluice-books-1"
+
+
+@dataclass(frozen=True)
+class Prices(NumberedDataset):
+    """Prices of books: document i is a price of book i mod `books`."""
+
+    documents: int = 211
+    books: int = 89
+    name: str = "prices"
+    seed: int = 1
+
+    def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
+        """Key and value."""
+        return [(b"book-%d" % (number % self.books), orjson.dumps({"price": number})) for number in numbers.tolist()]
+
+    def latest(self) -> NDArray[np.int64]:
+        """The last price of each book."""
+        return np.arange(max(0, self.documents - self.books), self.documents, dtype=np.int64)
+
+
+@dataclass
+class FakeKafka:
+    """A topic of two partitions, filled in turn, and a dead-letter topic."""
+
+    dataset: Prices
+    letters: list[DeadLetter] = field(default_factory=list)
+
+    def places(self) -> dict[tuple[int, int], Record]:
+        """The records by partition and offset."""
+        records = self.dataset.records(np.arange(self.dataset.documents))
+        return {(number % 2, number // 2): record for number, record in enumerate(records)}
+
+    def end_offsets(self, _topic: str) -> dict[int, int]:
+        """Records in each partition."""
+        return {0: (self.dataset.documents + 1) // 2, 1: self.dataset.documents // 2}
+
+    def dead_letters(self, _topic: str) -> Iterator[DeadLetter]:
+        """The refused records."""
+        yield from self.letters
+
+    def records_at(self, _topic: str, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Record]:
+        """Some records."""
+        everything = self.places()
+        return {place: everything[place] for place in places}
+
+
+@dataclass
+class FakeCluster:
+    """An index."""
+
+    stored: dict[str, Any]
+    asked: list[int] = field(default_factory=list)
+
+    def ids(self, _index: str) -> Iterator[list[str]]:
+        """Every id, some at a time."""
+        names = list(self.stored)
+        for first in range(0, len(names), 23):
+            yield names[first : first + 23]
+
+    def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
+        """Some documents."""
+        self.asked.append(len(ids))
+        return {name: self.stored[name] for name in ids if name in self.stored}
+
+
+def index_by_key(dataset: Prices) -> dict[str, Any]:
+    """What must be stored if keys are ids: the last price of each book."""
+    return {key.decode(): orjson.loads(value) for key, value in dataset.records(dataset.latest())}
+
+
+def index_by_offset(kafka: FakeKafka) -> dict[str, Any]:
+    """What must be stored if offsets are ids: every record."""
+    return {
+        f"{TOPIC}+{partition}+{offset}": orjson.loads(value)
+        for (partition, offset), (_, value) in kafka.places().items()
+    }
+
+
+def verified(
+    kafka: FakeKafka, stored: dict[str, Any], *, key_is_id: bool, sample: int = 31
+) -> tuple[Documents, Verification]:
+    """The books of a run with this index."""
+    count = kafka.dataset.documents
+    subject = Subject(
+        dataset=kafka.dataset,
+        topic=TOPIC,
+        dead_letter_topic=f"{TOPIC}-dead-letters",
+        index="sluice-books",
+        produced=count,
+        delivered=count,
+        failed=0,
+        key_is_id=key_is_id,
+        sample=sample,
+        seed="20260101-000000",
+    )
+    return verify(subject, kafka, FakeCluster(stored), lambda _done, _what: None)  # type: ignore[arg-type]
+
+
+def test_a_run_with_updates_is_verified_by_key() -> None:
+    """89 books are indexed, the other 122 prices have been replaced."""
+    kafka = FakeKafka(Prices())
+    documents, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
+    assert verification.problems == ()
+    assert (documents.indexed, documents.already_there, documents.sampled) == (89, 122, 31)
+
+
+def test_a_run_is_verified_by_offset() -> None:
+    """Every record is a document of its own."""
+    kafka = FakeKafka(Prices())
+    documents, verification = verified(kafka, index_by_offset(kafka), key_is_id=False)
+    assert verification.problems == ()
+    assert (documents.indexed, documents.already_there, documents.sampled) == (211, 0, 31)
+
+
+def test_an_older_price_in_the_index_is_an_altered_document() -> None:
+    """Whatever is stored must be the last word on its key."""
+    kafka = FakeKafka(Prices())
+    stored = {name: {"price": -1} for name in index_by_key(kafka.dataset)}
+    _, verification = verified(kafka, stored, key_is_id=True, sample=1)
+    assert len(verification.problems) == 1
+    assert verification.problems[0].startswith("1 of 1 sampled documents differ from the dataset, such as book-")
+
+
+def test_an_altered_document_is_found_by_offset() -> None:
+    """It is named by its id."""
+    kafka = FakeKafka(Prices(documents=7, books=7))
+    stored = index_by_offset(kafka) | {f"{TOPIC}+1+2": {"price": -1}}
+    _, verification = verified(kafka, stored, key_is_id=False)
+    assert verification.problems == (f"1 of 7 sampled documents differ from the dataset, such as {TOPIC}+1+2",)
+
+
+def test_a_missing_document_is_named_by_its_offset() -> None:
+    """The second partition's records follow the first one's."""
+    kafka = FakeKafka(Prices())
+    stored = index_by_offset(kafka)
+    del stored[f"{TOPIC}+1+41"]
+    _, verification = verified(kafka, stored, key_is_id=False, sample=0)
+    assert verification.problems == (f"1 documents are missing from the index, such as {TOPIC}+1+41",)
+
+
+def test_a_missing_document_with_several_records_is_named_once() -> None:
+    """Three prices of a book that is not there are one missing document."""
+    kafka = FakeKafka(Prices())
+    stored = index_by_key(kafka.dataset)
+    del stored["book-7"]
+    _, verification = verified(kafka, stored, key_is_id=True, sample=0)
+    assert verification.problems == ("1 documents are missing from the index, such as book-7",)
+
+
+@pytest.mark.parametrize("key_is_id", [True, False])
+def test_a_refused_record_is_neither_missing_nor_sampled(key_is_id: bool) -> None:  # noqa: FBT001
+    """It is in the dead-letter topic, twice after a restart, with its reason."""
+    kafka = FakeKafka(Prices(documents=101, books=101))
+    kafka.letters = [DeadLetter(b"book-7", TOPIC, 1, 3, "too old")] * 2
+    stored = index_by_key(kafka.dataset) if key_is_id else index_by_offset(kafka)
+    del stored["book-7" if key_is_id else f"{TOPIC}+1+3"]
+    documents, verification = verified(kafka, stored, key_is_id=key_is_id, sample=101)
+    assert verification.problems == ()
+    assert (documents.indexed, documents.dead_lettered, documents.sampled) == (100, 1, 100)
+    assert [(reason.reason, reason.records) for reason in verification.dead_letters] == [("too old", 1)]
+
+
+# --- ids ------------------------------------------------------------------------------------------------------------
+
+
+def offset_ids(**end_offsets: int) -> OffsetIds:
+    """Ids of a topic of these partitions: `p0`, `p1` and so on."""
+    ends = {int(name[1:]): end for name, end in end_offsets.items()}
+    return OffsetIds(Prices(), TOPIC, FakeKafka(Prices()), ends)  # type: ignore[arg-type]
+
+
+def test_a_position_has_its_place_in_one_partition() -> None:
+    """Partition after partition, empty ones passed over."""
+    ids = offset_ids(p0=3, p1=0, p2=2)
+    assert [ids.place(position) for position in range(5)] == [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)]
+
+
+def test_there_is_no_place_beyond_the_end() -> None:
+    """A position that does not exist is a mistake of ours."""
+    with pytest.raises(IndexError):
+        offset_ids(p0=3, p1=2).place(5)
+
+
+def test_names_and_hashes_are_in_the_same_order() -> None:
+    """A missing hash leads to its name."""
+    ids = offset_ids(p0=3, p1=0, p2=2)
+    assert ids.hashes().tolist() == [hash_of(ids.name(position)) for position in range(5)]
+
+
+def test_a_dead_letter_has_the_id_that_its_document_would_have_had() -> None:
+    """By key or by offset."""
+    letter = DeadLetter(b"book-7", TOPIC, 1, 3, "too old")
+    assert KeyIds(Prices()).dead(letter) == b"book-7"
+    assert offset_ids(p0=3).dead(letter) == f"{TOPIC}+1+3".encode()
+
+
+def test_the_name_of_a_position_is_its_key() -> None:
+    """Of the document of that number."""
+    ids = KeyIds(Prices())
+    assert [hash_of(ids.name(position)) for position in range(211)] == ids.hashes().tolist()
+
+
+def draw_from(seed: int) -> random.Random:
+    """A source of draws."""
+    return random.Random(seed)  # noqa: S311 - a sample, no secret
+
+
+def test_a_sample_is_the_same_for_the_same_seed() -> None:
+    """A verification can be done again."""
+    nothing = hashes_of([])
+    drawn = [KeyIds(Prices()).sample(31, draw_from(seed), nothing) for seed in (7, 7, 11)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_a_sample_is_of_the_last_document_of_each_key() -> None:
+    """Even when all of them are drawn."""
+    drawn = KeyIds(Prices()).sample(1000, draw_from(7), hashes_of([]))
+    assert {name: orjson.loads(document) for name, document in drawn.items()} == index_by_key(Prices())
+
+
+def test_documents_are_read_back_two_hundred_at_a_time() -> None:
+    """So that no answer becomes large."""
+    cluster = FakeCluster({f"{number}": {} for number in range(401)})
+    assert len(stored_documents(cluster, "books", list(cluster.stored))) == 401  # type: ignore[arg-type]
+    assert cluster.asked == [200, 200, 1]
