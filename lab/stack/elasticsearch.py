@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -108,6 +109,8 @@ def elasticsearch_spec(
     settings = node_settings(home, number, ports, first_transport_port, folder)
     if not config.is_dir():
         shutil.copytree(home / "config", config)
+        options = config / "jvm.options"
+        options.write_text(with_own_folders(options.read_text(), folder))
     write_if_changed(config / "elasticsearch.yml", yaml.safe_dump(settings, sort_keys=False))
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -134,6 +137,13 @@ def elasticsearch_spec(
         pid_file=folder / "pid",
         archive=None,
         shape=fingerprint("elasticsearch", version, jdk.home, heap, settings),
+    )
+
+
+def with_own_folders(jvm_options: str, folder: Path) -> str:
+    """The JVM options with their logs and heap dumps below `folder`, not in the distribution, which all nodes share."""
+    return re.sub(
+        r"(?<=[=:])(logs|data)(?=/|$|:)", lambda found: str(folder / found[1]), jvm_options, flags=re.MULTILINE
     )
 
 

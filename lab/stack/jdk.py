@@ -54,14 +54,16 @@ class JavaRange:
 def java_for_elasticsearch(version: str) -> JavaRange:
     """The Java releases that an Elasticsearch version runs on.
 
-    Source: Elastic's support matrix (JVM); up to 8.17 Elasticsearch needs the security manager, which Java 24 dropped.
+    Source: Elastic's support matrix (JVM). Up to 8.17 Elasticsearch needs the security manager, which Java 24 dropped;
+    9.0 refuses to start on Java 25, whose classes its entitlement checks (ASM 9.7) cannot read.
     """
     major, minor = version_key(version)[:2]
     if major < 8:
         return JavaRange(11, 17)
     if major == 8:
         return JavaRange(17, 25 if minor >= 19 else 23)
-    return JavaRange(21, 25 if minor < 4 else NEWEST_KNOWN)
+    newest = {0: 24, 1: 25, 2: 25, 3: 25}.get(minor, NEWEST_KNOWN) if major == 9 else NEWEST_KNOWN
+    return JavaRange(21, newest)
 
 
 def java_for_kafka() -> JavaRange:

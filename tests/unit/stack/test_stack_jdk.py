@@ -123,7 +123,7 @@ def test_no_jdk_at_all_is_one_sentence() -> None:
         ("7.17.7", JavaRange(11, 17)),
         ("8.17.4", JavaRange(17, 23)),
         ("8.19.21", JavaRange(17, 25)),
-        ("9.0.0", JavaRange(21, 25)),
+        ("9.0.0", JavaRange(21, 24)),
         ("9.5.3", JavaRange(21, 26)),
     ],
 )
