@@ -28,7 +28,7 @@ def connector_config(templates: Path, profile: Profile, values: Mapping[str, str
     path = templates / f"{profile.sink.connector}.json"
     try:
         template = json.loads(path.read_text())
-        filled = {name: string.Template(str(value)).substitute(values) for name, value in template.items()}
+        filled = {name: string.Template(connector_text(value)).substitute(values) for name, value in template.items()}
     except FileNotFoundError as error:
         known = ", ".join(sorted(found.stem for found in templates.glob("*.json")))
         raise ProfileError(f"sink.connector: {profile.sink.connector}: no such template; there are: {known}") from error
@@ -68,7 +68,10 @@ class ConnectWorker:
 
     def connectors(self) -> list[str]:
         """The names of all connectors of the worker."""
-        return list(self._request("GET", "/connectors").json())
+        response = self._request("GET", "/connectors")
+        if not response.is_success:
+            raise StackError(f"{self._url}: Kafka Connect cannot list its connectors: {status_of(response)}")
+        return list(response.json())
 
     def validate(self, config: Mapping[str, str]) -> None:
         """Have the connector judge its configuration, before anything is made.
@@ -96,7 +99,7 @@ class ConnectWorker:
         if response.status_code == httpx.codes.BAD_REQUEST:
             raise ProfileError(f"sink.config: the connector refuses it: {message_of(response)}")
         if not response.is_success:
-            raise StackError(f"connector {name}: cannot be made: status {response.status_code}: {message_of(response)}")
+            raise StackError(f"connector {name}: cannot be made: {status_of(response)}")
 
     def delete(self, name: str) -> None:
         """Stop and remove a connector, which need not exist."""
@@ -113,6 +116,8 @@ class ConnectWorker:
         response = self._request("GET", f"/connectors/{name}/status")
         if response.status_code == httpx.codes.NOT_FOUND:
             return 0
+        if not response.is_success:
+            raise StackError(f"connector {name}: its status cannot be read: {status_of(response)}")
         status = response.json()
         parts = [(f"connector {name}", status["connector"])]
         parts += [(f"connector {name}, task {task['id']}", task) for task in status["tasks"]]
@@ -122,7 +127,7 @@ class ConnectWorker:
         return sum(task["state"] == "RUNNING" for task in status["tasks"])
 
     def wait_until_running(self, name: str, timeout_s: float = 60.0) -> None:
-        """Return once every task of the connector runs.
+        """Return once a task of the connector runs.
 
         Raises:
             StackError: One failed, or none was running in time.
@@ -147,6 +152,11 @@ class ConnectWorker:
                 if not busy or self._clock() > deadline:
                     return response
             self._sleep(RETRY_S)
+
+
+def status_of(response: httpx.Response) -> str:
+    """The status of an answer that is an error, and the worker's words."""
+    return f"status {response.status_code}: {message_of(response)}"
 
 
 def message_of(response: httpx.Response) -> str:

@@ -1,0 +1,78 @@
+"""A REST server whose answers a test lays out one after the other, and which keeps what it was asked."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import orjson
+
+
+@dataclass
+class Rest:
+    """The answers that are still to be given, and the requests so far.
+
+    Attributes:
+        answers: (status, JSON or text); the last one is given again and again.
+        requests: (method, path, JSON) of each request.
+    """
+
+    answers: list[tuple[int, Any]]
+    requests: list[tuple[str, str, Any]] = field(default_factory=list)
+    url: str = ""
+
+
+@contextlib.contextmanager
+def rest(*answers: tuple[int, Any]) -> Iterator[Rest]:
+    """A server that gives these answers, in this order."""
+    made = Rest(list(answers))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def respond(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            made.requests.append((self.command, self.path, orjson.loads(body) if body else None))
+            status, answer = made.answers.pop(0) if len(made.answers) > 1 else made.answers[0]
+            payload = answer.encode() if isinstance(answer, str) else orjson.dumps(answer)
+            self.send_response(status)
+            self.send_header("Content-Length", str(0 if status == 204 else len(payload)))
+            self.end_headers()
+            if status != 204:
+                self.wfile.write(payload)
+
+        do_GET = do_POST = do_PUT = do_DELETE = respond  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    httpd.daemon_threads = True
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    made.url = f"http://127.0.0.1:{httpd.server_address[1]}"
+    try:
+        yield made
+    finally:
+        httpd.shutdown()
+        httpd.server_close()
+        thread.join()
+
+
+@dataclass
+class Time:
+    """Time that passes only by being slept through."""
+
+    now_s: float = 1009.0
+    naps: list[float] = field(default_factory=list)
+
+    def clock(self) -> float:
+        """Seconds."""
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.naps.append(seconds)
+        self.now_s += seconds

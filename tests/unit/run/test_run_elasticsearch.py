@@ -1,0 +1,287 @@
+"""What a run asks of Elasticsearch: patiently, and with its errors in its own words."""
+
+from typing import Any
+
+import pytest
+
+from lab.errors import ProfileError, StackError
+from lab.profiles import Dataset, Profile
+from lab.run.elasticsearch import ElasticsearchClient, error_reason
+from lab.run.index import create_index, index_name
+from tests.unit.run.rest_server import Rest, Time, rest
+
+
+def client(*servers: Rest, time: Time | None = None, patience_s: float = 7.0) -> ElasticsearchClient:
+    """A client of these nodes, patient for so long."""
+    time = time or Time()
+    urls = [server.url for server in servers]
+    return ElasticsearchClient(urls, patience_s=patience_s, sleep=time.sleep, clock=time.clock)
+
+
+def gone() -> Rest:
+    """A node that does not run any more."""
+    with rest((200, {})) as server:
+        return server
+
+
+def error(reason: str, **more: object) -> dict[str, object]:
+    """An error answer."""
+    return {"error": {"type": "some_exception", "reason": reason, **more}, "status": 400}
+
+
+# --- patience -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_a_busy_node_is_asked_again(status: int) -> None:
+    """A second later."""
+    time = Time()
+    with rest((status, error("busy")), (status, error("busy")), (200, {"count": 1009})) as server:
+        assert client(server, time=time).count("books") == 1009
+    assert time.naps == [1.0, 1.0]
+    assert len(server.requests) == 3
+
+
+def test_a_node_that_stays_busy_is_given_up() -> None:
+    """With its words, after the patience is over."""
+    time = Time()
+    with rest((503, error("no master"))) as server, pytest.raises(StackError) as failure:
+        client(server, time=time).count("books")
+    assert str(failure.value) == "Elasticsearch: GET /books/_count: status 503: no master"
+    assert sum(time.naps) == 8
+
+
+def test_a_node_that_refuses_connections_is_asked_again_until_the_patience_is_over() -> None:
+    """It may be restarted meanwhile."""
+    time = Time()
+    server = gone()
+    with pytest.raises(StackError) as failure:
+        client(server, time=time).count("books")
+    assert str(failure.value) == (
+        f"{server.url}: Elasticsearch does not answer (ConnectError: [Errno 111] Connection refused)"
+    )
+    assert sum(time.naps) == 8
+
+
+def test_another_node_is_asked_where_one_does_not_answer() -> None:
+    """Any of them knows everything."""
+    time = Time()
+    with rest((200, {"count": 7})) as server:
+        assert client(gone(), server, time=time).count("books") == 7
+    assert time.naps == [1.0]
+
+
+def test_an_error_is_not_asked_for_twice() -> None:
+    """It would be the same again; the query is not part of the message."""
+    with rest((400, error("bad scroll"))) as server, pytest.raises(StackError) as failure:
+        list(client(server).ids("books"))
+    assert str(failure.value) == "Elasticsearch: POST /books/_search: status 400: bad scroll"
+    assert len(server.requests) == 1
+
+
+def test_a_status_that_is_an_answer_is_no_error() -> None:
+    """404 says that there is no index."""
+    with rest((404, error("no such index [books]"))) as server:
+        assert client(server).request("GET", "/books", accept=(404,))[0] == 404
+
+
+# --- reasons --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (error("no such index [books]"), "no such index [books]"),
+        (error("failed to parse", caused_by={"reason": "unknown type"}), "failed to parse (unknown type)"),
+        (error("failed to parse", caused_by={"type": "x"}), "failed to parse"),
+        ({"error": "alias refused"}, "alias refused"),
+        ({"reason": "bare"}, "bare"),
+        ("Service Unavailable", "Service Unavailable"),
+        ("x" * 1009, "x" * 300),
+        (None, "None"),
+    ],
+)
+def test_the_reason_of_an_error_is_in_elasticsearchs_words(answer: object, reason: str) -> None:
+    """With what caused it, and short where there is no JSON."""
+    assert error_reason(answer) == reason
+
+
+def test_refused_cluster_settings_are_the_profiles_fault() -> None:
+    """The sentence names the profile's key."""
+    with rest((400, error("transient setting [x], not recognized"))) as server, pytest.raises(ProfileError) as refusal:
+        client(server).put_cluster_settings({"x": 7})
+    assert str(refusal.value) == (
+        "elasticsearch.cluster_settings: Elasticsearch refuses them: transient setting [x], not recognized"
+    )
+
+
+def test_no_cluster_settings_cost_no_request() -> None:
+    """Most profiles have none."""
+    with rest((200, {})) as server:
+        client(server).put_cluster_settings({})
+    assert server.requests == []
+
+
+# --- reading back ---------------------------------------------------------------------------------------------------
+
+
+def page(scroll_id: str, *ids: str, failed: int = 0) -> dict[str, object]:
+    """A page of a scroll; `filter_path` leaves out what is empty."""
+    hits = {"hits": {"hits": [{"_id": name} for name in ids]}} if ids else {}
+    return {"_scroll_id": scroll_id, "_shards": {"failed": failed}, **hits}
+
+
+def test_ids_are_read_page_by_page_until_one_is_empty() -> None:
+    """Each with the id of the page before it, and the scroll is closed in the end."""
+    answers = [(200, page("first", "a", "b")), (200, page("second", "c")), (200, page("third")), (200, {})]
+    with rest(*answers) as server:
+        assert list(client(server).ids("books")) == [["a", "b"], ["c"]]
+    assert [(method, path.partition("?")[0]) for method, path, _ in server.requests] == [
+        ("POST", "/books/_search"),
+        ("POST", "/_search/scroll"),
+        ("POST", "/_search/scroll"),
+        ("DELETE", "/_search/scroll"),
+    ]
+    assert [body["scroll_id"] for _, _, body in server.requests[1:]] == ["first", "second", ["third"]]
+
+
+def test_an_empty_index_has_no_pages() -> None:
+    """Its scroll is closed all the same."""
+    with rest((200, page("first")), (200, {})) as server:
+        assert list(client(server).ids("books")) == []
+    assert len(server.requests) == 2
+
+
+def test_a_shard_that_cannot_be_read_is_one_sentence() -> None:
+    """Its documents would be taken for missing ones."""
+    with rest((200, page("first", "a", failed=1))) as server, pytest.raises(StackError) as failure:
+        list(client(server).ids("books"))
+    assert str(failure.value) == "index books: 1 shards could not be read"
+
+
+def test_documents_that_are_not_there_are_left_out() -> None:
+    """The answer has only what was found."""
+    docs = [{"_id": "a", "found": True, "_source": {"price": 7}}, {"_id": "b", "found": False}]
+    with rest((200, {"docs": docs})) as server:
+        assert client(server).sources("books", ["a", "b"]) == {"a": {"price": 7}}
+    assert server.requests[0][2] == {"ids": ["a", "b"]}
+
+
+# --- whose index it is ----------------------------------------------------------------------------------------------
+
+
+def mapping(meta: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The answer with the mapping of an index."""
+    return {"sluice-books": {"mappings": {} if meta is None else {"_meta": meta}}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "owner"),
+    [
+        ((404, error("no such index")), None),
+        ((200, mapping()), ""),
+        ((200, mapping({"owner": "somebody"})), ""),
+        ((200, mapping({"sluice": {"run": "20260101-000000"}})), "20260101-000000"),
+    ],
+    ids=["no index", "no metadata", "other metadata", "ours"],
+)
+def test_the_owner_of_an_index_is_the_run_that_made_it(answer: tuple[int, Any], owner: str | None) -> None:
+    """`None` where there is no index, nobody where no run made it."""
+    with rest(answer) as server:
+        assert client(server).index_owner("sluice-books") == owner
+
+
+def profile(name: str = "books", *, replicas: int = 0) -> Profile:
+    """A profile."""
+    return Profile(
+        name=name,
+        question="?",
+        dataset=Dataset(name="aladin"),
+        mapping="dynamic",
+        index={"number_of_shards": 3, "number_of_replicas": replicas},
+    )
+
+
+def test_a_foreign_index_is_refused_and_left_as_it_is() -> None:
+    """The sentence says what can be done; nothing but the question is asked."""
+    with rest((200, mapping())) as server, pytest.raises(ProfileError) as refusal:
+        create_index(client(server), profile(), "sluice-books", "20260101-000000")
+    assert str(refusal.value) == (
+        "index sluice-books: exists and was not made by a run of Sluice; delete or rename it, or run the profile under "
+        "another name"
+    )
+    assert [method for method, _, _ in server.requests] == ["GET"]
+
+
+def created(*answers: tuple[int, Any], replicas: int = 0) -> tuple[int, list[tuple[str, str, Any]]]:
+    """Unassigned shards of an index that was made, and the requests that made it."""
+    with rest(*answers) as server:
+        unassigned = create_index(client(server), profile(replicas=replicas), "sluice-books", "20260101-000000")
+    return unassigned, [(method, path, body) for method, path, body in server.requests if path != "/_analyze"]
+
+
+def health(status: str, unassigned: int = 0) -> tuple[int, dict[str, object]]:
+    """The answer with the health of an index."""
+    return 200, {"status": status, "unassigned_shards": unassigned}
+
+
+def test_an_index_is_made_with_the_profiles_settings_and_marked_as_ours() -> None:
+    """So that the next run may replace it."""
+    unassigned, requests = created((404, {}), (200, {}), health("green"))
+    assert unassigned == 0
+    method, path, body = requests[1]
+    assert (method, path) == ("PUT", "/sluice-books")
+    assert body["mappings"]["_meta"]["sluice"] == {"run": "20260101-000000"}
+    assert (body["settings"]["index"]["number_of_shards"], body["settings"]["index"]["number_of_replicas"]) == (3, 0)
+
+
+def test_an_index_of_an_earlier_run_is_replaced() -> None:
+    """It is deleted first."""
+    ours = (200, mapping({"sluice": {"run": "20250101-000000"}}))
+    _, requests = created(ours, (200, {}), (200, {}), health("green"))
+    assert [(method, path.partition("?")[0]) for method, path, _ in requests[:3]] == [
+        ("GET", "/sluice-books/_mapping"),
+        ("DELETE", "/sluice-books"),
+        ("PUT", "/sluice-books"),
+    ]
+
+
+def test_unassigned_replicas_are_counted() -> None:
+    """On a single node they stay so, and nobody waits for them."""
+    unassigned, _ = created((404, {}), (200, {}), health("yellow", 3), replicas=1)
+    assert unassigned == 3
+
+
+def test_a_refused_mapping_is_the_profiles_fault() -> None:
+    """In Elasticsearch's words."""
+    refused = error("Failed to parse mapping", caused_by={"reason": "No handler for type [txt]"})
+    with rest((404, {}), (400, refused)) as server, pytest.raises(ProfileError) as refusal:
+        create_index(client(server), profile(), "sluice-books", "20260101-000000")
+    assert str(refusal.value) == (
+        "index sluice-books: Elasticsearch refuses its settings or mapping: Failed to parse mapping (No handler for "
+        "type [txt])"
+    )
+
+
+def test_a_primary_shard_without_a_node_is_one_sentence() -> None:
+    """Nothing could be indexed."""
+    with rest((404, {}), (200, {}), health("red", 3)) as server, pytest.raises(ProfileError) as refusal:
+        create_index(client(server), profile(), "sluice-books", "20260101-000000")
+    assert str(refusal.value) == (
+        "index sluice-books: a primary shard finds no node to be on; look at its allocation settings"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("books", "sluice-books"),
+        ("aladin/static", "sluice-aladin-static"),
+        ("My Books (2)", "sluice-my-books-2"),
+        ("책/books", "sluice-books"),
+        ("refresh_30s.v2", "sluice-refresh_30s.v2"),
+    ],
+)
+def test_an_index_is_named_after_its_profile(name: str, index: str) -> None:
+    """In the characters that Elasticsearch and Kafka both take."""
+    assert index_name(profile(name)) == index

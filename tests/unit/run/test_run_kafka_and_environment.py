@@ -1,0 +1,106 @@
+"""Small things of a run: Kafka's words, names, secrets, the machine."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.profiles import Dataset, Producer, Profile
+from lab.records import Server
+from lab.run.environment import describe_environment, git_commit, is_secret
+from lab.run.kafka import as_bytes, as_text, kafka_text
+from lab.run.runner import Names, client_settings
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def profile(name: str = "aladin/static", **client: str | float | bool) -> Profile:
+    """A profile with these settings of its producers' client."""
+    settings = {setting.replace("__", "."): value for setting, value in client.items()}
+    return Profile(
+        name=name, question="?", dataset=Dataset(name="aladin"), mapping="dynamic", producer=Producer(client=settings)
+    )
+
+
+@pytest.mark.parametrize(("value", "text"), [(True, "true"), (False, "false"), (7, "7"), (0.5, "0.5"), ("lz4", "lz4")])
+def test_a_setting_is_written_as_kafka_writes_it(value: object, text: str) -> None:
+    """`true`, not `True`."""
+    assert kafka_text(value) == text
+
+
+@pytest.mark.parametrize(("content", "expected"), [(None, b""), ("책", "책".encode()), (b"\xff", b"\xff")])
+def test_a_key_is_the_bytes_that_it_is_in_kafka(content: str | bytes | None, expected: bytes) -> None:
+    """And none for none."""
+    assert as_bytes(content) == expected
+
+
+@pytest.mark.parametrize(("content", "expected"), [(None, ""), ("책".encode(), "책"), (b"a\xff", "a\ufffd")])
+def test_a_header_is_text_whatever_its_bytes(content: bytes | None, expected: str) -> None:
+    """A reason that is no UTF-8 must not end a run."""
+    assert as_text(content) == expected
+
+
+def test_client_settings_are_text() -> None:
+    """As the producers' client takes them."""
+    assert client_settings(profile(linger__ms=5, enable__idempotence=True)) == {
+        "linger.ms": "5",
+        "enable.idempotence": "true",
+    }
+
+
+def test_the_names_of_a_run_begin_with_ours_and_end_with_its_id() -> None:
+    """A topic is never used twice; the index is replaced by the next run."""
+    names = Names.of(profile(), "20260101-000000")
+    assert names == Names(
+        index="sluice-aladin-static",
+        topic="sluice-aladin-static-20260101-000000",
+        connector="sluice-aladin-static-20260101-000000",
+    )
+    assert names.dead_letter_topic == "sluice-aladin-static-20260101-000000-dead-letters"
+    assert names.consumer_group == "connect-sluice-aladin-static-20260101-000000"
+
+
+SECRETS = (
+    "connection.password",
+    "connection.api.key",
+    "consumer.override.sasl.jaas.config",
+    "ssl.keystore.password",
+    "ssl.keystore.key",
+    "ssl.key.password",
+    "sasl.oauthbearer.client.secret",
+    "connection.bearer.token",
+    "CONNECTION.PASSWORD",
+)
+
+
+@pytest.mark.parametrize("setting", SECRETS)
+def test_a_secret_is_known_by_its_name(setting: str) -> None:
+    """Passwords, keys of an API, private keys, tokens, logins."""
+    assert is_secret(setting)
+
+
+@pytest.mark.parametrize(
+    "setting", ["key.converter", "key.ignore", "connection.url", "connection.username", "batch.size", "topics"]
+)
+def test_other_settings_are_no_secrets(setting: str) -> None:
+    """A reader needs them."""
+    assert not is_secret(setting)
+
+
+def test_secrets_are_hidden_in_the_environment() -> None:
+    """Their names are kept: that there was one matters to a reader."""
+    environment = describe_environment(
+        ROOT,
+        target="local",
+        servers=[Server(name="kafka", version="4.3.1", pid=7)],
+        java_versions={"kafka": "17.0.15"},
+        index_settings={"index.number_of_shards": "3"},
+        connector={"connection.password": "hunter2", "batch.size": "2003"},
+    )
+    assert environment.connector == {"connection.password": "(hidden)", "batch.size": "2003"}
+    assert "hunter2" not in environment.model_dump_json()
+    assert environment.cpu_cores > 0
+
+
+def test_a_folder_outside_a_repository_has_no_commit(tmp_path: Path) -> None:
+    """Missing is `None`."""
+    assert git_commit(tmp_path) is None
