@@ -1,5 +1,6 @@
 """The commands, and how any of them ends: a sentence and an exit status, never a traceback for what a user can mend."""
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -42,8 +43,16 @@ def interrupt(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
+def without_proxy_for_this_machine() -> None:
+    """Have HTTP clients reach this machine's servers directly, whatever proxy the downloads need."""
+    excluded = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
+    for name in ("no_proxy", "NO_PROXY"):
+        os.environ[name] = ",".join(filter(None, (excluded, "127.0.0.1,localhost")))
+
+
 def main() -> int:
     """Run the command line; its exit status."""
+    without_proxy_for_this_machine()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
     errors = Console(stderr=True, highlight=False)
@@ -56,8 +65,7 @@ def main() -> int:
         error.show()  # type: ignore[attr-defined]
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        errors.print("sluice: interrupted; everything that this command started has been stopped")
-        return INTERRUPTED
+        outcome = INTERRUPTED
     except SluiceError as error:
         if isinstance(error, StackError):
             for line in error.log_lines:
@@ -68,4 +76,7 @@ def main() -> int:
         # Whoever read our output, such as `head`, has enough.
         sys.stderr.close()
         return 0
+    if outcome == INTERRUPTED:
+        # Typer makes this exit status of a Ctrl-C, too.
+        errors.print("sluice: interrupted; everything that this command started has been stopped")
     return outcome if isinstance(outcome, int) else 0

@@ -10,6 +10,7 @@ from rich.table import Table
 from lab.cli.display import StackDisplay, console, uninterrupted
 from lab.errors import ProfileError, StackError
 from lab.stack.local import LocalStack, StackShape
+from lab.stack.ports import HIGHEST
 from lab.stack.readiness import is_ready
 from lab.stack.server import ServerProcess
 
@@ -20,10 +21,12 @@ def up(
     data_nodes: Annotated[int, typer.Option(min=1, max=4, help="Elasticsearch nodes.")] = 1,
     heap_mb: Annotated[int, typer.Option(min=128, help="Java heap of each Elasticsearch node, MiB.")] = 1024,
     elasticsearch_port: Annotated[
-        int | None, typer.Option(help="Port of the first node; any free one if not given.")
+        int | None, typer.Option(min=1, max=HIGHEST, help="Port of the first node; any free one if not given.")
     ] = None,
-    kafka_port: Annotated[int | None, typer.Option(help="Port of the broker.")] = None,
-    connect_port: Annotated[int | None, typer.Option(help="Port of Kafka Connect's REST API.")] = None,
+    kafka_port: Annotated[int | None, typer.Option(min=1, max=HIGHEST, help="Port of the broker.")] = None,
+    connect_port: Annotated[
+        int | None, typer.Option(min=1, max=HIGHEST, help="Port of Kafka Connect's REST API.")
+    ] = None,
 ) -> None:
     """Start the servers and leave them running; what runs already and fits stays as it is."""
     asked = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}

@@ -67,4 +67,6 @@ def describe_environment(
 
 def is_secret(setting: str) -> bool:
     """Whether a connector setting's value must not be written down."""
-    return any(word in setting.lower() for word in ("password", "api.key", "keystore.key", "secret", "token", "sasl.jaas"))
+    return any(
+        word in setting.lower() for word in ("password", "api.key", "keystore.key", "secret", "token", "sasl.jaas")
+    )

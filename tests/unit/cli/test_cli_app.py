@@ -1,0 +1,209 @@
+"""How commands end: with a sentence and an exit status, never with a traceback for what a user can mend."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+
+import pytest
+import typer
+from typer.main import get_command
+
+from lab.cli import app as app_module
+from lab.cli import report, run, stack
+from lab.cli.app import app, main
+from lab.errors import ProfileError, SluiceError, StackError, VerificationError
+
+Ended = tuple[int, str, str]
+Command = Callable[..., Ended]
+
+
+@pytest.fixture
+def sluice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """Runs a command line; its exit status, output and errors."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "intranet.example")
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def command(*words: str) -> Ended:
+        monkeypatch.setattr("sys.argv", ["sluice", *words])
+        status = main()
+        written = capsys.readouterr()
+        assert "Traceback" not in written.err
+        return status, written.out, written.err
+
+    yield command
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def ending(error: BaseException) -> Callable[..., NoReturn]:
+    """A function that ends so."""
+
+    def end(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    return end
+
+
+# --- exit statuses --------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_profile_names_the_nearest(sluice: Command) -> None:
+    """Exit status 2, and no server was started."""
+    assert sluice("run", "quikstart") == (
+        2,
+        "",
+        'sluice: unknown profile "quikstart", did you mean `quickstart`?\n',
+    )
+
+
+def test_a_server_that_failed_shows_its_last_lines_and_then_the_sentence(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit status 3; what looks like markup in a log is shown as it is."""
+    failure = StackError("kafka: ended while starting", ("[2026-01-01] ERROR [bold]", "java.net.BindException"))
+    monkeypatch.setattr(stack, "LocalStack", ending(failure))
+    assert sluice("status") == (
+        3,
+        "",
+        "  [2026-01-01] ERROR [bold]\n  java.net.BindException\nsluice: kafka: ended while starting\n",
+    )
+
+
+def test_a_void_run_says_every_law_that_is_broken(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Exit status 4, after table and report."""
+    result = SimpleNamespace(
+        status="failed", warnings=(), verification=SimpleNamespace(problems=("7 documents are missing", "1 is double"))
+    )
+    monkeypatch.setattr(run, "run_on_local_servers", lambda *_: (SimpleNamespace(path=tmp_path), result))
+    monkeypatch.setattr(run, "terminal_table", lambda _: "the table")
+    status, out, err = sluice("run", "quickstart")
+    assert (status, err) == (
+        4,
+        "sluice: this run is void, what is stored is not what was produced: 7 documents are missing; 1 is double\n",
+    )
+    assert out.splitlines()[-2:] == ["the table", f"report: {tmp_path}/report.html"]
+
+
+def test_ctrl_c_is_no_error(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 130, as shells expect it."""
+    monkeypatch.setattr(report, "find_run", ending(KeyboardInterrupt()))
+    assert sluice("report") == (
+        130,
+        "",
+        "sluice: interrupted; everything that this command started has been stopped\n",
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_is_treated_like_ctrl_c(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """Servers are stopped on the way out."""
+    monkeypatch.setattr(report, "find_run", lambda *_: signal.raise_signal(number))
+    assert sluice("report")[0] == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("run", "quickstart", "--nope"), "No such option: --nope"),
+        (("quickstart",), "No such command 'quickstart'."),
+        (("run",), "Missing argument"),
+        (("run", "quickstart", "--documents", "many"), "Invalid value for '--documents'"),
+        (("up", "--data-nodes", "5"), "Invalid value for '--data-nodes'"),
+        (("up", "--kafka-port", "70001"), "Invalid value for '--kafka-port'"),
+        (("produce", "books"), "Missing option '--bootstrap-servers'"),
+    ],
+    ids=["option", "command", "argument", "value", "too many nodes", "port", "missing option"],
+)
+def test_a_wrong_command_line_is_refused(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
+    """Exit status 2, and the word that is wrong."""
+    status, out, err = sluice(*words)
+    assert (status, out) == (2, "")
+    assert sentence in err
+
+
+def test_the_exit_status_of_a_command_is_that_of_the_program(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without servers, `status` says so with 3."""
+    monkeypatch.setattr(stack, "LocalStack", lambda: SimpleNamespace(state=lambda: None))
+    assert sluice("status") == (3, "no servers are running here; start them with: ./sluice up\n", "")
+
+
+def test_help_is_no_error(sluice: Command) -> None:
+    """It goes to the output."""
+    status, out, err = sluice("--help")
+    assert (status, err) == (0, "")
+    assert "An ingestion lab" in out
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(SluiceError, 1), (ProfileError, 2), (StackError, 3), (VerificationError, 4)]
+)
+def test_the_exit_status_says_who_must_act(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, error: type[SluiceError], status: int
+) -> None:
+    """The author of a file, the keeper of the servers, or the reader of a void result."""
+    monkeypatch.setattr(report, "find_run", ending(error("what [happened]")))
+    assert sluice("report") == (status, "", "sluice: what [happened]\n")
+
+
+def test_a_long_sentence_is_not_broken_into_lines(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path must stay in one piece to be copied."""
+    monkeypatch.setattr(report, "find_run", ending(ProfileError("word " * 101)))
+    assert sluice("report")[2] == "sluice: " + "word " * 101 + "\n"
+
+
+def test_the_servers_of_this_machine_are_never_asked_through_a_proxy(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the user has excluded stays excluded."""
+    monkeypatch.setattr(stack, "LocalStack", lambda: SimpleNamespace(state=lambda: None))
+    sluice("status")
+    assert {os.environ[name] for name in ("no_proxy", "NO_PROXY")} == {"intranet.example,127.0.0.1,localhost"}
+
+
+# --- help -----------------------------------------------------------------------------------------------------------
+
+
+COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
+
+
+def test_the_commands_are_those_that_are_promised() -> None:
+    """From an empty machine to a report, and the servers without a run."""
+    assert {"run", "profiles", "show", "report", "produce", "doctor", "test"} <= COMMANDS.keys()
+    assert {"up", "status", "logs", "restart", "down", "clean"} <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_says_what_it_does(name: str) -> None:
+    """In a whole sentence."""
+    assert COMMANDS[name].help.rstrip().endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_parameter_says_what_it_is(name: str) -> None:
+    """Arguments and options alike."""
+    silent = [
+        parameter.name
+        for parameter in COMMANDS[name].params
+        if parameter.name != "help" and not (getattr(parameter, "help", "") or "").strip()
+    ]
+    assert silent == []
+
+
+def test_a_command_that_is_left_by_typer_ends_with_its_status(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typer's own way to end is respected."""
+    monkeypatch.setattr(report, "find_run", ending(typer.Exit(7)))
+    assert sluice("report")[0] == 7
+
+
+def test_the_program_has_a_name() -> None:
+    """It is what messages begin with."""
+    assert app_module.app.info.name == "sluice"

@@ -1,0 +1,176 @@
+"""The doctor: what is there, what is missing, and the command that mends it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from lab.cli import doctor as doctor_module
+from lab.cli.doctor import Finding, artifacts, disk, docker, doctor, jdks, maven, memory, ports, python, said_by
+from lab.stack.jdk import Jdk
+
+
+def found(check: Callable[[], Iterator[Finding]]) -> dict[str, tuple[str, str]]:
+    """What a check finds, by what it looks at."""
+    return {finding.what: (finding.verdict, finding.sentence) for finding in check()}
+
+
+def jdks_are(monkeypatch: pytest.MonkeyPatch, *features: int) -> None:
+    """The machine has these JDKs."""
+    have = tuple(Jdk(Path(f"/jdk-{feature}"), feature, f"{feature}.0.1") for feature in features)
+    monkeypatch.setattr(doctor_module, "find_jdks", lambda: have)
+
+
+def on_the_path(monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:
+    """The machine has these programs."""
+    monkeypatch.setattr(doctor_module.shutil, "which", lambda name: f"/usr/bin/{name}" if name in programs else None)
+
+
+def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For every version that needs another one there is the command that installs it."""
+    jdks_are(monkeypatch, 17)
+    need_21 = "needs a JDK 21 to {}; install one with: apt-get install openjdk-21-jdk-headless"
+    assert found(jdks) == {
+        "JDK": ("good", "17.0.1 in /jdk-17"),
+        "Elasticsearch 7.17.7": ("good", "runs on JDK 17 (it takes 11 to 17)"),
+        "Elasticsearch 8.17.4": ("good", "runs on JDK 17 (it takes 17 to 23)"),
+        "Elasticsearch 8.19.21": ("good", "runs on JDK 17 (it takes 17 to 25)"),
+        "Elasticsearch 9.0.0": ("optional", need_21.format(24)),
+        "Elasticsearch 9.5.3": ("optional", need_21.format(26)),
+    }
+
+
+def test_without_a_jdk_nothing_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka and the default Elasticsearch are needed; the other versions are not."""
+    jdks_are(monkeypatch)
+    findings = found(jdks)
+    assert findings["JDK"] == (
+        "bad",
+        "Kafka needs a JDK 17 to 26; install one with: apt-get install openjdk-17-jdk-headless",
+    )
+    assert {what: verdict for what, (verdict, _) in findings.items() if verdict == "bad"}.keys() == {
+        "JDK",
+        "Elasticsearch 8.19.21",
+    }
+
+
+def test_python_is_the_one_that_runs_this() -> None:
+    """It is good, or this would not run."""
+    assert found(python)["Python"][0] == "good"
+
+
+def test_a_python_without_venv_is_told_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian packs it apart."""
+    monkeypatch.setattr(doctor_module.importlib.util, "find_spec", lambda _: None)
+    assert found(python)["venv"] == ("optional", "missing; install it with: apt-get install python3-venv")
+
+
+def test_maven_is_fetched_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is no lack."""
+    on_the_path(monkeypatch)
+    monkeypatch.setattr(doctor_module, "is_built", lambda _: False)
+    assert found(maven) == {"Maven": ("good", "none here; it is fetched when it is needed")}
+
+
+def test_maven_says_whether_the_plugin_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the network is not needed for it."""
+    on_the_path(monkeypatch, "mvn")
+    monkeypatch.setattr(doctor_module, "is_built", lambda _: True)
+    assert found(maven) == {"Maven": ("good", "/usr/bin/mvn (the plugin is built)")}
+
+
+@dataclass
+class Memory:
+    """What the system says of its memory."""
+
+    available: int
+
+
+@pytest.mark.parametrize(
+    ("available_mb", "verdict", "remedy"), [(3460, "good", ""), (3459, "bad", "; free some memory")]
+)
+def test_memory_is_enough_for_the_default_servers(
+    monkeypatch: pytest.MonkeyPatch, available_mb: int, verdict: str, remedy: str
+) -> None:
+    """To the megabyte."""
+    monkeypatch.setattr(doctor_module.psutil, "virtual_memory", lambda: Memory(available_mb * 2**20))
+    sentence = f"{available_mb} MB available, 3460 MB needed for one Elasticsearch node, Kafka and Connect"
+    assert found(memory) == {"memory": (verdict, sentence + remedy)}
+
+
+class DiskUsage(NamedTuple):
+    """What the system says of a disk."""
+
+    total: int
+    used: int
+    free: int
+
+
+def test_a_full_disk_is_told_with_the_variable_that_names_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Cache and state may lie on different disks; neither need exist yet."""
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(doctor_module.shutil, "disk_usage", lambda _: DiskUsage(10**10, 8 * 10**9, 2 * 10**9))
+    assert found(disk) == {
+        f"disk ({what})": (
+            "bad",
+            f"2 GB free for {tmp_path}/{what}; make room or set SLUICE_{what.upper()} to a folder on another disk",
+        )
+        for what in ("cache", "state")
+    }
+
+
+def test_what_is_still_to_be_fetched_is_said_in_megabytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty cache is no lack."""
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path))
+    ((verdict, sentence),) = found(artifacts).values()
+    assert verdict == "good"
+    assert sentence.endswith(" MB still to be fetched")
+
+
+def test_ports_are_never_missing() -> None:
+    """By default any free port is taken."""
+    findings = found(ports)
+    assert findings.keys() == {"port 9200", "port 9092", "port 8083", "port 5601"}
+    assert {verdict for verdict, _ in findings.values()} <= {"good", "optional"}
+
+
+def test_docker_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the containers need it."""
+    on_the_path(monkeypatch)
+    assert found(docker) == {
+        "Docker": ("optional", "not installed; needed for `docker compose up` only: apt-get install docker.io")
+    }
+
+
+def test_docker_that_does_not_run_is_told_how_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engine and Compose have a finding each."""
+    on_the_path(monkeypatch, "docker")
+    monkeypatch.setattr(doctor_module, "said_by", lambda *words: "2.40.3" if "compose" in words else None)
+    assert found(docker) == {
+        "Docker engine": ("optional", "does not run; start it with: systemctl start docker"),
+        "Docker Compose": ("good", "2.40.3"),
+    }
+
+
+def test_what_a_command_says_is_its_first_line() -> None:
+    """`None` if it fails, says nothing or is not there."""
+    assert said_by("printf", "one\ntwo\n") == "one"
+    assert said_by("true") is None
+    assert said_by("false") is None
+    assert said_by("no-such-program") is None
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("good", 0), ("optional", 0), ("bad", 3)])
+def test_the_exit_status_says_whether_sluice_can_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verdict: str, status: int
+) -> None:
+    """What is optional is not missing."""
+    finding = Finding("thing", verdict, "so [and] so")  # type: ignore[arg-type]
+    monkeypatch.setattr(doctor_module, "CHECKS", (lambda: iter([finding]),))
+    assert doctor() == status
+    assert "so [and] so" in capsys.readouterr().out

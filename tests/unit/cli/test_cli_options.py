@@ -1,0 +1,121 @@
+"""Options as they are meant: short forms for a profile's values, pairs, the dataset's own options."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.cli.produce import dataset_options, pair
+from lab.cli.run import dataset_of, shorthand
+from lab.errors import ProfileError
+from lab.profiles import Dataset, Profile, load_profile
+
+NOTHING = {"elasticsearch": None, "dataset": None, "path": None, "key": None, "documents": None, "rate": None}
+
+
+def test_options_that_are_not_given_change_nothing() -> None:
+    """The profile stays what its file says."""
+    assert shorthand(**NOTHING) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "overrides"),
+    [
+        ("elasticsearch", "9.5.3", ['elasticsearch.version="9.5.3"']),
+        ("dataset", "file", ['dataset.name="file"']),
+        ("path", "my: books.ndjson", ['dataset.path="my: books.ndjson"']),
+        ("key", "isbn13", ['dataset.key="isbn13"']),
+        ("documents", 1009, ["dataset.documents=1009"]),
+        ("rate", 503.5, ['load.mode="stream"', "load.rate_docs_per_s=503.5"]),
+    ],
+)
+def test_an_option_is_short_for_a_value_of_the_profile(option: str, value: object, overrides: list[str]) -> None:
+    """A rate makes a stream."""
+    assert shorthand(**{**NOTHING, option: value}) == overrides  # type: ignore[arg-type]
+
+
+def test_short_forms_arrive_in_the_profile() -> None:
+    """A version is text although it looks like a number to YAML."""
+    profile = load_profile(
+        "quickstart",
+        overrides=shorthand(**{**NOTHING, "elasticsearch": "9.0.0", "documents": 1009, "rate": 503}),  # type: ignore[arg-type]
+    )
+    assert (profile.elasticsearch.version, profile.dataset.documents) == ("9.0.0", 1009)
+    assert (profile.load.mode, profile.load.rate_docs_per_s) == ("stream", 503)
+
+
+def test_a_rate_that_is_no_rate_is_refused() -> None:
+    """With the name that the profile has for it."""
+    with pytest.raises(ProfileError, match=r"load\.rate_docs_per_s: got 0"):
+        load_profile("quickstart", overrides=shorthand(**{**NOTHING, "rate": 0}))  # type: ignore[arg-type]
+
+
+def profile(**dataset: object) -> Profile:
+    """A profile of this dataset."""
+    section = Dataset.model_validate({"name": "aladin", **dataset})
+    return Profile(name="books", question="?", dataset=section, mapping="dynamic")
+
+
+def test_the_dataset_is_that_of_the_profile() -> None:
+    """With its size and its own options."""
+    dataset = dataset_of(profile(documents=1009, model="nested", seed=7))
+    assert (dataset.name, dataset.documents, dataset.seed) == ("aladin", 1009, 7)
+
+
+def test_a_dataset_is_as_large_as_so_many_books() -> None:
+    """In place of documents; nested, each is one."""
+    assert dataset_of(profile(books=101)).documents == 101
+
+
+def test_a_file_that_is_not_there_is_the_profiles_fault(tmp_path: Path) -> None:
+    """Found out before any server is started."""
+    with pytest.raises(ProfileError) as refusal:
+        dataset_of(profile(name="file", path=str(tmp_path / "books.ndjson"), key="isbn13"))
+    assert str(refusal.value).startswith(f"dataset: {tmp_path}/books.ndjson")
+
+
+# --- pairs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("linger.ms=5", ("linger.ms", "5")),
+        ("sasl.jaas.config=a=b", ("sasl.jaas.config", "a=b")),
+        ("client.id=", ("client.id", "")),
+    ],
+)
+def test_a_pair_is_taken_apart_at_its_first_equals_sign(text: str, expected: tuple[str, str]) -> None:
+    """The value may hold further ones, or be empty."""
+    assert pair(text, "--client") == expected
+
+
+@pytest.mark.parametrize("text", ["linger.ms", "=5", ""])
+def test_what_is_no_pair_is_refused(text: str) -> None:
+    """With the option that it was given to."""
+    with pytest.raises(ProfileError) as refusal:
+        pair(text, "--client")
+    assert str(refusal.value) == f"--client {text}: got no value, expected NAME=VALUE"
+
+
+def test_an_option_of_a_dataset_has_the_type_that_the_dataset_declares() -> None:
+    """The command line knows only text."""
+    assert dataset_options("aladin", ["model=flat", "shops_mean=3.5", "shops_max=31"]) == {
+        "model": "flat",
+        "shops_mean": 3.5,
+        "shops_max": 31,
+    }
+
+
+@pytest.mark.parametrize("text", ["shops_max=many", "shops_max=3.5", "shops_mean="])
+def test_a_value_that_is_no_number_is_refused(text: str) -> None:
+    """Where the dataset wants one."""
+    name, _, value = text.partition("=")
+    with pytest.raises(ProfileError) as refusal:
+        dataset_options("aladin", [text])
+    assert str(refusal.value) == f"--option {name}: got {value}, expected a number"
+
+
+def test_options_that_nobody_knows_are_left_to_the_dataset() -> None:
+    """It refuses them with the nearest name; so it does an unknown dataset."""
+    assert dataset_options("aladin", ["colour=red"]) == {"colour": "red"}
+    assert dataset_options("nosuch", ["model=flat"]) == {"model": "flat"}
