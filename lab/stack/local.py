@@ -401,7 +401,8 @@ class LocalStack:
             entry = server.start(spec, self.folder)
             self._record(entry)
             launched.append(entry)
-        wait_for_all(launched, self._record, lambda name: progress.step(name, "ready"))
+        for entry in wait_for_all(launched, self._record, lambda name: progress.step(name, "ready")):
+            self._record(entry.model_copy(update={"was_ready": True}))
 
     def _record(self, entry: ServerProcess) -> None:
         with self._state_lock:

@@ -19,7 +19,9 @@ STACK_MARKER = "SLUICE_STACK"
 command which was killed before it could write the pid down."""
 
 LOG_LINES_SHOWN = 12
+LOG_TAIL_BYTES = 32 * 1024
 GRACE_S = 20.0
+UNREADY_GRACE_S = 2.0
 ARCHIVE_GRACE_S = 90.0
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -71,13 +73,19 @@ class ServerSpec(BaseModel):
 
 
 class ServerProcess(BaseModel):
-    """A server that was started. The start time tells it from a later process that got the same pid."""
+    """A server that was started.
+
+    Attributes:
+        process_started_s: Tells it from a later process that got the same pid.
+        was_ready: Whether it has been ready to work since.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     spec: ServerSpec
     pid: int
     process_started_s: float
+    was_ready: bool = False
 
     def process(self) -> psutil.Process | None:
         """The process if it is still the one that was started and has not ended."""
@@ -168,13 +176,19 @@ def session_lives(leader_pid: int) -> bool:
 
 
 def last_log_lines(spec: ServerSpec, count: int = LOG_LINES_SHOWN) -> tuple[str, ...]:
-    """The last lines of the server's log: its own log file where it has one with content, else its output."""
-    for path in (spec.server_log, spec.log_file):
-        if path is not None and path.is_file() and path.stat().st_size:
-            with path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - 256 * count))
-                return tuple(file.read().decode(errors="replace").splitlines()[-count:])
-    return ()
+    """The last lines of what the server wrote last: its own log, or its (or its launcher's) output.
+
+    Stack frames are left out: they would push the sentence that matters out of sight.
+    """
+    logs = [path for path in (spec.server_log, spec.log_file) if path is not None and path.is_file()]
+    written = [path for path in logs if path.stat().st_size]
+    if not written:
+        return ()
+    newest = max(written, key=lambda path: path.stat().st_mtime_ns)
+    with newest.open("rb") as file:
+        file.seek(max(0, newest.stat().st_size - LOG_TAIL_BYTES))
+        lines = file.read().decode(errors="replace").splitlines()
+    return tuple(line for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... ")))[-count:]
 
 
 def died(spec: ServerSpec, exit_status: int | None = None) -> StackError:
@@ -186,17 +200,22 @@ def died(spec: ServerSpec, exit_status: int | None = None) -> StackError:
 def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:
     """Stop servers side by side: SIGTERM, then SIGKILL for what is still there after the grace time.
 
-    A class-data archive that a server wrote while ending is kept only if it ended by itself.
+    One that was not ready yet has nothing to put in order and gets little time: a Connect worker, for one, would first
+    finish its start. A class-data archive that a server wrote while ending is kept only if the server had been ready
+    and ended by itself; otherwise it would hold a part of the classes for ever.
     """
     running = [(server, process) for server in servers if (process := server.process())]
     for _, process in running:
         signal_quietly(process, signal.SIGTERM)
     for server, process in running:
-        archiving = server.spec.archive is not None and not server.spec.archive.exists()
-        wait_for_end(process, ARCHIVE_GRACE_S if archiving else grace_s)
-        if server.alive:
+        archiving = server.was_ready and server.spec.archive is not None and not server.spec.archive.exists()
+        patience_s = ARCHIVE_GRACE_S if archiving else grace_s if server.was_ready else min(grace_s, UNREADY_GRACE_S)
+        wait_for_end(process, patience_s)
+        killed = server.alive
+        if killed:
             signal_quietly(process, signal.SIGKILL)
             wait_for_end(process, grace_s)
+        if killed or not server.was_ready:
             discard_archive(server.spec)
         else:
             keep_archive(server.spec)

@@ -1,0 +1,210 @@
+"""The servers' lives: started, found again, stopped, whatever becomes of the command that started them."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.integration.conftest import ROOT, Sluice, write_ndjson
+
+PATIENCE_S = 120
+INTERRUPTED = 130
+
+
+def wait_for_processes(sluice: Sluice, count: int) -> None:
+    """Return when so many server processes are there."""
+    deadline = time.monotonic() + PATIENCE_S
+    while len(sluice.processes()) < count:
+        assert time.monotonic() < deadline, "the servers did not appear"
+        time.sleep(0.05)
+
+
+def wait_for_output(command: subprocess.Popen[str], text: str) -> None:
+    """Return when the command has printed the text."""
+    assert command.stdout is not None
+    for line in command.stdout:
+        if text in line:
+            return
+    raise AssertionError(f"the command ended without printing {text}")
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[int]:
+    """A port that is taken, by this process."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield int(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize("servers", [1, 2, 3])
+def test_an_interrupt_while_servers_start_leaves_none_behind(own_sluice: Sluice, servers: int) -> None:
+    """Ctrl-C when the first, second or third process has appeared ends with none of them."""
+    command = own_sluice.start("run", "quickstart", "--documents", "2003", "--runs", str(own_sluice.runs))
+    wait_for_processes(own_sluice, servers)
+
+    command.send_signal(signal.SIGINT)
+    output, _ = command.communicate(timeout=PATIENCE_S)
+
+    assert command.returncode == INTERRUPTED, output
+    assert "Traceback" not in output
+    assert own_sluice.processes() == []
+
+
+def test_an_interrupt_during_the_load_leaves_nothing_behind(own_sluice: Sluice) -> None:
+    """Ctrl-C in the middle of a stream stops producers and servers."""
+    command = own_sluice.start(
+        "run", "quickstart", "--documents", "100003", "--rate", "1000", "--runs", str(own_sluice.runs)
+    )
+    wait_for_output(command, "load: streaming")
+    children = psutil.Process(command.pid).children(recursive=True)
+
+    command.send_signal(signal.SIGINT)
+    output, _ = command.communicate(timeout=PATIENCE_S)
+
+    assert command.returncode == INTERRUPTED, output
+    assert own_sluice.processes() == []
+    assert [child for child in children if child.is_running()] == []
+
+
+@pytest.mark.parametrize("moment", ["starting", "loading"])
+def test_down_finds_the_servers_of_a_command_that_was_killed(own_sluice: Sluice, moment: str) -> None:
+    """After kill -9 of the command, `down` stops every server, and the producers have ended by themselves."""
+    command = own_sluice.start(
+        "run", "quickstart", "--documents", "100003", "--rate", "1000", "--runs", str(own_sluice.runs)
+    )
+    if moment == "starting":
+        wait_for_processes(own_sluice, 2)
+    else:
+        wait_for_output(command, "load: streaming")
+    children = psutil.Process(command.pid).children(recursive=True)
+    os.killpg(command.pid, signal.SIGKILL)
+    command.wait()
+    assert own_sluice.processes() != []
+
+    done = own_sluice("down")
+
+    assert (done.status, done.errors) == (0, "")
+    assert own_sluice.processes() == []
+    _, left = psutil.wait_procs(children, timeout=10)
+    assert left == []
+
+
+def test_up_status_logs_and_down_agree(own_sluice: Sluice) -> None:
+    """What `up` starts, `status` shows as ready, `logs` can read, a second `up` leaves alone, and `down` stops."""
+    assert own_sluice("status").status == 3
+    up = own_sluice("up")
+    assert (up.status, up.errors) == (0, "")
+    pids = own_sluice.stack.process_ids()
+    assert set(pids) == {"elasticsearch-1", "kafka", "connect"}
+
+    status = own_sluice("status")
+    assert (status.status, status.output.count(" ready ")) == (0, 3)
+    for server in pids:
+        logs = own_sluice("logs", server, "--lines", "5")
+        assert (logs.status, len(logs.output.splitlines())) == (0, 5)
+    assert own_sluice("up").output.splitlines()[-4:] == up.output.splitlines()[-4:]
+    assert own_sluice.stack.process_ids() == pids
+
+    os.kill(pids["kafka"], signal.SIGKILL)
+    broken = own_sluice("status")
+    assert (broken.status, "dead" in broken.output) == (3, True)
+    assert own_sluice("restart", "kafka").status == 0
+    assert own_sluice("status").status == 0
+
+    down = own_sluice("down")
+    assert (down.status, own_sluice.processes()) == (0, [])
+    assert "3 servers stopped" in down.output
+    assert own_sluice("down").output.strip() == "no servers were running"
+
+    again = own_sluice("up")
+    assert again.output.splitlines()[-4:] == up.output.splitlines()[-4:], "the ports are remembered"
+    cleaned = own_sluice("clean")
+    assert (cleaned.status, own_sluice.processes(), own_sluice.state.exists()) == (0, [], False)
+
+
+def test_a_port_that_is_taken_is_one_sentence(own_sluice: Sluice) -> None:
+    """It names the port, what it was for and who has it; nothing is left running."""
+    with listening() as port:
+        done = own_sluice("up", "--elasticsearch-port", str(port))
+
+    assert done.status == 3
+    assert done.errors == (
+        f"sluice: port {port}: asked for elasticsearch-1.http, but process {os.getpid()} "
+        f"({psutil.Process().name()}) has it; free the port or ask for another\n"
+    )
+    assert own_sluice.processes() == []
+
+
+def test_a_server_that_dies_while_starting_is_one_sentence_with_its_last_log_lines(own_sluice: Sluice) -> None:
+    """The others are stopped, and what the dying server said comes before the sentence."""
+    own_sluice("up")
+    own_sluice("down")
+    options = own_sluice.state / "kept" / "elasticsearch-8.19.21" / "node-1" / "config" / "jvm.options.d"
+    (options / "wrong.options").write_text("-XX:+NoSuchOption\n")
+
+    done = own_sluice("up")
+
+    assert done.status == 3
+    assert "NoSuchOption" in done.errors
+    assert "sluice: elasticsearch-1: ended with exit status " in done.errors.splitlines()[-1]
+    assert own_sluice.processes() == []
+
+
+def test_too_little_memory_is_one_sentence(own_sluice: Sluice) -> None:
+    """It says what there is and what is needed, before anything starts."""
+    done = own_sluice("up", "--heap-mb", "9000000")
+
+    assert done.status == 3
+    assert done.errors.startswith("sluice: memory: ")
+    assert own_sluice.processes() == []
+
+
+def test_an_elasticsearch_version_that_cannot_be_had_is_one_sentence(own_sluice: Sluice) -> None:
+    """It names those that can."""
+    done = own_sluice("up", "--elasticsearch", "6.8.23")
+
+    assert done.status == 3
+    assert "7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3" in done.errors
+
+
+def test_two_commands_do_not_share_servers_at_once(sluice: Sluice) -> None:
+    """The second is told which process to wait for."""
+    with sluice.stack.exclusively():
+        done = sluice.run("quickstart", "--documents", "11")
+
+    assert done.status == 3
+    assert f"(process {os.getpid()}) is using the servers of this checkout" in done.errors
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="cutting the network off needs root")
+def test_a_run_needs_no_network_once_everything_is_fetched(own_sluice: Sluice, tmp_path: Path) -> None:
+    """In a network namespace that has nothing but its own loopback, a run ends verified."""
+    command = f"ip link set lo up && exec {ROOT / 'sluice'} run file --path {tmp_path / 'a.ndjson'} --key k"
+    write_ndjson(tmp_path / "a.ndjson", [{"k": str(number)} for number in range(101)])
+
+    done = subprocess.run(
+        ["unshare", "--net", "sh", "-c", f"{command} --runs {own_sluice.runs}"],
+        env=own_sluice.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert own_sluice.result().documents.indexed == 101
+
+
+def test_doctor_finds_everything_that_the_tests_need(own_sluice: Sluice) -> None:
+    """On a machine where the tests run nothing essential is missing."""
+    done = own_sluice("doctor")
+
+    assert (done.status, done.errors) == (0, "")
+    assert "runs on JDK" in done.output
