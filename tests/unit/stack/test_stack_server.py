@@ -248,6 +248,11 @@ def test_a_server_that_died_is_one_sentence_with_its_last_lines(tmp_path: Path) 
 # --- its class-data archive -----------------------------------------------------------------------------------------
 
 
+def ready(entry: ServerProcess) -> ServerProcess:
+    """The server once it has been ready."""
+    return entry.model_copy(update={"was_ready": True})
+
+
 def archiving(tmp_path: Path, *, on_term: str) -> tuple[str, ...]:
     """A server that writes half an archive at once, and does on SIGTERM what it is told."""
     return shell(
@@ -259,10 +264,21 @@ def test_an_archive_is_kept_if_the_server_ended_by_itself(tmp_path: Path, marker
     """Then it is complete."""
     on_term = f"trap 'printf whole > {tmp_path}/classes.jsa.pending; exit 0' TERM"
     spec = spec_of(tmp_path, command=archiving(tmp_path, on_term=on_term), archive=tmp_path / "classes.jsa")
-    entry = started(spec, marker)
+    entry = ready(started(spec, marker))
     wait_until((tmp_path / "up").exists)
     stop([entry])
     assert (tmp_path / "classes.jsa").read_text() == "whole"
+    assert not (tmp_path / "classes.jsa.pending").exists()
+
+
+def test_an_archive_is_thrown_away_if_the_server_had_not_been_ready(tmp_path: Path, marker: Path) -> None:
+    """It would hold a part of the classes for ever."""
+    on_term = f"trap 'printf whole > {tmp_path}/classes.jsa.pending; exit 0' TERM"
+    spec = spec_of(tmp_path, command=archiving(tmp_path, on_term=on_term), archive=tmp_path / "classes.jsa")
+    entry = started(spec, marker)
+    wait_until((tmp_path / "up").exists)
+    stop([entry])
+    assert not (tmp_path / "classes.jsa").exists()
     assert not (tmp_path / "classes.jsa.pending").exists()
 
 
@@ -272,7 +288,7 @@ def test_an_archive_is_thrown_away_if_the_server_was_killed(
     """It may be incomplete."""
     monkeypatch.setattr(server, "ARCHIVE_GRACE_S", 0.05)
     spec = spec_of(tmp_path, command=archiving(tmp_path, on_term="trap '' TERM"), archive=tmp_path / "classes.jsa")
-    entry = started(spec, marker)
+    entry = ready(started(spec, marker))
     wait_until((tmp_path / "up").exists)
     stop([entry], grace_s=0.3)
     assert not (tmp_path / "classes.jsa").exists()
@@ -283,7 +299,7 @@ def test_an_archive_of_a_server_that_had_crashed_is_not_kept(tmp_path: Path, mar
     """Nobody knows how far it came."""
     spec = spec_of(tmp_path, archive=tmp_path / "classes.jsa")
     (tmp_path / "classes.jsa.pending").write_text("half")
-    entry = started(spec, marker)
+    entry = ready(started(spec, marker))
     os.kill(entry.pid, signal.SIGKILL)
     wait_until(lambda: not entry.alive)
     stop([entry])
