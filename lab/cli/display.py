@@ -1,7 +1,6 @@
 """What a command shows while it works."""
 
 import contextlib
-import signal
 import time
 from collections.abc import Iterator
 
@@ -26,18 +25,6 @@ from lab.records import PhaseName
 from lab.stack.local import StackProgress
 
 console = Console(highlight=False)
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Let nothing but SIGKILL keep us from stopping what we started."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class StackDisplay:

@@ -8,11 +8,12 @@ import typer
 from rich.markup import escape
 
 from lab.analysis import analyse, terminal_table, write_report
-from lab.cli.display import RunDisplay, StackDisplay, console, uninterrupted
+from lab.cli.display import RunDisplay, StackDisplay, console
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.records import Result, Server
-from lab.run import RunFolder, Target, run_profile
+from lab.run import RunFolder, Target, run_profile, without_secrets, words_without_secrets
+from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.places import ROOT
 from producers import registry
@@ -105,11 +106,17 @@ def run_on_local_servers(profile: Profile, dataset: Dataset, runs: Path) -> tupl
         try:
             target = started_target(stack, profile, kept=kept, before=before)
             folder = RunFolder.create(runs, profile.name)
-            folder.write_text("profile.json", profile.model_dump_json(indent=1) + "\n")
+            folder.write_text("profile.json", without_secrets(profile).model_dump_json(indent=1) + "\n")
             display = RunDisplay()
             with display.showing():
                 run_profile(
-                    profile, dataset, target, folder, root=ROOT, progress=display, command=("./sluice", *sys.argv[1:])
+                    profile,
+                    dataset,
+                    target,
+                    folder,
+                    root=ROOT,
+                    progress=display,
+                    command=("./sluice", *words_without_secrets(sys.argv[1:])),
                 )
                 display.end()
         finally:

@@ -7,8 +7,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.cli.display import StackDisplay, console, uninterrupted
+from lab.cli.display import StackDisplay, console
 from lab.errors import ProfileError, StackError
+from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.ports import HIGHEST
 from lab.stack.readiness import is_ready

@@ -1,8 +1,18 @@
 """One run: prepare, fill, load, settle, verify, collect."""
 
+from lab.run.environment import without_secrets, words_without_secrets
 from lab.run.folder import RunFolder, find_run
 from lab.run.progress import RunProgress, SilentProgress
 from lab.run.runner import run_profile
 from lab.run.target import Target
 
-__all__ = ["RunFolder", "RunProgress", "SilentProgress", "Target", "find_run", "run_profile"]
+__all__ = [
+    "RunFolder",
+    "RunProgress",
+    "SilentProgress",
+    "Target",
+    "find_run",
+    "run_profile",
+    "without_secrets",
+    "words_without_secrets",
+]

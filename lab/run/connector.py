@@ -84,6 +84,10 @@ class ConnectWorker:
         if response.is_success:
             values = [entry["value"] for entry in response.json()["configs"]]
             problems = [f"sink.config: {problem}" for value in values for problem in value["errors"]]
+        elif response.is_server_error:
+            raise StackError(
+                f"{self._url}: Kafka Connect cannot judge the connector's settings: {message_of(response)}"
+            )
         else:
             problems = [f"sink.config: connector.class: {plugin}: {message_of(response)}"]
         if problems:

@@ -4,6 +4,7 @@ Plain requests and no versioned client: one client library's release line talks 
 a run must work on 7.17 to 9.x alike.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,13 @@ SCROLL_PAGE = 10_000
 
 RETRY_S = 1.0
 BUSY = frozenset({429, 502, 503, 504})
+
+
+ALREADY_EXISTS = "resource_already_exists_exception"
+
+
+class IndexExistsError(ProfileError):
+    """An index of that name exists."""
 
 
 class ElasticsearchClient:
@@ -43,17 +51,25 @@ class ElasticsearchClient:
         self._http.close()
 
     def request(
-        self, method: str, path: str, body: Mapping[str, object] | None = None, *, accept: Sequence[int] = ()
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        accept: Sequence[int] = (),
+        patience_s: float | None = None,
     ) -> tuple[int, Any]:
         """Status and parsed answer of one request.
 
         Args:
             accept: Statuses beside 2xx that are answers and no errors.
+            patience_s: How long to ask again; 0 for once, `None` for as long as this client does.
 
         Raises:
-            StackError: No node answers for `patience_s`, or the answer is an error.
+            StackError: No node answers for that long, or the answer is an error.
         """
-        deadline = self._clock() + self._patience_s
+        patience_s = self._patience_s if patience_s is None else patience_s
+        deadline = self._clock() + patience_s if patience_s else -math.inf
         attempt = 0
         while True:
             url = self._urls[attempt % len(self._urls)]
@@ -113,18 +129,22 @@ class ElasticsearchClient:
         status, answer = self.request("GET", f"/{index}/_mapping", accept=(404,))
         if status == httpx.codes.NOT_FOUND:
             return None
-        (found,) = answer.values()
-        return str(found["mappings"].get("_meta", {}).get("sluice", {}).get("run", ""))
+        if index not in answer:
+            # An alias, of one index or several: those are somebody else's.
+            return ""
+        return str(answer[index]["mappings"].get("_meta", {}).get("sluice", {}).get("run", ""))
 
     def create_index(self, index: str, body: Mapping[str, object]) -> None:
         """Create an index with its settings and mapping.
 
         Raises:
+            IndexExistsError: There is one of that name.
             ProfileError: Elasticsearch refuses the settings or the mapping.
         """
         status, answer = self.request("PUT", f"/{index}", body, accept=(400,))
         if status == httpx.codes.BAD_REQUEST:
-            raise ProfileError(f"index {index}: Elasticsearch refuses its settings or mapping: {error_reason(answer)}")
+            kind = IndexExistsError if error_type(answer) == ALREADY_EXISTS else ProfileError
+            raise kind(f"index {index}: Elasticsearch refuses its settings or mapping: {error_reason(answer)}")
 
     def delete_index(self, index: str) -> None:
         """Delete an index, which need not exist."""
@@ -158,7 +178,12 @@ class ElasticsearchClient:
         return int(answer["count"])
 
     def ids(self, index: str) -> Iterator[list[str]]:
-        """The id of every document in the index, a page at a time, in no order."""
+        """The id of every document in the index, a page at a time, in no order.
+
+        Raises:
+            StackError: A page could not be read. It is not asked for again, since the cluster may have moved on to the
+                next one when only its answer was lost: the reader has to begin anew.
+        """
         query = {"size": SCROLL_PAGE, "_source": False, "sort": ["_doc"]}
         shown = "filter_path=_scroll_id,hits.hits._id,_shards.failed"
         _, answer = self.request("POST", f"/{index}/_search?scroll=2m&{shown}", query)
@@ -169,7 +194,8 @@ class ElasticsearchClient:
             if not (hits := answer.get("hits", {}).get("hits", [])):
                 break
             yield [hit["_id"] for hit in hits]
-            _, answer = self.request("POST", f"/_search/scroll?{shown}", {"scroll": "2m", "scroll_id": scroll_id})
+            following = {"scroll": "2m", "scroll_id": scroll_id}
+            _, answer = self.request("POST", f"/_search/scroll?{shown}", following, patience_s=0)
         self.request("DELETE", "/_search/scroll", {"scroll_id": [scroll_id]}, accept=(404,))
 
     def sources(self, index: str, ids: Sequence[str]) -> dict[str, Any]:
@@ -178,6 +204,12 @@ class ElasticsearchClient:
             "POST", f"/{index}/_mget?filter_path=docs._id,docs._source,docs.found", {"ids": list(ids)}
         )
         return {found["_id"]: found["_source"] for found in answer["docs"] if found.get("found")}
+
+
+def error_type(answer: object) -> str:
+    """The type of an error answer, as Elasticsearch names it; empty where it names none."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    return str(error.get("type", "")) if isinstance(error, dict) else ""
 
 
 def error_reason(answer: object) -> str:

@@ -5,12 +5,15 @@ import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from lab.profiles import Profile
 from lab.records import Environment, Server
 
 VERSION = "0.1.0"
+HIDDEN = "(hidden)"
 
 
 def cpu_model() -> str:
@@ -61,8 +64,25 @@ def describe_environment(
         target=target,
         servers=tuple(servers),
         index_settings=dict(index_settings),
-        connector={name: "(hidden)" if is_secret(name) else value for name, value in connector.items()},
+        connector=hidden_if_secret(connector),
     )
+
+
+def hidden_if_secret(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, with `(hidden)` for the value of each that must not be written down."""
+    return {name: HIDDEN if is_secret(name) else value for name, value in settings.items()}
+
+
+def without_secrets(profile: Profile) -> Profile:
+    """The profile as it may be written down."""
+    sink = profile.sink.model_copy(update={"config": hidden_if_secret(profile.sink.config)})
+    producer = profile.producer.model_copy(update={"client": hidden_if_secret(profile.producer.client)})
+    return profile.model_copy(update={"sink": sink, "producer": producer})
+
+
+def words_without_secrets(words: Sequence[str]) -> list[str]:
+    """A command line as it may be written down: `KEY=(hidden)` for a setting whose text names a secret."""
+    return [f"{word.partition('=')[0]}={HIDDEN}" if "=" in word and is_secret(word) else word for word in words]
 
 
 def is_secret(setting: str) -> bool:

@@ -5,7 +5,7 @@ import re
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.mapping import index_body, load_mapping
-from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.elasticsearch import ElasticsearchClient, IndexExistsError
 
 GREEN_WITHIN_S = 30
 
@@ -34,7 +34,12 @@ def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run
     mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": {"run": run_id}}}
     if owner is not None:
         cluster.delete_index(index)
-    cluster.create_index(index, {**body, "mappings": mappings})
+    try:
+        cluster.create_index(index, {**body, "mappings": mappings})
+    except IndexExistsError:
+        # Asked again because an answer was lost, Elasticsearch finds the index that it has just made.
+        if cluster.index_owner(index) != run_id:
+            raise
     status, _ = cluster.index_health(index, "yellow", GREEN_WITHIN_S)
     if profile.number_of_replicas and profile.elasticsearch.data_nodes > 1:
         status, unassigned = cluster.index_health(index, "green", GREEN_WITHIN_S)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lab.errors import StackError
 from lab.records import Documents, Verification
 from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.kafka import DeadLetter, KafkaTopics
@@ -23,6 +24,7 @@ from lab.run.ledger import (
 from producers.dataset import Dataset
 
 SOURCES_AT_ONCE = 200
+READINGS = 3
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,18 @@ def verify(
 
 
 def stored_hashes(cluster: ElasticsearchClient, index: str, on_progress: Callable[[int, str], None]) -> Hashes:
-    """The id of every stored document, as hashes."""
-    pages: list[Hashes] = []
-    for page in cluster.ids(index):
-        pages.append(hashes_of(page))
-        on_progress(sum(map(len, pages)), "reading every id back")
+    """The id of every stored document, as hashes. A reading that breaks off is begun anew, a few times."""
+    for attempts_left in reversed(range(READINGS)):
+        pages: list[Hashes] = []
+        try:
+            for page in cluster.ids(index):
+                pages.append(hashes_of(page))
+                on_progress(sum(map(len, pages)), "reading every id back")
+        except StackError:
+            if not attempts_left:
+                raise
+        else:
+            break
     return np.concatenate(pages) if pages else np.empty(0, dtype=np.int64)
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from lab.errors import StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticsearch_versions, read_lock
+from lab.stack.interrupts import uninterrupted
 from lab.stack.jdk import Jdk, choose_jdk, find_jdks, java_for_elasticsearch, java_for_kafka
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import build_plugin, find_maven, plugin_folder
@@ -167,7 +168,13 @@ class LocalStack:
         Raises:
             StackError: Another command holds them.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StackError(
+                f"{self.folder}: the servers' folder cannot be made ({error.strerror}); set SLUICE_STATE to a folder "
+                "that can be written"
+            ) from error
         with (self.folder / "command.lock").open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -201,18 +208,20 @@ class LocalStack:
             specs = self._specs(shape, kept=keep, progress=progress)
             self._reshape(specs, kept=keep, progress=progress)
         except BaseException:
-            self._undo(ran_before)
+            with uninterrupted():
+                self._undo(ran_before)
             raise
         return self.endpoints()
 
     def _undo(self, ran_before: set[int]) -> None:
         """Stop what did not run before; forget everything if nothing did."""
-        server.stop([entry for entry in self.servers() if entry.pid not in ran_before])
-        server.stop_processes(
-            process for process in server.marked_processes(self.folder) if process.pid not in ran_before
-        )
+        self._stop_all_but(ran_before)
         if not self.servers():
             self.state_file.unlink(missing_ok=True)
+
+    def _stop_all_but(self, pids: set[int]) -> None:
+        server.stop([entry for entry in self.servers() if entry.pid not in pids])
+        server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in pids)
 
     def remove_leftovers(self) -> None:
         """Stop servers whose run is over without them (it was killed), and any that no state file knows."""
@@ -259,7 +268,13 @@ class LocalStack:
             names = ", ".join(known.spec.name for known in state.servers) if state else "none"
             raise StackError(f"{name}: no such server here; there are: {names}")
         server.stop([entry])
-        self._start((with_present_archive(entry.spec),), progress)
+        others = {known.pid for known in self.servers()}
+        try:
+            self._start((with_present_archive(entry.spec),), progress)
+        except BaseException:
+            with uninterrupted():
+                self._stop_all_but(others)
+            raise
 
     def clean(self, *, cache: bool = False) -> list[Path]:
         """Remove the servers' data, configuration and logs. They must have been stopped.
