@@ -83,6 +83,12 @@ class Sluice:
         return list(marked_processes(self.state))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _python_packages() -> None:
+    """What the launcher installs on its first call is installed, so that no test sees it at work."""
+    subprocess.run([str(ROOT / "sluice"), "--help"], check=True, capture_output=True, timeout=COMMAND_TIMEOUT_S)
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Callable[[], Path]]:
     """Makes temporary folders that Elasticsearch's unprivileged user may enter, which pytest's own are not."""
