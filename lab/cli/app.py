@@ -57,7 +57,7 @@ def main() -> int:
         signal.signal(number, interrupt)
     errors = Console(stderr=True, highlight=False)
     try:
-        outcome = app(standalone_mode=False)
+        outcome = app(standalone_mode=False, prog_name="sluice")
     except typer.Exit as ending:
         return ending.exit_code
     except typer.TyperException as error:

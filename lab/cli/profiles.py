@@ -29,7 +29,7 @@ def show(
     """Show every value of a profile and where it comes from."""
     table = Table(show_edge=False)
     for column in ("key", "value", "from"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for value in effective(load_profile(profile, overrides=settings or [])):
         table.add_row(escape(value.key), escape(str(value.value)), f"[dim]{escape(value.where)}[/dim]")
     console.print(table)
