@@ -33,6 +33,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
     private SinkConfig config;
     private Backlog backlog;
     private TaskTimers timers;
+    private TaskTimers postbox;
     private RestBulkClient client;
     private BulkWriter writer;
     private Settlement settlement;
@@ -50,24 +51,29 @@ public final class ElasticsearchSinkTask extends SinkTask {
         requireDeadLettersIfAsked(deadLetters);
         backlog = new Backlog(config.maxBufferedRecords(), config.maxBufferedBytes());
         timers = new TaskTimers("sluice-" + name);
+        postbox = new TaskTimers("sluice-" + name + "-dead-letters");
         client = new RestBulkClient(config);
         settlement = new Settlement(
                 config.onMalformedDocuments(),
                 deadLetters,
                 backlog,
                 metrics,
-                timers,
+                postbox,
                 ElasticsearchSinkTask::epochMicros);
         writer = new BulkWriter(bulkSettings(), client, backoff(), timers, settlement, metrics);
         intake = new Intake(config, offsets, backlog, settlement, writer, metrics);
         pressure = new Pressure(context, backlog, settlement::hasFailed, metrics);
         metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
         bean = SinkTaskMBean.register(connector, task, metrics);
+        long writingBytes = RestBulkClient.writingBytes(config.compressed(), config.maxInFlightRequests());
         LOG.info(
-                "{}: started; at most {} requests in flight, {} MiB of undecided records and one poll's records",
+                "{}: started; holds at most {} bytes (max.buffered.bytes {} + {} for writing up to {} requests)"
+                        + " and the records of one poll",
                 name,
-                config.maxInFlightRequests(),
-                config.worstCaseBytes() >> 20);
+                config.maxBufferedBytes() + writingBytes,
+                config.maxBufferedBytes(),
+                writingBytes,
+                config.maxInFlightRequests());
     }
 
     private void requireDeadLettersIfAsked(DeadLetters deadLetters) {
@@ -101,6 +107,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
     @Override
     public void open(Collection<TopicPartition> partitions) {
         offsets.open(partitions);
+        writer.giveBack();
     }
 
     @Override
@@ -124,6 +131,9 @@ public final class ElasticsearchSinkTask extends SinkTask {
                     () -> offsets.undecided(partitions) > 0 && !settlement.hasFailed(), config.flushTimeoutMs());
         }
         offsets.close(partitions);
+        if (writer != null) {
+            writer.giveBack();
+        }
     }
 
     @Override
@@ -133,6 +143,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
         }
         writer.stop();
         timers.close();
+        postbox.close();
         client.close();
         bean.close();
         LOG.info("{}: stopped; {}", name, metrics.ledger());

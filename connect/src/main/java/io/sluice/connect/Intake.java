@@ -78,7 +78,7 @@ final class Intake {
             settlement.malformed(delivery, malformed.getMessage(), malformed.getMessage());
             return;
         }
-        admit(delivery, operation.bodyBytes());
+        admit(delivery, operation.heldBytes());
         writer.add(operation);
     }
 

@@ -23,22 +23,23 @@ final class Settlement implements Decisions {
     private final DeadLetters deadLetters;
     private final Backlog backlog;
     private final SinkMetrics metrics;
-    private final Timers timers;
+    private final Timers postbox;
     private final LongSupplier epochMicros;
     private final AtomicReference<ConnectException> failure = new AtomicReference<>();
 
+    /** @param postbox one thread of its own, on which dead letters are handed over and awaited */
     Settlement(
             OnMalformedDocuments onMalformed,
             DeadLetters deadLetters,
             Backlog backlog,
             SinkMetrics metrics,
-            Timers timers,
+            Timers postbox,
             LongSupplier epochMicros) {
         this.onMalformed = onMalformed;
         this.deadLetters = deadLetters;
         this.backlog = backlog;
         this.metrics = metrics;
-        this.timers = timers;
+        this.postbox = postbox;
         this.epochMicros = epochMicros;
     }
 
@@ -73,12 +74,17 @@ final class Settlement implements Decisions {
         }
     }
 
+    /** Hands the record on: the worker's converter and producer may block, which no I/O thread must. */
     private void report(Delivery delivery, String reason) {
+        postbox.after(0, () -> reportNow(delivery, reason));
+    }
+
+    private void reportNow(Delivery delivery, String reason) {
         try {
             boolean isFirst = deadLetters.areAllArrived();
             deadLetters.report(delivery, reason);
             if (isFirst) {
-                timers.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
+                postbox.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
             }
         } catch (RuntimeException refused) {
             failed(new ConnectException(delivery.origin() + ": the dead-letter queue refused the record", refused));
@@ -94,13 +100,19 @@ final class Settlement implements Decisions {
             return;
         }
         if (!deadLetters.areAllArrived()) {
-            timers.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
+            postbox.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
         }
     }
 
     /** A record that the configuration says to let go. */
     void dropped(Delivery delivery) {
         settle(delivery, Fate.DROPPED, -1);
+    }
+
+    @Override
+    public void givenBack(Delivery delivery) {
+        metrics.recordGivenBack();
+        backlog.leave(delivery.heldBytes());
     }
 
     private void settle(Delivery delivery, Fate fate, long ageMicros) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -18,10 +19,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
+import java.util.zip.GZIPInputStream;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.AfterEach;
@@ -32,6 +35,7 @@ import org.junit.jupiter.api.Test;
 class MisbehavingServerIT {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final AtomicInteger requests = new AtomicInteger();
+    private final AtomicInteger compressed = new AtomicInteger();
     private final AtomicInteger underWay = new AtomicInteger();
     private final AtomicInteger mostUnderWay = new AtomicInteger();
     private final Set<String> accepted = new HashSet<>();
@@ -62,7 +66,10 @@ class MisbehavingServerIT {
         int request = requests.getAndIncrement();
         mostUnderWay.accumulateAndGet(underWay.incrementAndGet(), Math::max);
         try (exchange) {
-            String body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
+            boolean packed = "gzip".equals(exchange.getRequestHeaders().getFirst("Content-Encoding"));
+            InputStream content = exchange.getRequestBody();
+            String body = new String((packed ? new GZIPInputStream(content) : content).readAllBytes(), UTF_8);
+            compressed.addAndGet(packed ? 1 : 0);
             List<String> ids = body.lines()
                     .filter(line -> line.contains("\"_id\""))
                     .map(line -> line.replaceAll(".*\"_id\":\"([^\"]*)\".*", "$1"))
@@ -263,6 +270,81 @@ class MisbehavingServerIT {
             harness.put(records(harness, 199));
             assertAllAccepted(harness, 199);
             assertEquals(3, mostUnderWay.get());
+        }
+    }
+
+    /** Compressed requests arrive whole, also when they have to go again. */
+    @Test
+    void compressedRequestsArriveWhole() throws Exception {
+        misbehaviour = (request, exchange, ids) -> request % 3 == 0 && answer(exchange, 503, "");
+        try (TaskHarness harness = harness("connection.compression", "true", "batch.size", "31")) {
+            harness.put(records(harness, 499));
+            assertAllAccepted(harness, 499);
+            assertEquals(requests.get(), compressed.get());
+        }
+    }
+
+    /** With 1 MB documents and a server that keeps silent, the task holds what it said and one poll's records. */
+    @Test
+    void largeDocumentsAreHeldWithinTheBound() throws Exception {
+        CountDownLatch mayAnswer = new CountDownLatch(1);
+        misbehaviour = (request, exchange, ids) -> {
+            await(mayAnswer);
+            return false;
+        };
+        String document = "{\"a\":\"" + "x".repeat(1_000_003) + "\"}";
+        try (TaskHarness harness = harness("max.buffered.bytes", "16777216", "read.timeout.ms", "60000")) {
+            int read = 0;
+            while (harness.paused.isEmpty()) {
+                harness.put(List.of(harness.record("k" + read++, document), harness.record("k" + read++, document)));
+            }
+            assertEquals(18, read, "records read when 16 MiB are reached");
+            mayAnswer.countDown();
+            assertAllAccepted(harness, 18);
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** When a partition is lost while the server is busy, nothing of it is sent after the flush timeout. */
+    @Test
+    void nothingOfALostPartitionIsSentAfterTheFlushTimeout() throws Exception {
+        misbehaviour = (request, exchange, ids) -> answer(exchange, 503, "");
+        try (TaskHarness harness = harness("flush.timeout.ms", "101", "write.method", "upsert")) {
+            harness.put(records(harness, 997));
+            harness.task.close(List.of(TaskHarness.PARTITION));
+            misbehaviour = (request, exchange, ids) -> false;
+            harness.putUntilDecided();
+            assertEquals(Set.of(), accepted);
+            assertEquals(997, harness.attribute("RecordsGivenBack"));
+            assertEquals(0, harness.attribute("RecordsRead"));
+        }
+    }
+
+    /** A dead-letter queue that blocks holds up neither the answers nor the neighbours. */
+    @Test
+    void aBlockedDeadLetterQueueHoldsUpNothing() throws Exception {
+        misbehaviour = (request, exchange, ids) -> {
+            answerItems(exchange, ids, id -> id.equals("k7") ? 400 : 201);
+            return true;
+        };
+        CountDownLatch mayReport = new CountDownLatch(1);
+        try (TaskHarness harness = harness()) {
+            harness.beforeReport = () -> await(mayReport);
+            harness.put(records(harness, 499));
+            harness.putUntilInFlight(1);
+            assertEquals(Map.of("Indexed", 498L), harness.fates());
+            assertEquals(7, harness.committable());
+            mayReport.countDown();
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 498L, "DeadLettered", 1L), harness.fates());
+            assertTrue(harness.reportedBy.endsWith("-dead-letters"), harness.reportedBy);
         }
     }
 

@@ -30,6 +30,8 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
     final List<String> deadLetters = new ArrayList<>();
     final Set<TopicPartition> paused = new HashSet<>();
     private final Map<String, String> settings = new HashMap<>();
+    volatile Runnable beforeReport = () -> {};
+    volatile String reportedBy = "";
     private long nextOffset;
 
     TaskHarness(String url, Map<String, String> more) {
@@ -69,8 +71,12 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
 
     /** Polls without records, as a worker does, until the ledger has nothing in flight. */
     void putUntilDecided() throws InterruptedException {
+        putUntilInFlight(0);
+    }
+
+    void putUntilInFlight(long records) throws InterruptedException {
         long deadline = System.nanoTime() + 60_000_000_000L;
-        while (attribute("RecordsInFlight") > 0) {
+        while (attribute("RecordsInFlight") > records) {
             if (System.nanoTime() > deadline) {
                 throw new AssertionError("undecided after 60 s: " + attribute("RecordsInFlight"));
             }
@@ -117,6 +123,8 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
     @Override
     public ErrantRecordReporter errantRecordReporter() {
         return (record, error) -> {
+            reportedBy = Thread.currentThread().getName();
+            beforeReport.run();
             synchronized (deadLetters) {
                 deadLetters.add(error.getMessage());
             }

@@ -95,6 +95,23 @@ final class Bulk {
         operations.forEach(operation -> bodyBytes += operation.bodyBytes());
     }
 
+    /** Removes and returns the operations whose partition was given up. */
+    List<Operation> takeGivenUp() {
+        List<Operation> givenUp = new ArrayList<>(0);
+        for (Operation operation : operations) {
+            if (operation.delivery().isGivenUp()) {
+                givenUp.add(operation);
+            }
+        }
+        if (!givenUp.isEmpty()) {
+            List<Operation> kept = new ArrayList<>(operations);
+            kept.removeIf(operation -> operation.delivery().isGivenUp());
+            operations = kept;
+            bodyBytes = kept.stream().mapToLong(Operation::bodyBytes).sum();
+        }
+        return givenUp;
+    }
+
     /** The second half of the operations, which this request loses. */
     Bulk splitOff() {
         int half = (operations.size() + 1) / 2;

@@ -20,19 +20,18 @@ import org.apache.http.nio.entity.HttpAsyncContentProducer;
  * taken is gathered again the next time, so that a body needs no buffer of its own while it waits.
  */
 final class BulkBody extends AbstractHttpEntity implements HttpAsyncContentProducer {
-    private static final int GATHERED_BYTES = 64 << 10;
+    static final int GATHERED_BYTES = 64 << 10;
     private static final ThreadLocal<ByteBuffer> GATHERED =
             ThreadLocal.withInitial(() -> ByteBuffer.allocateDirect(GATHERED_BYTES));
 
     private final List<Operation> operations;
     private final long length;
-    private int operation;
-    private int line;
-    private int written;
+    private final OperationLines lines;
 
     BulkBody(List<Operation> operations, long length) {
         this.operations = operations;
         this.length = length;
+        this.lines = new OperationLines(operations);
         setContentType("application/x-ndjson");
     }
 
@@ -40,62 +39,22 @@ final class BulkBody extends AbstractHttpEntity implements HttpAsyncContentProdu
     public void produceContent(ContentEncoder encoder, IOControl control) throws IOException {
         ByteBuffer gathered = GATHERED.get();
         boolean taken = true;
-        while (taken && operation < operations.size()) {
-            gather(gathered.clear());
+        while (taken && !lines.isAtEnd()) {
+            lines.gather(gathered.clear());
             gathered.flip();
             int count = encoder.write(gathered);
             taken = !gathered.hasRemaining();
-            advance(count);
+            lines.advance(count);
         }
-        if (operation == operations.size()) {
+        if (lines.isAtEnd()) {
             encoder.complete();
-        }
-    }
-
-    /** Fills the buffer with what comes next, without moving on. */
-    private void gather(ByteBuffer buffer) {
-        int fromLine = line;
-        int from = written;
-        for (int i = operation; i < operations.size(); i++) {
-            Operation next = operations.get(i);
-            for (int l = fromLine; l < next.lines(); l++) {
-                byte[] bytes = next.line(l);
-                int count = Math.min(bytes.length - from, buffer.remaining());
-                buffer.put(bytes, from, count);
-                if (!buffer.hasRemaining()) {
-                    return;
-                }
-                buffer.put((byte) '\n');
-                from = 0;
-            }
-            fromLine = 0;
-        }
-    }
-
-    private void advance(int count) {
-        int left = count;
-        while (left > 0) {
-            Operation current = operations.get(operation);
-            int rest = current.line(line).length + 1 - written;
-            if (left < rest) {
-                written += left;
-                return;
-            }
-            left -= rest;
-            written = 0;
-            if (++line == current.lines()) {
-                line = 0;
-                operation++;
-            }
         }
     }
 
     /** Called when an attempt is over: the next one starts at the beginning. */
     @Override
     public void close() {
-        operation = 0;
-        line = 0;
-        written = 0;
+        lines.rewind();
     }
 
     @Override

@@ -88,6 +88,32 @@ public final class BulkWriter implements BulkClient.Listener {
         sendable.forEach(this::send);
     }
 
+    /**
+     * Lets go of the operations whose partition was given up and that are not under way; those under way are not sent
+     * again. So whoever owns a partition next never meets a late attempt of ours, a request that is on the wire aside.
+     */
+    public void giveBack() {
+        List<Operation> givenUp = new ArrayList<>();
+        List<Bulk> sendable;
+        synchronized (this) {
+            givenUp.addAll(held.takeGivenUp());
+            List<Operation> released = new ArrayList<>();
+            ready.forEach(bulk -> released.addAll(bulk.takeGivenUp()));
+            ready.removeIf(bulk -> bulk.size() == 0);
+            for (Lane lane : lanes.values()) {
+                if (lane.forming != null) {
+                    released.addAll(lane.forming.takeGivenUp());
+                    lane.forming = lane.forming.size() == 0 ? null : lane.forming;
+                }
+            }
+            appendReleased(released);
+            givenUp.addAll(released);
+            sendable = takeSendable();
+        }
+        givenUp.forEach(operation -> decisions.givenBack(operation.delivery()));
+        sendable.forEach(this::send);
+    }
+
     /** Ends all repetition; answers that still come decide their operations. */
     public synchronized void stop() {
         stopped = true;
@@ -181,6 +207,13 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void send(Bulk bulk) {
+        List<Operation> givenUp = bulk.takeGivenUp();
+        givenUp.forEach(operation -> decisions.givenBack(operation.delivery()));
+        if (bulk.size() == 0) {
+            finished(bulk, givenUp);
+            return;
+        }
+        release(givenUp);
         metrics.bulkSent(bulk.attempts() > 0);
         bulk.sent(timers.nanoTime());
         client.send(bulk, this);
@@ -269,6 +302,17 @@ public final class BulkWriter implements BulkClient.Listener {
         }
         sendable.forEach(this::send);
         repeat(bulk, status, error, null);
+    }
+
+    private void release(List<Operation> givenUp) {
+        if (settings.inOrder() && !givenUp.isEmpty()) {
+            List<Bulk> sendable;
+            synchronized (this) {
+                appendReleased(givenUp);
+                sendable = takeSendable();
+            }
+            sendable.forEach(this::send);
+        }
     }
 
     private void partialAnswered(Bulk bulk) {

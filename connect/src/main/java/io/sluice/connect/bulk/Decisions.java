@@ -10,6 +10,9 @@ public interface Decisions {
     /** The document will never be accepted. */
     void rejected(Delivery delivery, int status, ItemError error);
 
+    /** The record was not sent, or did not get through, and its partition is no longer ours: it is read again elsewhere. */
+    void givenBack(Delivery delivery);
+
     /** Nothing more can be done; no decision follows. */
     void failed(ConnectException cause);
 }

@@ -2,7 +2,10 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.encode.Operation;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -38,6 +41,21 @@ final class HeldOperations {
             waitingById.remove(key);
         }
         return next;
+    }
+
+    /** Removes and returns the waiting operations whose partition was given up. */
+    List<Operation> takeGivenUp() {
+        List<Operation> givenUp = new ArrayList<>();
+        for (ArrayDeque<Operation> waiting : waitingById.values()) {
+            for (Iterator<Operation> all = waiting.iterator(); all.hasNext(); ) {
+                Operation operation = all.next();
+                if (operation.delivery().isGivenUp()) {
+                    givenUp.add(operation);
+                    all.remove();
+                }
+            }
+        }
+        return givenUp;
     }
 
     private static Object key(Operation operation) {

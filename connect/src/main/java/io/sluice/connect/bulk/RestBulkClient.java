@@ -32,14 +32,19 @@ public final class RestBulkClient implements BulkClient {
 
     private final RestClient rest;
     private final boolean mayCreate;
+    private final boolean compressed;
 
     /** Targets that were seen to exist; asked for only when Elasticsearch may not create them. */
     private final Set<String> present = ConcurrentHashMap.newKeySet();
 
+    /** Bytes beside the records themselves that so many requests take while they are written. */
+    public static long writingBytes(boolean compressed, int requests) {
+        return compressed ? (long) requests * CompressedBulkBody.HELD_BYTES : BulkBody.GATHERED_BYTES;
+    }
+
     public RestBulkClient(SinkConfig config) {
         HttpHost[] hosts = config.urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
         RestClientBuilder builder = RestClient.builder(hosts)
-                .setCompressionEnabled(config.compressed())
                 .setRequestConfigCallback(request -> request.setConnectTimeout(config.connectionTimeoutMs())
                         .setSocketTimeout(config.readTimeoutMs())
                         .setConnectionRequestTimeout(0))
@@ -50,6 +55,7 @@ public final class RestBulkClient implements BulkClient {
         }
         this.rest = builder.build();
         this.mayCreate = config.autoCreate();
+        this.compressed = config.compressed();
     }
 
     private static HttpAsyncClientBuilder configured(HttpAsyncClientBuilder http, SinkConfig config) {
@@ -86,7 +92,10 @@ public final class RestBulkClient implements BulkClient {
     private void sendBulk(Bulk bulk, Listener listener) {
         Request request = new Request("POST", path(bulk) + "/_bulk");
         request.addParameter("filter_path", WANTED);
-        request.setEntity(new BulkBody(bulk.operations(), bulk.bodyBytes()));
+        request.setEntity(
+                compressed
+                        ? new CompressedBulkBody(bulk.operations())
+                        : new BulkBody(bulk.operations(), bulk.bodyBytes()));
         rest.performRequestAsync(request, new Answers(bulk, listener));
     }
 

@@ -324,15 +324,6 @@ public final class SinkConfig {
         return values.getString(INDEX_NAME).replace(TOPIC_PLACEHOLDER, topic).toLowerCase(Locale.ROOT);
     }
 
-    /**
-     * An upper bound of the bytes of records and bodies this task holds, one poll's records aside.
-     *
-     * <p>Undecided records are counted once: a bulk request's body is written from them, through one small buffer.
-     */
-    public long worstCaseBytes() {
-        return maxBufferedBytes();
-    }
-
     private String upperCase(String key) {
         return values.getString(key).toUpperCase(Locale.ROOT);
     }

@@ -67,6 +67,12 @@ public final class Operation {
         return action.length + 1 + (source == null ? 0 : source.length + 1);
     }
 
+    /** Bytes of the heap held for the operation and its record: a document that had to be copied counts twice. */
+    public long heldBytes() {
+        boolean isCopied = source != null && source != delivery.record().value();
+        return bodyBytes() + (long) id.length + (isCopied ? source.length : 0);
+    }
+
     /** Counts one more failure of the kind that waiting alone does not cure; returns how many there were. */
     public int countAttempt() {
         return ++countedAttempts;

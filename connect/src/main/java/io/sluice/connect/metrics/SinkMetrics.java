@@ -6,6 +6,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
 
 /** Everything one task counts since its start; each method is one consistent step, so that the ledger balances. */
@@ -19,6 +20,7 @@ public final class SinkMetrics {
     private LongSupplier oldestUndecidedAgeMillis = () -> 0;
     private long recordsRead;
     private long recordsInFlight;
+    private long recordsGivenBack;
     private long bytesAcknowledged;
     private long bulkRequests;
     private long bulkRequestsFailed;
@@ -62,6 +64,13 @@ public final class SinkMetrics {
         }
     }
 
+    /** A record was let go undecided, to be read again by whoever owns its partition: it no longer counts as read. */
+    public synchronized void recordGivenBack() {
+        recordsRead--;
+        recordsInFlight--;
+        recordsGivenBack++;
+    }
+
     public synchronized void bulkSent(boolean again) {
         bulkRequestsInFlight++;
         if (again) {
@@ -93,11 +102,16 @@ public final class SinkMetrics {
         timeBlockedNanos += nanos;
     }
 
-    /** All attributes by name, as of one instant. */
+    /**
+     * All attributes by name, as of one instant.
+     *
+     * <p>What costs more than a number is a {@code Supplier<String>}, to be asked when that attribute is read.
+     */
     public Map<String, Object> snapshot() {
         long oldestAgeMillis = oldestAge().getAsLong();
         synchronized (this) {
             Map<String, Object> attributes = new LinkedHashMap<>(ledger());
+            attributes.put("RecordsGivenBack", recordsGivenBack);
             attributes.put("BytesAcknowledged", bytesAcknowledged);
             attributes.put("BulkRequests", bulkRequests);
             attributes.put("BulkRequestsFailed", bulkRequestsFailed);
@@ -109,8 +123,8 @@ public final class SinkMetrics {
             attributes.put("BulkBytesTotal", bulkBytes);
             attributes.put("TimeBlockedMillisTotal", timeBlockedNanos / 1_000_000);
             attributes.put("OldestUnacknowledgedAgeMillis", oldestAgeMillis);
-            attributes.put("RecordAgeHistogram", base64(recordAge));
-            attributes.put("BulkServiceTimeHistogram", base64(bulkServiceTime));
+            attributes.put("RecordAgeHistogram", encodedWhenRead(recordAge));
+            attributes.put("BulkServiceTimeHistogram", encodedWhenRead(bulkServiceTime));
             return attributes;
         }
     }
@@ -136,6 +150,14 @@ public final class SinkMetrics {
 
     private long records(Fate fate) {
         return recordsByFate[fate.ordinal()];
+    }
+
+    private Supplier<String> encodedWhenRead(Histogram histogram) {
+        return () -> {
+            synchronized (this) {
+                return base64(histogram);
+            }
+        };
     }
 
     private static String base64(Histogram histogram) {

@@ -76,7 +76,17 @@ public final class SinkTaskMBean implements DynamicMBean, AutoCloseable {
         if (value == null) {
             throw new AttributeNotFoundException(attribute);
         }
-        return value;
+        return valueOf(attribute, value);
+    }
+
+    /** Works out, once for each snapshot, what is worked out only when it is read. */
+    private Object valueOf(String attribute, Object value) {
+        if (!(value instanceof Supplier<?> supplier)) {
+            return value;
+        }
+        Object worked = supplier.get();
+        snapshot.put(attribute, worked);
+        return worked;
     }
 
     @Override
@@ -85,7 +95,7 @@ public final class SinkTaskMBean implements DynamicMBean, AutoCloseable {
         AttributeList values = new AttributeList();
         for (String attribute : attributes) {
             if (snapshot.containsKey(attribute)) {
-                values.add(new Attribute(attribute, snapshot.get(attribute)));
+                values.add(new Attribute(attribute, valueOf(attribute, snapshot.get(attribute))));
             }
         }
         return values;

@@ -62,6 +62,11 @@ public final class Delivery {
         return heldBytes;
     }
 
+    /** Whether the record belongs to whoever owns its partition now: it must not be sent any more. */
+    public boolean isGivenUp() {
+        return partition.isGivenUp();
+    }
+
     /** Lets the partition's committable offset pass this record. */
     public void decided() {
         partition.decided(sequence);

@@ -18,9 +18,14 @@ public final class Offsets {
         opened.forEach(partition -> partitions.put(partition, new PartitionOffsets()));
     }
 
-    /** Forgets partitions; records of theirs that are still on their way are decided without effect here. */
+    /** Gives partitions up; records of theirs that were sent may still be decided, without effect here. */
     public void close(Collection<TopicPartition> closed) {
-        closed.forEach(partitions::remove);
+        for (TopicPartition partition : closed) {
+            PartitionOffsets offsets = partitions.remove(partition);
+            if (offsets != null) {
+                offsets.giveUp();
+            }
+        }
         lastPartition = null;
     }
 

@@ -15,6 +15,7 @@ public final class PartitionOffsets {
     private long nextSequence;
     private long nextToRead;
     private int decidedAhead;
+    private volatile boolean givenUp;
 
     /** Notes that the record at {@code offset} was read; returns its sequence number. */
     public synchronized long read(long offset) {
@@ -45,6 +46,16 @@ public final class PartitionOffsets {
     /** The offset to read next after a restart: that of the first undecided record, or the one after the last read. */
     public synchronized long committable() {
         return firstUndecided == nextSequence ? nextToRead : offsets[slot(firstUndecided)];
+    }
+
+    /** Notes that this task no longer owns the partition: another one reads again what is undecided here. */
+    void giveUp() {
+        givenUp = true;
+    }
+
+    /** Whether this task no longer owns the partition. */
+    boolean isGivenUp() {
+        return givenUp;
     }
 
     /** How many records were read and are not decided. */

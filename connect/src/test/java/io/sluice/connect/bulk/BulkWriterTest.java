@@ -5,18 +5,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.MalformedRecordException;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.encode.RecordEncoder;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
+import io.sluice.connect.offset.Offsets;
 import io.sluice.connect.offset.Origin;
 import io.sluice.connect.offset.PartitionOffsets;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.ConnectException;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -31,6 +35,10 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.zip.GZIPInputStream;
+import org.apache.http.nio.ContentEncoder;
+import org.apache.http.nio.entity.HttpAsyncContentProducer;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.Test;
 
@@ -39,7 +47,8 @@ class BulkWriterTest {
     private final HeldClient client = new HeldClient();
     private final Book book = new Book();
     private final SinkMetrics metrics = new SinkMetrics();
-    private final PartitionOffsets partition = new PartitionOffsets();
+    private final Offsets offsets = new Offsets();
+    private PartitionOffsets partition = offsets.of("t", 0);
     private RecordEncoder encoder = encoder("insert");
     private long nextOffset;
 
@@ -275,6 +284,133 @@ class BulkWriterTest {
         }
     }
 
+    private void loosePartition(BulkWriter writer, int number) {
+        offsets.close(List.of(new TopicPartition("t", number)));
+        writer.giveBack();
+    }
+
+    /** What is waiting in any place when its partition is lost is given back, and nothing of it is sent any more. */
+    @Test
+    void whatALostPartitionLeftWaitingIsGivenBack() {
+        encoder = encoder("upsert");
+        BulkWriter writer = writer(2, 1 << 20, 2, true);
+        for (String key : new String[] {"a", "b", "c", "d", "a", "e", "f", "g"}) {
+            writer.add(operation(key));
+        }
+        client.refuse(0, 503);
+        loosePartition(writer, 0);
+        assertEquals(List.of(4L, 5L, 6L, 7L), sorted(book.givenBack));
+        client.answer(1, item -> item == 0 ? 200 : 429);
+        timers.advance(60_000);
+        assertEquals(List.of(0L, 1L, 3L, 4L, 5L, 6L, 7L), sorted(book.givenBack));
+        assertEquals(Set.of(2L), book.decided.keySet());
+        assertEquals(2, client.sent.size());
+        assertNull(book.failure);
+    }
+
+    /** A partition that stays is served on, in order, when another one of its requests' is lost. */
+    @Test
+    void aPartitionThatStaysIsServedOn() {
+        encoder = encoder("upsert");
+        BulkWriter writer = writer(2, 1 << 20, 1, true);
+        writer.add(operation("a"));
+        PartitionOffsets lost = partition;
+        partition = offsets.of("t", 1);
+        writer.add(operation("b"));
+        writer.add(operation("a"));
+        partition = lost;
+        writer.add(operation("a"));
+        client.refuse(0, 503);
+        loosePartition(writer, 0);
+        timers.advance(200);
+        assertEquals(List.of("1"), client.offsets(1));
+        assertEquals(List.of(0L, 3L), sorted(book.givenBack));
+        client.succeed(1);
+        timers.advance(5);
+        assertEquals(List.of("2"), client.offsets(2));
+        client.succeed(2);
+        assertEquals(Set.of(1L, 2L), book.decided.keySet());
+    }
+
+    private static List<Long> sorted(List<Long> numbers) {
+        return numbers.stream().sorted().collect(Collectors.toList());
+    }
+
+    /** A compressed body is gzip of the same lines, whatever the chunks and however often it is begun. */
+    @Test
+    void aCompressedBodyHoldsTheSameLines() throws IOException {
+        BulkWriter writer = writer(7, 1 << 20, 5, false);
+        Random random = new Random(7);
+        for (int i = 0; i < 7; i++) {
+            StringBuilder value = new StringBuilder("{\"a\":\"");
+            random.ints(i * 10_007, 'a', 'z' + 1).forEach(c -> value.append((char) c));
+            writer.add(operation("k" + i, value.append("\"}").toString()));
+        }
+        Bulk bulk = client.sent.get(0);
+        ByteArrayOutputStream plain = new ByteArrayOutputStream();
+        new BulkBody(bulk.operations(), bulk.bodyBytes()).writeTo(plain);
+        CompressedBulkBody body = new CompressedBulkBody(bulk.operations());
+        body.produceContent(new ChunkEncoder(997), null);
+        body.close();
+        for (int chunk : new int[] {1, 61, 65_536, 1_000_003}) {
+            ChunkEncoder encoder = new ChunkEncoder(chunk);
+            while (!encoder.isCompleted()) {
+                body.produceContent(encoder, null);
+            }
+            body.close();
+            byte[] unpacked = new GZIPInputStream(new ByteArrayInputStream(encoder.taken.toByteArray())).readAllBytes();
+            assertEquals(plain.toString(UTF_8), new String(unpacked, UTF_8));
+        }
+    }
+
+    /** Writing bodies of 1 MB documents, plain or compressed, takes no more heap than the start line says. */
+    @Test
+    void bodiesOfLargeDocumentsTakeNoHeapOfTheirOwn() throws IOException {
+        BulkWriter writer = writer(16, 1 << 30, 5, false);
+        String large = "{\"a\":\"" + "x".repeat(1_000_003) + "\"}";
+        for (int i = 0; i < 16; i++) {
+            writer.add(operation("k" + i, large));
+        }
+        Bulk bulk = client.sent.get(0);
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        for (boolean compressed : new boolean[] {false, true, false, true}) {
+            NullEncoder encoder = new NullEncoder();
+            HttpAsyncContentProducer body = compressed
+                    ? new CompressedBulkBody(bulk.operations())
+                    : new BulkBody(bulk.operations(), bulk.bodyBytes());
+            long before = threads.getCurrentThreadAllocatedBytes();
+            while (!encoder.isCompleted()) {
+                body.produceContent(encoder, null);
+            }
+            body.close();
+            long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+            long stated = RestBulkClient.writingBytes(compressed, 1);
+            assertTrue(allocated <= stated, "compressed " + compressed + ": " + allocated + " bytes");
+        }
+    }
+
+    /** Takes everything, keeps nothing. */
+    private static final class NullEncoder implements ContentEncoder {
+        private boolean completed;
+
+        @Override
+        public int write(ByteBuffer source) {
+            int count = source.remaining();
+            source.position(source.limit());
+            return count;
+        }
+
+        @Override
+        public void complete() {
+            completed = true;
+        }
+
+        @Override
+        public boolean isCompleted() {
+            return completed;
+        }
+    }
+
     /** Over random failures each record is decided once, and never more than N requests are under way. */
     @Test
     void randomFailuresDecideEachRecordOnce() {
@@ -420,6 +556,7 @@ class BulkWriterTest {
     private static final class Book implements Decisions {
         private final Map<Long, ItemOutcome> decided = new HashMap<>();
         private final List<String> rejected = new ArrayList<>();
+        private final List<Long> givenBack = new ArrayList<>();
         private final Map<Object, List<Long>> orderByKey = new HashMap<>();
         private final Set<Object> keys = new HashSet<>();
         private org.apache.kafka.connect.errors.ConnectException failure;
@@ -445,6 +582,11 @@ class BulkWriterTest {
         @Override
         public void rejected(Delivery delivery, int status, ItemError error) {
             rejected.add(delivery.origin().offset() + " " + status + " " + error.type());
+        }
+
+        @Override
+        public void givenBack(Delivery delivery) {
+            givenBack.add(delivery.origin().offset());
         }
 
         @Override

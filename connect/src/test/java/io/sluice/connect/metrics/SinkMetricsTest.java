@@ -1,7 +1,9 @@
 package io.sluice.connect.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.Base64;
 import java.util.Map;
@@ -10,6 +12,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.zip.DataFormatException;
+import javax.management.Attribute;
+import javax.management.AttributeNotFoundException;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
@@ -79,10 +83,51 @@ class SinkMetricsTest {
         }
         metrics.recordRead();
         metrics.recordDecided(Fate.DROPPED, 1, -1);
-        byte[] encoded = Base64.getDecoder().decode((String) metrics.snapshot().get("RecordAgeHistogram"));
+        byte[] encoded = Base64.getDecoder().decode(readThroughJmx("RecordAgeHistogram"));
         Histogram decoded = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
         assertEquals(5, decoded.getTotalCount());
         assertEquals(10_007, decoded.getValueAtPercentile(50), 10);
+    }
+
+    private String readThroughJmx(String attribute) {
+        try (SinkTaskMBean bean = SinkTaskMBean.register("read-through", "0", metrics)) {
+            String one = (String) bean.getAttribute(attribute);
+            Attribute among = (Attribute)
+                    bean.getAttributes(new String[] {"RecordsRead", attribute}).get(1);
+            assertEquals(one, among.getValue());
+            return one;
+        } catch (AttributeNotFoundException missing) {
+            throw new AssertionError(missing);
+        }
+    }
+
+    /** Looking at numbers, or at what attributes there are, encodes no histogram. */
+    @Test
+    void histogramsAreEncodedOnlyWhenTheyAreRead() throws Exception {
+        try (SinkTaskMBean bean = SinkTaskMBean.register("lazy", "0", metrics)) {
+            com.sun.management.ThreadMXBean threads =
+                    (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+            bean.getAttribute("RecordsRead");
+            bean.getMBeanInfo();
+            long before = threads.getCurrentThreadAllocatedBytes();
+            for (int round = 0; round < 11; round++) {
+                bean.getAttribute("RecordsRead");
+                bean.getMBeanInfo();
+            }
+            long perRound = (threads.getCurrentThreadAllocatedBytes() - before) / 11;
+            assertTrue(perRound < 64 << 10, "bytes allocated by one look: " + perRound);
+        }
+    }
+
+    /** A record given back counts as if it had not been read. */
+    @Test
+    void aRecordGivenBackIsNotRead() {
+        metrics.recordRead();
+        metrics.recordRead();
+        metrics.recordGivenBack();
+        assertEquals(1L, metrics.ledger().get("RecordsRead"));
+        assertEquals(1L, metrics.ledger().get("RecordsInFlight"));
+        assertEquals(1L, metrics.snapshot().get("RecordsGivenBack"));
     }
 
     /** The attributes have the names that readers rely on. */
@@ -93,8 +138,8 @@ class SinkMetricsTest {
                 "[BulkBytesTotal, BulkDocumentsTotal, BulkRequests, BulkRequestsFailed, BulkRequestsInFlight,"
                         + " BulkRetries, BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
                         + " ItemRetries, OldestUnacknowledgedAgeMillis, RecordAgeHistogram, RecordsAlreadyThere,"
-                        + " RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsInFlight, RecordsIndexed,"
-                        + " RecordsRead, RecordsStale, RecordsUpdated, TimeBlockedMillisTotal]",
+                        + " RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsGivenBack, RecordsInFlight,"
+                        + " RecordsIndexed, RecordsRead, RecordsStale, RecordsUpdated, TimeBlockedMillisTotal]",
                 names.toString());
     }
 }
