@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
 public final class ElasticsearchSinkTask extends SinkTask {
     private static final Logger LOG = LoggerFactory.getLogger(ElasticsearchSinkTask.class);
 
-    private final Offsets offsets = new Offsets();
     private final SinkMetrics metrics = new SinkMetrics();
+    private final Offsets offsets = new Offsets(metrics);
     private String name = "";
     private SinkConfig config;
     private Backlog backlog;
@@ -146,7 +146,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
         postbox.close();
         client.close();
         bean.close();
-        LOG.info("{}: stopped; {}", name, metrics.ledger());
+        LOG.info("{}: stopped; {}; by partition {}", name, metrics.ledger(), metrics.ledgerByPartition());
     }
 
     @Override

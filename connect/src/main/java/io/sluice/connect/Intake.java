@@ -49,7 +49,7 @@ final class Intake {
 
     void take(SinkRecord record) {
         Delivery delivery = delivery(record);
-        metrics.recordRead();
+        metrics.recordRead(delivery.ledger());
         if (record.value() != null || onNullValues == OnNullValues.DELETE) {
             encode(delivery);
             return;

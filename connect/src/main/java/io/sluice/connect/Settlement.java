@@ -111,12 +111,12 @@ final class Settlement implements Decisions {
 
     @Override
     public void givenBack(Delivery delivery) {
-        metrics.recordGivenBack();
+        metrics.recordGivenBack(delivery.ledger());
         backlog.leave(delivery.heldBytes());
     }
 
     private void settle(Delivery delivery, Fate fate, long ageMicros) {
-        metrics.recordDecided(fate, delivery.sourceBytes(), ageMicros);
+        metrics.recordDecided(delivery.ledger(), fate, delivery.sourceBytes(), ageMicros);
         delivery.decided();
         backlog.leave(delivery.heldBytes());
     }

@@ -323,6 +323,10 @@ class MisbehavingServerIT {
             harness.putUntilDecided();
             assertEquals(Set.of(), accepted);
             assertEquals(997, harness.attribute("RecordsGivenBack"));
+            assertEquals(
+                    "{\"books-0\":{\"read\":0,\"indexed\":0,\"updated\":0,\"deleted\":0,\"already_there\":0,\"stale\":0,"
+                            + "\"dead_lettered\":0,\"dropped\":0,\"in_flight\":0}}",
+                    harness.text("LedgerByPartition"));
             assertEquals(0, harness.attribute("RecordsRead"));
         }
     }

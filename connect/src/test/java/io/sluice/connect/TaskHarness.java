@@ -91,8 +91,16 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
     }
 
     long attribute(String name) {
+        return (long) read(name);
+    }
+
+    String text(String name) {
+        return (String) read(name);
+    }
+
+    private static Object read(String name) {
         try {
-            return (long) ManagementFactory.getPlatformMBeanServer()
+            return ManagementFactory.getPlatformMBeanServer()
                     .getAttribute(
                             new ObjectName("sluice.connect:type=sink-task-metrics,connector=harness,task=0"), name);
         } catch (JMException error) {

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
@@ -15,6 +16,7 @@ public final class SinkMetrics {
     private static final long LONGEST_MICROS = 24L * 3600 * 1_000_000;
 
     private final long[] recordsByFate = new long[Fate.values().length];
+    private final Map<String, PartitionLedger> ledgers = new TreeMap<>();
     private final Histogram recordAge = histogram();
     private final Histogram bulkServiceTime = histogram();
     private LongSupplier oldestUndecidedAgeMillis = () -> 0;
@@ -43,7 +45,13 @@ public final class SinkMetrics {
         oldestUndecidedAgeMillis = ageMillis;
     }
 
-    public synchronized void recordRead() {
+    /** The ledger of one partition, the same for as long as the task runs. */
+    public synchronized PartitionLedger ledgerOf(String topic, int partition) {
+        return ledgers.computeIfAbsent(topic + "-" + partition, name -> new PartitionLedger());
+    }
+
+    public synchronized void recordRead(PartitionLedger ledger) {
+        ledger.read(1);
         recordsRead++;
         recordsInFlight++;
     }
@@ -53,7 +61,8 @@ public final class SinkMetrics {
      *
      * @param ageMicros from its intended send time to now, or negative when it is not to be counted
      */
-    public synchronized void recordDecided(Fate fate, long sourceBytes, long ageMicros) {
+    public synchronized void recordDecided(PartitionLedger ledger, Fate fate, long sourceBytes, long ageMicros) {
+        ledger.decided(fate);
         recordsByFate[fate.ordinal()]++;
         recordsInFlight--;
         if (fate != Fate.DEAD_LETTERED && fate != Fate.DROPPED) {
@@ -65,7 +74,8 @@ public final class SinkMetrics {
     }
 
     /** A record was let go undecided, to be read again by whoever owns its partition: it no longer counts as read. */
-    public synchronized void recordGivenBack() {
+    public synchronized void recordGivenBack(PartitionLedger ledger) {
+        ledger.read(-1);
         recordsRead--;
         recordsInFlight--;
         recordsGivenBack++;
@@ -112,6 +122,7 @@ public final class SinkMetrics {
         synchronized (this) {
             Map<String, Object> attributes = new LinkedHashMap<>(ledger());
             attributes.put("RecordsGivenBack", recordsGivenBack);
+            attributes.put("LedgerByPartition", (Supplier<String>) this::ledgerByPartition);
             attributes.put("BytesAcknowledged", bytesAcknowledged);
             attributes.put("BulkRequests", bulkRequests);
             attributes.put("BulkRequestsFailed", bulkRequestsFailed);
@@ -146,6 +157,16 @@ public final class SinkMetrics {
         ledger.put("RecordsDropped", records(Fate.DROPPED));
         ledger.put("RecordsInFlight", recordsInFlight);
         return ledger;
+    }
+
+    /** The same by partition, as JSON: {@code {"topic-partition": {"read": R, …, "in_flight": F}}}. */
+    public synchronized String ledgerByPartition() {
+        StringBuilder json = new StringBuilder("{");
+        ledgers.forEach((partition, ledger) -> {
+            json.append(json.length() == 1 ? "\"" : ",\"").append(partition).append("\":");
+            ledger.appendJson(json);
+        });
+        return json.append('}').toString();
     }
 
     private long records(Fate fate) {

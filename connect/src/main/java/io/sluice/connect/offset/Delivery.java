@@ -1,5 +1,6 @@
 package io.sluice.connect.offset;
 
+import io.sluice.connect.metrics.PartitionLedger;
 import org.apache.kafka.connect.sink.SinkRecord;
 
 /** One record on its way through the sink, from being read until it is decided. */
@@ -32,6 +33,11 @@ public final class Delivery {
 
     public Origin origin() {
         return origin;
+    }
+
+    /** Where the record is counted. */
+    public PartitionLedger ledger() {
+        return partition.ledger();
     }
 
     /** On the monotonic clock. */

@@ -1,5 +1,6 @@
 package io.sluice.connect.offset;
 
+import io.sluice.connect.metrics.SinkMetrics;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -9,13 +10,23 @@ import org.apache.kafka.common.TopicPartition;
 /** The partitions this task owns, each with its undecided records. Used by the task's thread only. */
 public final class Offsets {
     private final Map<TopicPartition, PartitionOffsets> partitions = new HashMap<>();
+    private final SinkMetrics metrics;
     private TopicPartition lastPartition;
     private PartitionOffsets lastOffsets;
+
+    /** @param metrics where each partition's records are counted */
+    public Offsets(SinkMetrics metrics) {
+        this.metrics = metrics;
+    }
+
+    private PartitionOffsets followed(TopicPartition partition) {
+        return new PartitionOffsets(metrics.ledgerOf(partition.topic(), partition.partition()));
+    }
 
     /** Starts to follow partitions afresh: what was known of them belongs to an earlier assignment. */
     public void open(Collection<TopicPartition> opened) {
         close(opened);
-        opened.forEach(partition -> partitions.put(partition, new PartitionOffsets()));
+        opened.forEach(partition -> partitions.put(partition, followed(partition)));
     }
 
     /** Gives partitions up; records of theirs that were sent may still be decided, without effect here. */
@@ -35,7 +46,7 @@ public final class Offsets {
                 || lastPartition.partition() != partition
                 || !lastPartition.topic().equals(topic)) {
             lastPartition = new TopicPartition(topic, partition);
-            lastOffsets = partitions.computeIfAbsent(lastPartition, absent -> new PartitionOffsets());
+            lastOffsets = partitions.computeIfAbsent(lastPartition, this::followed);
         }
         return lastOffsets;
     }

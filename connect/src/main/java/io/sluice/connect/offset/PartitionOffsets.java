@@ -1,5 +1,7 @@
 package io.sluice.connect.offset;
 
+import io.sluice.connect.metrics.PartitionLedger;
+
 /**
  * The records of one partition that are not yet decided, in the order they were read.
  *
@@ -9,6 +11,7 @@ package io.sluice.connect.offset;
 public final class PartitionOffsets {
     private static final int INITIAL_CAPACITY = 1024;
 
+    private final PartitionLedger ledger;
     private long[] offsets = new long[INITIAL_CAPACITY];
     private long[] decidedBits = new long[INITIAL_CAPACITY / Long.SIZE];
     private long firstUndecided;
@@ -16,6 +19,15 @@ public final class PartitionOffsets {
     private long nextToRead;
     private int decidedAhead;
     private volatile boolean givenUp;
+
+    /** @param ledger where the partition's records are counted */
+    public PartitionOffsets(PartitionLedger ledger) {
+        this.ledger = ledger;
+    }
+
+    PartitionLedger ledger() {
+        return ledger;
+    }
 
     /** Notes that the record at {@code offset} was read; returns its sequence number. */
     public synchronized long read(long offset) {

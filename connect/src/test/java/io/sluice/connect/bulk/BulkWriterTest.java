@@ -47,7 +47,7 @@ class BulkWriterTest {
     private final HeldClient client = new HeldClient();
     private final Book book = new Book();
     private final SinkMetrics metrics = new SinkMetrics();
-    private final Offsets offsets = new Offsets();
+    private final Offsets offsets = new Offsets(metrics);
     private PartitionOffsets partition = offsets.of("t", 0);
     private RecordEncoder encoder = encoder("insert");
     private long nextOffset;

@@ -6,11 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.Base64;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.zip.DataFormatException;
 import javax.management.Attribute;
 import javax.management.AttributeNotFoundException;
@@ -19,6 +23,7 @@ import org.junit.jupiter.api.Test;
 
 class SinkMetricsTest {
     private final SinkMetrics metrics = new SinkMetrics();
+    private final PartitionLedger ledger = metrics.ledgerOf("books", 0);
 
     private static void assertBalanced(Map<String, Object> ledger) {
         long sum = 0;
@@ -39,11 +44,11 @@ class SinkMetricsTest {
             long undecided = 0;
             for (int step = 0; step < 300_007; step++) {
                 if (undecided == 0 || random.nextBoolean()) {
-                    metrics.recordRead();
+                    metrics.recordRead(ledger);
                     undecided++;
                 } else {
                     Fate fate = Fate.values()[random.nextInt(Fate.values().length)];
-                    metrics.recordDecided(fate, random.nextInt(1_009), random.nextInt(1_000_000) - 7);
+                    metrics.recordDecided(ledger, fate, random.nextInt(1_009), random.nextInt(1_000_000) - 7);
                     undecided--;
                 }
             }
@@ -65,9 +70,9 @@ class SinkMetricsTest {
                 Map<String, Object> seen = new java.util.HashMap<>();
                 for (String attribute : metrics.ledger().keySet()) {
                     seen.put(attribute, bean.getAttribute(attribute));
-                    metrics.recordRead();
-                    metrics.recordRead();
-                    metrics.recordDecided(Fate.INDEXED, 1, 1);
+                    metrics.recordRead(ledger);
+                    metrics.recordRead(ledger);
+                    metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
                 }
                 assertBalanced(seen);
             }
@@ -78,11 +83,11 @@ class SinkMetricsTest {
     @Test
     void theHistogramIsReadable() throws DataFormatException {
         for (long age : new long[] {0, 997, 10_007, 3_600_000_000L, Long.MAX_VALUE}) {
-            metrics.recordRead();
-            metrics.recordDecided(Fate.INDEXED, 1, age);
+            metrics.recordRead(ledger);
+            metrics.recordDecided(ledger, Fate.INDEXED, 1, age);
         }
-        metrics.recordRead();
-        metrics.recordDecided(Fate.DROPPED, 1, -1);
+        metrics.recordRead(ledger);
+        metrics.recordDecided(ledger, Fate.DROPPED, 1, -1);
         byte[] encoded = Base64.getDecoder().decode(readThroughJmx("RecordAgeHistogram"));
         Histogram decoded = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
         assertEquals(5, decoded.getTotalCount());
@@ -122,12 +127,56 @@ class SinkMetricsTest {
     /** A record given back counts as if it had not been read. */
     @Test
     void aRecordGivenBackIsNotRead() {
-        metrics.recordRead();
-        metrics.recordRead();
-        metrics.recordGivenBack();
+        metrics.recordRead(ledger);
+        metrics.recordRead(ledger);
+        metrics.recordGivenBack(ledger);
         assertEquals(1L, metrics.ledger().get("RecordsRead"));
         assertEquals(1L, metrics.ledger().get("RecordsInFlight"));
         assertEquals(1L, metrics.snapshot().get("RecordsGivenBack"));
+    }
+
+    /** The partitions' ledgers add up to the task's, whatever happens; each balances in itself. */
+    @Test
+    void theLedgersOfThePartitionsAddUp() throws Exception {
+        Random random = new Random(211);
+        long[] undecided = new long[3];
+        for (int step = 0; step < 10_007; step++) {
+            int partition = random.nextInt(3);
+            PartitionLedger of = metrics.ledgerOf("books", partition);
+            if (undecided[partition] == 0 || random.nextBoolean()) {
+                metrics.recordRead(of);
+                undecided[partition]++;
+            } else if (random.nextInt(11) == 0) {
+                metrics.recordGivenBack(of);
+                undecided[partition]--;
+            } else {
+                metrics.recordDecided(of, Fate.values()[random.nextInt(Fate.values().length)], 1, 1);
+                undecided[partition]--;
+            }
+        }
+        Map<String, Long> sums = new TreeMap<>();
+        Matcher partitions =
+                Pattern.compile("\"books-(\\d)\":\\{([^}]*)}").matcher(readThroughJmx("LedgerByPartition"));
+        while (partitions.find()) {
+            Map<String, Long> ledgerOfPartition = new TreeMap<>();
+            for (String entry : partitions.group(2).split(",")) {
+                String[] nameAndCount = entry.replace("\"", "").split(":");
+                ledgerOfPartition.put(nameAndCount[0], Long.parseLong(nameAndCount[1]));
+            }
+            assertEquals(undecided[Integer.parseInt(partitions.group(1))], ledgerOfPartition.get("in_flight"));
+            ledgerOfPartition.forEach((name, count) -> sums.merge(name, count, Long::sum));
+        }
+        Map<String, Long> total = new TreeMap<>();
+        metrics.ledger().forEach((name, count) -> total.put(inSnakeCase(name), (Long) count));
+        assertEquals(total, sums);
+        assertEquals(sums.remove("read"), sums.values().stream().reduce(0L, Long::sum));
+    }
+
+    private static String inSnakeCase(String attribute) {
+        return attribute
+                .substring("Records".length())
+                .replaceAll("\\B([A-Z])", "_$1")
+                .toLowerCase(Locale.ROOT);
     }
 
     /** The attributes have the names that readers rely on. */
@@ -137,7 +186,7 @@ class SinkMetricsTest {
         assertEquals(
                 "[BulkBytesTotal, BulkDocumentsTotal, BulkRequests, BulkRequestsFailed, BulkRequestsInFlight,"
                         + " BulkRetries, BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
-                        + " ItemRetries, OldestUnacknowledgedAgeMillis, RecordAgeHistogram, RecordsAlreadyThere,"
+                        + " ItemRetries, LedgerByPartition, OldestUnacknowledgedAgeMillis, RecordAgeHistogram, RecordsAlreadyThere,"
                         + " RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsGivenBack, RecordsInFlight,"
                         + " RecordsIndexed, RecordsRead, RecordsStale, RecordsUpdated, TimeBlockedMillisTotal]",
                 names.toString());

@@ -3,6 +3,7 @@ package io.sluice.connect.offset;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.sluice.connect.metrics.SinkMetrics;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -13,7 +14,7 @@ class PartitionOffsetsTest {
     /** With nothing undecided the offset after the last record read may be committed. */
     @Test
     void theOffsetAfterTheLastDecidedRecordIsCommittable() {
-        PartitionOffsets offsets = new PartitionOffsets();
+        PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
         long first = offsets.read(41);
         long second = offsets.read(43);
         assertEquals(41, offsets.committable());
@@ -28,7 +29,7 @@ class PartitionOffsetsTest {
     void randomInterleavingsAgreeWithANaiveModel() {
         for (int seed = 0; seed < 53; seed++) {
             Random random = new Random(seed);
-            PartitionOffsets offsets = new PartitionOffsets();
+            PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
             TreeSet<Long> model = new TreeSet<>();
             List<long[]> undecided = new ArrayList<>();
             long next = random.nextInt(1000);
@@ -51,7 +52,7 @@ class PartitionOffsetsTest {
     /** A record that is decided twice is a bug that must show. */
     @Test
     void decidingTwiceIsRefused() {
-        PartitionOffsets offsets = new PartitionOffsets();
+        PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
         long only = offsets.read(7);
         offsets.decided(only);
         Exception refusal = assertThrows(IllegalStateException.class, () -> offsets.decided(only));

@@ -1,0 +1,30 @@
+package io.sluice.connect.metrics;
+
+/** What became of the records of one partition; changed and read under the lock of its {@link SinkMetrics}. */
+public final class PartitionLedger {
+    private static final String[] NAMES = {
+        "indexed", "updated", "deleted", "already_there", "stale", "dead_lettered", "dropped"
+    };
+
+    private final long[] recordsByFate = new long[Fate.values().length];
+    private long read;
+
+    void read(int records) {
+        read += records;
+    }
+
+    void decided(Fate fate) {
+        recordsByFate[fate.ordinal()]++;
+    }
+
+    /** {@code {"read": R, "indexed": …, "in_flight": …}}. */
+    void appendJson(StringBuilder json) {
+        json.append("{\"read\":").append(read);
+        long inFlight = read;
+        for (int fate = 0; fate < NAMES.length; fate++) {
+            json.append(",\"").append(NAMES[fate]).append("\":").append(recordsByFate[fate]);
+            inFlight -= recordsByFate[fate];
+        }
+        json.append(",\"in_flight\":").append(inFlight).append('}');
+    }
+}
