@@ -64,6 +64,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
         intake = new Intake(config, offsets, backlog, settlement, writer, metrics);
         pressure = new Pressure(context, backlog, settlement::hasFailed, metrics);
         metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
+        new StallWatch(name, config.stallTimeoutMs(), timers, metrics).start();
         bean = SinkTaskMBean.register(connector, task, metrics);
         long writingBytes = RestBulkClient.writingBytes(config.compressed(), config.maxInFlightRequests());
         LOG.info(

@@ -14,6 +14,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -23,6 +24,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -349,6 +352,72 @@ class MisbehavingServerIT {
             harness.putUntilDecided();
             assertEquals(Map.of("Indexed", 498L, "DeadLettered", 1L), harness.fates());
             assertTrue(harness.reportedBy.endsWith("-dead-letters"), harness.reportedBy);
+        }
+    }
+
+    private static final String PASSWORD = "pa55w0rd-marker";
+    private static final String API_KEY = "YXBpLWtleS1tYXJrZXI=";
+    private static final String DOCUMENT = "document-marker";
+
+    /** Whatever goes wrong, no log line holds a password, an API key or anything of a document. */
+    @Test
+    void nothingSecretIsLogged() throws Exception {
+        misbehaviour = (request, exchange, ids) -> {
+            String quoting = "{\"type\":\"x_exception\",\"reason\":\"request [source[" + DOCUMENT + "]]\"}";
+            int status = new int[] {503, 400, 500, 429, 0, 401}[request % 6];
+            if (status == 0) {
+                return answer(exchange, 200, "{\"items\":[" + DOCUMENT);
+            }
+            if (request % 12 < 6 && status != 400) {
+                return answer(
+                        exchange,
+                        status == 401 ? 503 : status,
+                        "{\"error\":{\"type\":\"x_exception\",\"reason\":\"busy\"}}");
+            }
+            String item = "{\"index\":{\"status\":" + status + ",\"error\":" + quoting + "}}";
+            return answer(
+                    exchange, 200, "{\"items\":[" + String.join(",", Collections.nCopies(ids.size(), item)) + "]}");
+        };
+        String[][] access = {
+            {"connection.username", "sluice", "connection.password", PASSWORD},
+            {"connection.api.key", API_KEY},
+        };
+        try (CapturedLog log = new CapturedLog()) {
+            for (String[] credentials : access) {
+                for (String onMalformed : new String[] {"report", "warn", "fail"}) {
+                    provoke(onMalformed, credentials);
+                }
+            }
+            assertTrue(log.linesWith("stopped; {RecordsRead=").size() >= 6);
+            assertTrue(log.linesWith("status 400 x_exception").size() >= 2);
+            assertTrue(log.linesWith("stalled: ").size() >= 1);
+            assertTrue(log.linesWith("task failed").size() >= 2);
+            for (String secret : new String[] {PASSWORD, API_KEY, DOCUMENT}) {
+                assertEquals(List.of(), log.linesWith(secret));
+            }
+        }
+    }
+
+    /** Lets a task meet the server until it fails or a second is over; its failure is logged as a worker would. */
+    private void provoke(String onMalformed, String... more) throws InterruptedException {
+        Map<String, String> settings = new HashMap<>(Map.of(
+                "behavior.on.malformed.documents", onMalformed,
+                "batch.size", "3",
+                "max.retries", "2",
+                "flush.timeout.ms", "0",
+                "stall.timeout.ms", "7"));
+        for (int i = 0; i < more.length; i += 2) {
+            settings.put(more[i], more[i + 1]);
+        }
+        try (TaskHarness harness = new TaskHarness(url(), settings)) {
+            for (int i = 0; i < 100; i++) {
+                harness.put(List.of(
+                        harness.record(DOCUMENT + i, "{\"a\":\"" + DOCUMENT + "\"}"),
+                        harness.record(DOCUMENT + i, "{\"" + DOCUMENT + "\"")));
+                sleep(11);
+            }
+        } catch (ConnectException failure) {
+            Logger.getLogger("worker").log(Level.SEVERE, "task failed", failure);
         }
     }
 

@@ -9,6 +9,7 @@ final class Bulk {
     private final String index;
     private List<Operation> operations;
     private long bodyBytes;
+    private String host = "";
     private boolean partial;
     private int attempts;
     private int countedAttempts;
@@ -57,6 +58,15 @@ final class Bulk {
 
     void setPartial(boolean sentBeforeFull) {
         partial = sentBeforeFull;
+    }
+
+    /** Who answered last, or may have: {@code host:port}. */
+    String host() {
+        return host;
+    }
+
+    void setHost(String whoAnswered) {
+        host = whoAnswered;
     }
 
     int attempts() {

@@ -273,8 +273,13 @@ public final class BulkWriter implements BulkClient.Listener {
     private void fail(Bulk bulk, int item, BulkAnswer answer) {
         int status = answer.status(item);
         ItemError error = answer.error(item);
-        boolean mayQuoteDocument = error != null && (status == 409 || status == 500);
-        fail(bulk, status, mayQuoteDocument ? new ItemError(error.type(), "reason withheld") : error, item, null);
+        boolean isAboutDocument = !ItemOutcome.isIndexTrouble(error) && !ItemOutcome.isAboutAccess(error);
+        fail(bulk, status, isAboutDocument ? withheld(error) : error, item, null);
+    }
+
+    /** The error without its reason: that of an item may quote the document, and this one may be logged. */
+    private static ItemError withheld(ItemError error) {
+        return error == null ? null : new ItemError(error.type(), "reason withheld");
     }
 
     private void finished(Bulk bulk, List<Operation> decided) {
@@ -291,7 +296,7 @@ public final class BulkWriter implements BulkClient.Listener {
     private void repeatItems(
             Bulk bulk, List<Operation> decided, List<Operation> again, int firstAgain, BulkAnswer answer) {
         metrics.itemsToSendAgain(again.size());
-        ItemError error = answer.error(firstAgain);
+        ItemError error = withheld(answer.error(firstAgain));
         int status = answer.status(firstAgain);
         List<Bulk> sendable;
         synchronized (this) {
@@ -377,18 +382,20 @@ public final class BulkWriter implements BulkClient.Listener {
 
     /** Sends the request again after a random wait, unless nothing of it succeeded for too long. */
     private void repeat(Bulk bulk, int status, ItemError error, Exception cause) {
+        String what = describe(bulk, status, error, cause);
+        metrics.failed(what);
         long failingForMs = TimeUnit.NANOSECONDS.toMillis(bulk.failingForNanos(timers.nanoTime()));
         if (failingForMs >= settings.retryTimeoutMs()) {
             fail(bulk, status, error, 0, cause);
             return;
         }
         long delayMs = backoff.delayMs(Math.max(1, bulk.attempts()));
-        warnNowAndThen(bulk, status, error, cause, delayMs);
+        warnNowAndThen(bulk, what, delayMs);
         timers.after(delayMs, () -> sendAgain(bulk));
     }
 
     /** One line for the first failure, then one for all of some seconds; types only, reasons may quote documents. */
-    private void warnNowAndThen(Bulk bulk, int status, ItemError error, Exception cause, long delayMs) {
+    private void warnNowAndThen(Bulk bulk, String what, long delayMs) {
         long now = timers.nanoTime();
         long failures;
         synchronized (this) {
@@ -400,9 +407,6 @@ public final class BulkWriter implements BulkClient.Listener {
             failures = failuresSinceWarning;
             failuresSinceWarning = 0;
         }
-        String what = cause == null
-                ? "status " + status + " " + (error == null ? "" : error.type())
-                : "no answer: " + cause.getClass().getSimpleName();
         LOG.warn(
                 "bulk request to {}: {}; {} operations go again in {} ms ({} such failures since the last warning)",
                 bulk.index(),
@@ -410,6 +414,14 @@ public final class BulkWriter implements BulkClient.Listener {
                 bulk.size(),
                 delayMs,
                 failures);
+    }
+
+    /** What failed, without any reason: status and type, or that no answer came, and the host. */
+    private static String describe(Bulk bulk, int status, ItemError error, Exception cause) {
+        String what = cause == null
+                ? "status " + status + (error == null ? "" : " " + error.type())
+                : "no answer: " + cause.getClass().getSimpleName();
+        return bulk.host().isEmpty() ? what : what + " from " + bulk.host();
     }
 
     private void sendAgain(Bulk bulk) {

@@ -44,7 +44,7 @@ public enum ItemOutcome {
      * @param version the external version that was sent
      */
     static ItemOutcome of(Kind kind, int status, ItemError error, long version) {
-        if (error != null && INDEX_TROUBLES.contains(error.type())) {
+        if (isIndexTrouble(error)) {
             return UNUSABLE_INDEX;
         }
         return switch (status) {
@@ -57,6 +57,16 @@ public enum ItemOutcome {
             case 401 -> RETRY_COUNTED;
             default -> status >= 500 ? RETRY_COUNTED : REJECTED;
         };
+    }
+
+    /** Whether the index, not a document, is the trouble. */
+    static boolean isIndexTrouble(ItemError error) {
+        return error != null && INDEX_TROUBLES.contains(error.type());
+    }
+
+    /** Whether it names a user and an action, never a document. */
+    static boolean isAboutAccess(ItemError error) {
+        return error != null && error.type().equals("security_exception");
     }
 
     private static boolean isBlocked(ItemError error) {

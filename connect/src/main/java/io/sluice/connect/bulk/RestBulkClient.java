@@ -2,12 +2,14 @@ package io.sluice.connect.bulk;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import io.sluice.connect.config.SinkConfig;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.apache.http.Header;
 import org.apache.http.HttpHeaders;
 import org.apache.http.HttpHost;
@@ -31,6 +33,7 @@ public final class RestBulkClient implements BulkClient {
             "errors,error.type,error.reason,items.*.status,items.*.error.type,items.*.error.reason";
 
     private final RestClient rest;
+    private final String hostNames;
     private final boolean mayCreate;
     private final boolean compressed;
 
@@ -43,6 +46,9 @@ public final class RestBulkClient implements BulkClient {
     }
 
     public RestBulkClient(SinkConfig config) {
+        hostNames = config.urls().stream()
+                .map(url -> HttpHost.create(url).toHostString())
+                .collect(Collectors.joining(" or "));
         HttpHost[] hosts = config.urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
         RestClientBuilder builder = RestClient.builder(hosts)
                 .setRequestConfigCallback(request -> request.setConnectTimeout(config.connectionTimeoutMs())
@@ -136,12 +142,29 @@ public final class RestBulkClient implements BulkClient {
         }
     }
 
-    private record Answers(Bulk bulk, Listener listener) implements ResponseListener {
+    private final class Answers implements ResponseListener {
+        private final Bulk bulk;
+        private final Listener listener;
+
+        Answers(Bulk bulk, Listener listener) {
+            this.bulk = bulk;
+            this.listener = listener;
+        }
+
+        Listener listener() {
+            return listener;
+        }
+
         @Override
         public void onSuccess(Response response) {
+            bulk.setHost(response.getHost().toHostString());
             BulkAnswer answer;
             try {
                 answer = BulkAnswer.read(response.getEntity().getContent(), bulk.size());
+            } catch (JsonProcessingException notJson) {
+                // The cause is left out: its message may quote the answer, and that a document.
+                listener.unanswered(bulk, new IOException("the answer is no valid JSON"));
+                return;
             } catch (IOException unreadable) {
                 listener.unanswered(bulk, unreadable);
                 return;
@@ -153,13 +176,15 @@ public final class RestBulkClient implements BulkClient {
         public void onFailure(Exception failure) {
             if (failure instanceof ResponseException refusal) {
                 Response response = refusal.getResponse();
+                bulk.setHost(response.getHost().toHostString());
                 listener.refused(bulk, response.getStatusLine().getStatusCode(), errorOf(response));
             } else {
+                bulk.setHost(hostNames);
                 listener.unanswered(bulk, failure);
             }
         }
 
-        private static ItemError errorOf(Response response) {
+        private ItemError errorOf(Response response) {
             try {
                 return response.getEntity() == null
                         ? ItemError.UNKNOWN

@@ -33,6 +33,7 @@ public final class SinkConfig {
     static final String RETRY_BACKOFF_MS = "retry.backoff.ms";
     static final String RETRY_BACKOFF_MAX_MS = "retry.backoff.max.ms";
     static final String RETRY_TIMEOUT_MS = "retry.timeout.ms";
+    static final String STALL_TIMEOUT_MS = "stall.timeout.ms";
     static final String KEY_IGNORE = "key.ignore";
     static final String WRITE_METHOD = "write.method";
     static final String ON_NULL_VALUES = "behavior.on.null.values";
@@ -174,7 +175,14 @@ public final class SinkConfig {
                         600_000L,
                         Accepts.atLeast(0),
                         MEDIUM,
-                        "How long a bulk request without any progress is repeated, in milliseconds.");
+                        "How long a bulk request without any progress is repeated, in milliseconds.")
+                .define(
+                        STALL_TIMEOUT_MS,
+                        Type.LONG,
+                        300_000L,
+                        Accepts.atLeast(1),
+                        LOW,
+                        "How long records may be in flight with none decided before a warning says why, in milliseconds.");
     }
 
     private static void defineDocuments(ConfigDef definition) {
@@ -293,6 +301,10 @@ public final class SinkConfig {
 
     public long retryTimeoutMs() {
         return values.getLong(RETRY_TIMEOUT_MS);
+    }
+
+    public long stallTimeoutMs() {
+        return values.getLong(STALL_TIMEOUT_MS);
     }
 
     public boolean keyIgnored() {

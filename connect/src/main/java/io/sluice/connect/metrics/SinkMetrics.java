@@ -23,6 +23,8 @@ public final class SinkMetrics {
     private long recordsRead;
     private long recordsInFlight;
     private long recordsGivenBack;
+    private long stalledForMillis;
+    private String lastError = "";
     private long bytesAcknowledged;
     private long bulkRequests;
     private long bulkRequestsFailed;
@@ -81,6 +83,29 @@ public final class SinkMetrics {
         recordsGivenBack++;
     }
 
+    public synchronized long recordsDecided() {
+        return recordsRead - recordsInFlight;
+    }
+
+    public synchronized long recordsInFlight() {
+        return recordsInFlight;
+    }
+
+    /** @param millis since the last record was decided, 0 while records are or when there are none */
+    public synchronized void stalledFor(long millis) {
+        stalledForMillis = millis;
+    }
+
+    /** A request or an item failed; {@code what} quotes no document. */
+    public synchronized void failed(String what) {
+        lastError = what;
+    }
+
+    /** The last failure, or nothing. */
+    public synchronized String lastError() {
+        return lastError;
+    }
+
     public synchronized void bulkSent(boolean again) {
         bulkRequestsInFlight++;
         if (again) {
@@ -122,6 +147,8 @@ public final class SinkMetrics {
         synchronized (this) {
             Map<String, Object> attributes = new LinkedHashMap<>(ledger());
             attributes.put("RecordsGivenBack", recordsGivenBack);
+            attributes.put("StalledForMillis", stalledForMillis);
+            attributes.put("LastError", lastError);
             attributes.put("LedgerByPartition", (Supplier<String>) this::ledgerByPartition);
             attributes.put("BytesAcknowledged", bytesAcknowledged);
             attributes.put("BulkRequests", bulkRequests);

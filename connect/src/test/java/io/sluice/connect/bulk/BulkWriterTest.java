@@ -23,12 +23,10 @@ import java.net.ConnectException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -166,7 +164,7 @@ class BulkWriterTest {
             client.fail(attempt++, new ConnectException("Connection refused"));
             timers.advance(1_000);
         }
-        assertEquals(60_000, timers.nowMs, 1_000);
+        assertEquals(60_000, timers.nowMs(), 1_000);
         assertEquals(
                 "bulk request to t: no answer: ConnectException: Connection refused (attempt 61, first record"
                         + " concerned t-0@0)",
@@ -180,7 +178,7 @@ class BulkWriterTest {
         BulkWriter writer = writer(3, 1 << 20, 5, false);
         add(writer, 3);
         int attempt = 0;
-        for (; timers.nowMs < 45_000; attempt++) {
+        for (; timers.nowMs() < 45_000; attempt++) {
             client.refuse(attempt, 503);
             timers.advance(1_000);
         }
@@ -439,35 +437,6 @@ class BulkWriterTest {
             if (inOrder) {
                 world.book.assertOrderPerKey(lastByKey);
             }
-        }
-    }
-
-    /** Time that moves when a test says so. */
-    private static final class ManualTimers implements Timers {
-        private record Call(long atMs, long number, Runnable call) {}
-
-        private final PriorityQueue<Call> calls =
-                new PriorityQueue<>(Comparator.comparingLong(Call::atMs).thenComparingLong(Call::number));
-        private long nowMs;
-        private long numbers;
-
-        @Override
-        public long nanoTime() {
-            return 1 + nowMs * 1_000_000;
-        }
-
-        @Override
-        public void after(long delayMs, Runnable call) {
-            calls.add(new Call(nowMs + delayMs, numbers++, call));
-        }
-
-        void advance(long ms) {
-            long until = nowMs + ms;
-            while (!calls.isEmpty() && calls.peek().atMs() <= until) {
-                nowMs = calls.peek().atMs();
-                calls.poll().call().run();
-            }
-            nowMs = until;
         }
     }
 

@@ -186,9 +186,9 @@ class SinkMetricsTest {
         assertEquals(
                 "[BulkBytesTotal, BulkDocumentsTotal, BulkRequests, BulkRequestsFailed, BulkRequestsInFlight,"
                         + " BulkRetries, BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
-                        + " ItemRetries, LedgerByPartition, OldestUnacknowledgedAgeMillis, RecordAgeHistogram, RecordsAlreadyThere,"
+                        + " ItemRetries, LastError, LedgerByPartition, OldestUnacknowledgedAgeMillis, RecordAgeHistogram, RecordsAlreadyThere,"
                         + " RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsGivenBack, RecordsInFlight,"
-                        + " RecordsIndexed, RecordsRead, RecordsStale, RecordsUpdated, TimeBlockedMillisTotal]",
+                        + " RecordsIndexed, RecordsRead, RecordsStale, RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
                 names.toString());
     }
 }

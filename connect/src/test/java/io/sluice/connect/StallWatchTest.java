@@ -1,0 +1,68 @@
+package io.sluice.connect;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.connect.bulk.ManualTimers;
+import io.sluice.connect.metrics.Fate;
+import io.sluice.connect.metrics.PartitionLedger;
+import io.sluice.connect.metrics.SinkMetrics;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class StallWatchTest {
+    private final ManualTimers timers = new ManualTimers();
+    private final SinkMetrics metrics = new SinkMetrics();
+    private final PartitionLedger ledger = metrics.ledgerOf("books", 0);
+    private final CapturedLog log = new CapturedLog();
+
+    @BeforeEach
+    void watch() {
+        new StallWatch("books-0", 1_000, timers, metrics).start();
+    }
+
+    @AfterEach
+    void close() {
+        log.close();
+    }
+
+    private long stalledForMillis() {
+        return (long) metrics.snapshot().get("StalledForMillis");
+    }
+
+    /** A task without records never stalls, nor does one whose records are decided. */
+    @Test
+    void idleAndMovingTasksDoNotStall() {
+        timers.advance(5_003);
+        metrics.recordRead(ledger);
+        for (int round = 0; round < 11; round++) {
+            metrics.recordRead(ledger);
+            metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
+            timers.advance(997);
+            assertEquals(0, stalledForMillis());
+        }
+        assertTrue(log.linesWith("stalled").isEmpty());
+    }
+
+    /** A stall is told once per timeout with the last error, measured meanwhile, and its end is told. */
+    @Test
+    void aStallIsToldWithItsCause() {
+        metrics.recordRead(ledger);
+        metrics.failed("status 429 es_rejected_execution_exception from 127.0.0.1:9200");
+        timers.advance(2_500);
+        assertEquals(2_500, stalledForMillis());
+        assertEquals(2, log.linesWith("stalled").size());
+        assertTrue(log.linesWith("stalled")
+                .get(0)
+                .contains("books-0: stalled: 1 records in flight and none decided for"
+                        + " 1000 ms; last error: status 429 es_rejected_execution_exception from 127.0.0.1:9200"));
+        metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
+        timers.advance(250);
+        assertEquals(0, stalledForMillis());
+        assertEquals(
+                1,
+                log.linesWith("books-0: moves again after standing still for 2750 ms")
+                        .size());
+    }
+}
