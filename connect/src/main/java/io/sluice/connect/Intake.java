@@ -22,6 +22,7 @@ final class Intake {
     private static final long OBJECTS_BYTES = 512;
 
     private final OnNullValues onNullValues;
+    private final boolean dropInvalid;
     private final String ageHeader;
     private final RecordEncoder encoder;
     private final Offsets offsets;
@@ -38,6 +39,7 @@ final class Intake {
             BulkWriter writer,
             SinkMetrics metrics) {
         this.onNullValues = config.onNullValues();
+        this.dropInvalid = config.invalidDropped();
         this.ageHeader = config.ageHeader();
         this.encoder = new RecordEncoder(config);
         this.offsets = offsets;
@@ -75,6 +77,10 @@ final class Intake {
             operation = encoder.encode(delivery);
         } catch (MalformedRecordException malformed) {
             admit(delivery, delivery.sourceBytes());
+            if (dropInvalid) {
+                settlement.dropped(delivery);
+                return;
+            }
             settlement.malformed(delivery, malformed.getMessage(), malformed.getMessage());
             return;
         }

@@ -43,6 +43,7 @@ class MisbehavingServerIT {
     private final AtomicInteger mostUnderWay = new AtomicInteger();
     private final Set<String> accepted = new HashSet<>();
     private final List<String> headers = new ArrayList<>();
+    private final List<String> queries = new ArrayList<>();
     private Misbehaviour misbehaviour = (request, exchange, ids) -> false;
     private HttpServer server;
 
@@ -78,6 +79,7 @@ class MisbehavingServerIT {
                     .map(line -> line.replaceAll(".*\"_id\":\"([^\"]*)\".*", "$1"))
                     .collect(Collectors.toList());
             synchronized (this) {
+                queries.add(String.valueOf(exchange.getRequestURI().getQuery()));
                 headers.add(exchange.getRequestHeaders().getFirst("Authorization") + " "
                         + exchange.getRequestHeaders().getFirst("Content-Type"));
             }
@@ -436,6 +438,18 @@ class MisbehavingServerIT {
                             + " concerned books-0@0)",
                     failure.getMessage());
             assertEquals(0, harness.committable());
+        }
+    }
+
+    /** Records that are no document are dropped and counted when the configuration says so; neighbours are indexed. */
+    @Test
+    void invalidMessagesAreDropped() throws Exception {
+        try (TaskHarness harness = harness("drop.invalid.message", "true", "pipeline", "enrich")) {
+            harness.put(List.of(harness.record("a", "{"), harness.record(null, "{}"), harness.record("b", "{}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 1L, "Dropped", 2L), harness.fates());
+            assertEquals(List.of(), harness.deadLetters);
+            assertTrue(queries.get(0).contains("pipeline=enrich"), queries.get(0));
         }
     }
 

@@ -207,7 +207,10 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void send(Bulk bulk) {
-        List<Operation> givenUp = bulk.takeGivenUp();
+        List<Operation> givenUp;
+        synchronized (this) {
+            givenUp = bulk.takeGivenUp();
+        }
         givenUp.forEach(operation -> decisions.givenBack(operation.delivery()));
         if (bulk.size() == 0) {
             finished(bulk, givenUp);

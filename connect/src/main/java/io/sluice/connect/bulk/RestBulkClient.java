@@ -36,6 +36,7 @@ public final class RestBulkClient implements BulkClient {
     private final String hostNames;
     private final boolean mayCreate;
     private final boolean compressed;
+    private final String pipeline;
 
     /** Targets that were seen to exist; asked for only when Elasticsearch may not create them. */
     private final Set<String> present = ConcurrentHashMap.newKeySet();
@@ -61,6 +62,7 @@ public final class RestBulkClient implements BulkClient {
         }
         this.rest = builder.build();
         this.mayCreate = config.autoCreate();
+        this.pipeline = config.pipeline();
         this.compressed = config.compressed();
     }
 
@@ -98,6 +100,9 @@ public final class RestBulkClient implements BulkClient {
     private void sendBulk(Bulk bulk, Listener listener) {
         Request request = new Request("POST", path(bulk) + "/_bulk");
         request.addParameter("filter_path", WANTED);
+        if (!pipeline.isEmpty()) {
+            request.addParameter("pipeline", pipeline);
+        }
         request.setEntity(
                 compressed
                         ? new CompressedBulkBody(bulk.operations())

@@ -58,6 +58,37 @@ final class Accepts {
         });
     }
 
+    static Validator someOf(Class<? extends Enum<?>> choices) {
+        Validator one = oneOf(choices);
+        return present((key, value) -> ((List<?>) value).forEach(choice -> one.ensureValid(key, choice)));
+    }
+
+    static Validator indexName() {
+        return present((key, value) -> {
+            text().ensureValid(key, value);
+            String offence = Target.offence(value.toString());
+            if (offence != null) {
+                throw refusal(key, offence, "a date pattern of hours or more such as {yyyy.MM.dd}");
+            }
+        });
+    }
+
+    static Validator mappings() {
+        return present((key, value) -> ((List<?>) value).forEach(mapping -> {
+            if (!mapping.toString().matches("[^:]+:[^:]+")) {
+                throw refusal(key, mapping, "topic:target");
+            }
+        }));
+    }
+
+    static Validator routing() {
+        return present((key, value) -> {
+            if (!value.toString().matches("|key|header:.+")) {
+                throw refusal(key, value, "key or header:NAME");
+            }
+        });
+    }
+
     static Validator urls() {
         return present((key, value) -> {
             List<?> urls = (List<?>) value;

@@ -2,6 +2,7 @@ package io.sluice.connect.config;
 
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.kafka.common.config.Config;
 import org.apache.kafka.common.config.ConfigDef;
@@ -24,6 +25,8 @@ public final class SettingsCheck {
         check.requireKeysWhereNeeded();
         check.requireWholeCredentials();
         check.requireBackoffInOrder();
+        check.requireWholeDataStream();
+        check.requireWholeMapping();
         return new Config(all);
     }
 
@@ -60,6 +63,46 @@ public final class SettingsCheck {
                     SinkConfig.RETRY_BACKOFF_MAX_MS,
                     "got " + most + ", expected at least " + SinkConfig.RETRY_BACKOFF_MS + "=" + least);
         }
+    }
+
+    private void requireWholeDataStream() {
+        boolean hasType = !isText(SinkConfig.DATA_STREAM_TYPE, "none");
+        boolean hasDataset = !isText(SinkConfig.DATA_STREAM_DATASET, "");
+        if (hasType && !hasDataset) {
+            refuse(SinkConfig.DATA_STREAM_DATASET, "got nothing, expected a value with " + SinkConfig.DATA_STREAM_TYPE);
+        }
+        if (hasDataset && !hasType) {
+            refuse(
+                    SinkConfig.DATA_STREAM_TYPE,
+                    "got none, expected logs or metrics with " + SinkConfig.DATA_STREAM_DATASET);
+        }
+        boolean createsOnly = hasDataset
+                || String.valueOf(valueOf(SinkConfig.EXTERNAL_RESOURCE_USAGE))
+                        .toUpperCase(Locale.ROOT)
+                        .endsWith("DATASTREAM");
+        if (createsOnly && isText(SinkConfig.WRITE_METHOD, "upsert")) {
+            refuse(SinkConfig.WRITE_METHOD, "got upsert, expected insert with a data stream");
+        }
+        if (createsOnly && isText(SinkConfig.ON_NULL_VALUES, "delete")) {
+            refuse(SinkConfig.ON_NULL_VALUES, "got delete, expected ignore or fail with a data stream");
+        }
+    }
+
+    private void requireWholeMapping() {
+        boolean isMapped = valueOf(SinkConfig.TOPIC_TO_EXTERNAL_RESOURCE) instanceof List<?> all && !all.isEmpty();
+        boolean isUsed = !isText(SinkConfig.EXTERNAL_RESOURCE_USAGE, "disabled");
+        if (isMapped != isUsed) {
+            refuse(
+                    isMapped ? SinkConfig.EXTERNAL_RESOURCE_USAGE : SinkConfig.TOPIC_TO_EXTERNAL_RESOURCE,
+                    isMapped
+                            ? "got DISABLED, expected what the targets of " + SinkConfig.TOPIC_TO_EXTERNAL_RESOURCE
+                                    + " are"
+                            : "got nothing, expected topic:target with " + SinkConfig.EXTERNAL_RESOURCE_USAGE);
+        }
+    }
+
+    private boolean isText(String key, String text) {
+        return text.equalsIgnoreCase(String.valueOf(valueOf(key)));
     }
 
     private Object valueOf(String key) {

@@ -18,16 +18,18 @@ public final class Operation {
     private final byte[] id;
     private final byte[] action;
     private final byte[] source;
+    private final long version;
     private final Delivery delivery;
     private int countedAttempts;
 
     /** @param source the document, or {@code null} for a delete; neither array ends in a line feed */
-    Operation(Kind kind, String index, byte[] id, byte[] action, byte[] source, Delivery delivery) {
+    Operation(Kind kind, String index, byte[] id, byte[] action, byte[] source, long version, Delivery delivery) {
         this.kind = kind;
         this.index = index;
         this.id = id;
         this.action = action;
         this.source = source;
+        this.version = version;
         this.delivery = delivery;
     }
 
@@ -43,9 +45,9 @@ public final class Operation {
         return delivery;
     }
 
-    /** The external version that was sent: the record's offset. */
+    /** The external version: the record's offset, or what a header of it says. */
     public long version() {
-        return delivery.origin().offset();
+        return version;
     }
 
     /** The document's id as a key for maps. */

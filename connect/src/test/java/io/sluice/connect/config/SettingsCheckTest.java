@@ -79,6 +79,37 @@ class SettingsCheckTest {
                 refusals("connection.username", "u", "connection.password", "p", "connection.api.key", "k"));
     }
 
+    /** Targets that are not wholly described are refused. */
+    @Test
+    void halfDescribedTargetsAreRefused() {
+        assertEquals(
+                List.of(
+                        "behavior.on.null.values: got delete, expected ignore or fail with a data stream",
+                        "data.stream.type: got none, expected logs or metrics with data.stream.dataset",
+                        "external.resource.usage: got DISABLED, expected what the targets of"
+                                + " topic.to.external.resource.mapping are",
+                        "write.method: got upsert, expected insert with a data stream"),
+                refusals(
+                        "data.stream.dataset", "shop",
+                        "behavior.on.null.values", "delete",
+                        "write.method", "upsert",
+                        "topic.to.external.resource.mapping", "a:b"));
+        assertEquals(
+                List.of(
+                        "data.stream.dataset: got nothing, expected a value with data.stream.type",
+                        "index.name: got {yyyy-MM-dd-mm}, expected a date pattern of hours or more such as {yyyy.MM.dd}",
+                        "metadata.fields: got colour, expected one of topic, partition, offset, timestamp, key, headers",
+                        "routing: got field:shop, expected key or header:NAME",
+                        "topic.to.external.resource.mapping: got nothing, expected topic:target with"
+                                + " external.resource.usage"),
+                refusals(
+                        "data.stream.type", "logs",
+                        "external.resource.usage", "INDEX",
+                        "index.name", "b-{yyyy-MM-dd-mm}",
+                        "metadata.fields", "key,colour",
+                        "routing", "field:shop"));
+    }
+
     /** Credentials in a URL are refused, and not repeated in the refusal. */
     @Test
     void credentialsInUrlsAreRefusedUnread() {
@@ -103,11 +134,16 @@ class SettingsCheckTest {
     /** The index is named after the topic in lower case unless a name is given. */
     @Test
     void theIndexIsNamedAfterTheTopic() {
-        assertEquals("books", new SinkConfig(Map.of("connection.url", "http://a")).indexOf("Books"));
+        assertEquals(
+                "books",
+                new SinkConfig(Map.of("connection.url", "http://a"))
+                        .targetOf("Books")
+                        .nameAt(null));
         assertEquals(
                 "sluice-books-v2",
                 new SinkConfig(Map.of("connection.url", "http://a", "index.name", "sluice-${topic}-v2"))
-                        .indexOf("Books"));
+                        .targetOf("Books")
+                        .nameAt(null));
     }
 
     /** A password or key shows neither in the settings' text nor in a refusal. */
