@@ -93,7 +93,9 @@ public final class ElasticsearchSinkTask extends SinkTask {
                 config.maxInFlightRequests(),
                 config.maxRetries(),
                 config.retryTimeoutMs(),
-                config.writeMethod() == WriteMethod.UPSERT);
+                config.writeMethod() == WriteMethod.UPSERT,
+                config.maxDocumentsPerSecond(),
+                config.maxBytesPerSecond());
     }
 
     private Backoff backoff() {

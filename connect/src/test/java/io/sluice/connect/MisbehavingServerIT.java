@@ -7,12 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Path;
+import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -28,11 +32,14 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Against a local HTTP server that fails as a test tells it to, and otherwise accepts every item. */
 class MisbehavingServerIT {
@@ -450,6 +457,90 @@ class MisbehavingServerIT {
             assertEquals(Map.of("Indexed", 1L, "Dropped", 2L), harness.fates());
             assertEquals(List.of(), harness.deadLetters);
             assertTrue(queries.get(0).contains("pipeline=enrich"), queries.get(0));
+        }
+    }
+
+    /** Requests go through a proxy that wants credentials, which gets its own and not Elasticsearch's. */
+    @Test
+    void requestsGoThroughAProxy() throws Exception {
+        List<String> seen = Collections.synchronizedList(new ArrayList<>());
+        misbehaviour = (request, exchange, ids) -> {
+            String given = exchange.getRequestHeaders().getFirst("Proxy-Authorization");
+            seen.add(exchange.getRequestURI().getHost() + " " + given + " "
+                    + exchange.getRequestHeaders().getFirst("X-Tenant"));
+            if (given == null) {
+                exchange.getResponseHeaders().add("Proxy-Authenticate", "Basic realm=\"proxy\"");
+                return answer(exchange, 407, "");
+            }
+            return false;
+        };
+        Map<String, String> settings = Map.of(
+                "proxy.host", "127.0.0.1",
+                "proxy.port", Integer.toString(server.getAddress().getPort()),
+                "proxy.username", "p",
+                "proxy.password", "q",
+                "connection.username", "u",
+                "connection.password", "v",
+                "connection.headers", "X-Tenant: seven");
+        try (TaskHarness harness = new TaskHarness("http://elasticsearch.invalid:9200", settings)) {
+            harness.put(records(harness, 5));
+            assertAllAccepted(harness, 5);
+        }
+        assertEquals(List.of("elasticsearch.invalid null seven", "elasticsearch.invalid Basic cDpx seven"), seen);
+    }
+
+    /** A certificate is trusted if it is in the trust store given, and by nothing else. */
+    @Test
+    void theTrustStoreGivenDecides(@TempDir Path folder) throws Exception {
+        Path store = folder.resolve("store.p12");
+        Process keytool = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                .toString(),
+                        "-genkeypair",
+                        "-keyalg",
+                        "RSA",
+                        "-alias",
+                        "es",
+                        "-dname",
+                        "CN=localhost",
+                        "-ext",
+                        "san=ip:127.0.0.1",
+                        "-storetype",
+                        "PKCS12",
+                        "-storepass",
+                        "changeit",
+                        "-keystore",
+                        store.toString())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("keytool.log").toFile())
+                .start();
+        assertEquals(0, keytool.waitFor());
+        KeyStore keys = KeyStore.getInstance(store.toFile(), "changeit".toCharArray());
+        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+        factory.init(keys, "changeit".toCharArray());
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(factory.getKeyManagers(), null, null);
+        HttpsServer secure = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        secure.setHttpsConfigurator(new HttpsConfigurator(context));
+        secure.setExecutor(threads);
+        secure.createContext("/", this::handle);
+        secure.start();
+        String url = "https://127.0.0.1:" + secure.getAddress().getPort();
+        try (TaskHarness harness = new TaskHarness(url, Map.of("flush.timeout.ms", "0", "retry.timeout.ms", "0"))) {
+            harness.put(records(harness, 5));
+            ConnectException failure = assertThrows(ConnectException.class, harness::putUntilDecided);
+            assertTrue(failure.getMessage().contains("SSLHandshakeException"), failure.getMessage());
+        }
+        Map<String, String> settings = Map.of(
+                "elastic.security.protocol", "SSL",
+                "elastic.https.ssl.truststore.location", store.toString(),
+                "elastic.https.ssl.truststore.password", "changeit",
+                "elastic.https.ssl.truststore.type", "PKCS12");
+        try (TaskHarness harness = new TaskHarness(url, settings)) {
+            harness.put(records(harness, 5));
+            assertAllAccepted(harness, 5);
+        } finally {
+            secure.stop(0);
         }
     }
 

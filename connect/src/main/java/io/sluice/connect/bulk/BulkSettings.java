@@ -4,6 +4,7 @@ package io.sluice.connect.bulk;
  * How bulk requests are formed and repeated.
  *
  * @param inOrder whether two operations on one id must never be under way at once
+ * @param maxDocumentsPerSecond 0 for no limit, as for the bytes
  */
 public record BulkSettings(
         int batchSize,
@@ -12,4 +13,6 @@ public record BulkSettings(
         int maxInFlight,
         int maxRetries,
         long retryTimeoutMs,
-        boolean inOrder) {}
+        boolean inOrder,
+        long maxDocumentsPerSecond,
+        long maxBytesPerSecond) {}

@@ -27,6 +27,7 @@ public final class BulkWriter implements BulkClient.Listener {
     private static final long WARNING_INTERVAL_NANOS = 10_000_000_000L;
 
     private final BulkSettings settings;
+    private final Pace pace;
     private final BulkClient client;
     private final Backoff backoff;
     private final Timers timers;
@@ -50,6 +51,7 @@ public final class BulkWriter implements BulkClient.Listener {
             Decisions decisions,
             SinkMetrics metrics) {
         this.settings = settings;
+        this.pace = new Pace(settings.maxDocumentsPerSecond(), settings.maxBytesPerSecond());
         this.client = client;
         this.backoff = backoff;
         this.timers = timers;
@@ -207,6 +209,15 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void send(Bulk bulk) {
+        long waitNanos = pace.reserve(bulk.size(), bulk.bodyBytes(), timers.nanoTime());
+        if (waitNanos == 0) {
+            sendNow(bulk);
+        } else {
+            timers.after(1 + TimeUnit.NANOSECONDS.toMillis(waitNanos), () -> sendUnlessStopped(bulk));
+        }
+    }
+
+    private void sendNow(Bulk bulk) {
         List<Operation> givenUp;
         synchronized (this) {
             givenUp = bulk.takeGivenUp();
@@ -427,13 +438,20 @@ public final class BulkWriter implements BulkClient.Listener {
         return bulk.host().isEmpty() ? what : what + " from " + bulk.host();
     }
 
+    private synchronized boolean isStopped() {
+        return stopped;
+    }
+
     private void sendAgain(Bulk bulk) {
-        synchronized (this) {
-            if (stopped) {
-                return;
-            }
+        if (!isStopped()) {
+            send(bulk);
         }
-        send(bulk);
+    }
+
+    private void sendUnlessStopped(Bulk bulk) {
+        if (!isStopped()) {
+            sendNow(bulk);
+        }
     }
 
     private void fail(Bulk bulk, int status, ItemError error, int item, Exception cause) {

@@ -7,6 +7,8 @@ import io.sluice.connect.config.SinkConfig;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -15,7 +17,10 @@ import org.apache.http.HttpHeaders;
 import org.apache.http.HttpHost;
 import org.apache.http.HttpStatus;
 import org.apache.http.auth.AuthScope;
+import org.apache.http.auth.Credentials;
 import org.apache.http.auth.UsernamePasswordCredentials;
+import org.apache.http.client.CredentialsProvider;
+import org.apache.http.conn.ssl.NoopHostnameVerifier;
 import org.apache.http.impl.client.BasicCredentialsProvider;
 import org.apache.http.impl.nio.client.HttpAsyncClientBuilder;
 import org.apache.http.impl.nio.reactor.IOReactorConfig;
@@ -56,10 +61,13 @@ public final class RestBulkClient implements BulkClient {
                         .setSocketTimeout(config.readTimeoutMs())
                         .setConnectionRequestTimeout(0))
                 .setHttpClientConfigCallback(http -> configured(http, config));
+        List<Header> headers = new ArrayList<>();
+        config.headers().forEach((name, value) -> headers.add(new BasicHeader(name, value)));
         if (config.apiKey() != null) {
             String value = "ApiKey " + config.apiKey().value();
-            builder.setDefaultHeaders(new Header[] {new BasicHeader(HttpHeaders.AUTHORIZATION, value)});
+            headers.add(new BasicHeader(HttpHeaders.AUTHORIZATION, value));
         }
+        builder.setDefaultHeaders(headers.toArray(new Header[0]));
         this.rest = builder.build();
         this.mayCreate = config.autoCreate();
         this.pipeline = config.pipeline();
@@ -73,15 +81,36 @@ public final class RestBulkClient implements BulkClient {
                 .setIoThreadCount(1)
                 .setSoKeepAlive(true)
                 .build());
-        if (config.username() != null) {
-            BasicCredentialsProvider credentials = new BasicCredentialsProvider();
-            credentials.setCredentials(
-                    AuthScope.ANY,
-                    new UsernamePasswordCredentials(
-                            config.username(), config.password().value()));
-            http.setDefaultCredentialsProvider(credentials);
+        if (config.tlsConfigured()) {
+            http.setSSLContext(Tls.context(config));
+            if (!config.hostVerified()) {
+                http.setSSLHostnameVerifier(NoopHostnameVerifier.INSTANCE);
+            }
         }
+        if (!config.proxyHost().isEmpty()) {
+            http.setProxy(new HttpHost(config.proxyHost(), config.proxyPort()));
+        }
+        http.setDefaultCredentialsProvider(credentials(config));
         return http;
+    }
+
+    /** Each for its own hosts: the proxy must not learn Elasticsearch's. */
+    private static CredentialsProvider credentials(SinkConfig config) {
+        CredentialsProvider credentials = new BasicCredentialsProvider();
+        if (config.username() != null) {
+            Credentials own = new UsernamePasswordCredentials(
+                    config.username(), config.password().value());
+            for (String url : config.urls()) {
+                credentials.setCredentials(new AuthScope(HttpHost.create(url)), own);
+            }
+        }
+        if (!config.proxyUsername().isEmpty()) {
+            credentials.setCredentials(
+                    new AuthScope(config.proxyHost(), config.proxyPort()),
+                    new UsernamePasswordCredentials(
+                            config.proxyUsername(), config.proxyPassword().value()));
+        }
+        return credentials;
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.config.ConfigDef.Validator;
 import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.config.types.Password;
 
 /** What a setting accepts; a refusal reads {@code key: got X, expected Y}. */
 final class Accepts {
@@ -85,6 +86,17 @@ final class Accepts {
         return present((key, value) -> {
             if (!value.toString().matches("|key|header:.+")) {
                 throw refusal(key, value, "key or header:NAME");
+            }
+        });
+    }
+
+    /** The value may be a secret and is not repeated. */
+    static Validator headers() {
+        return present((key, value) -> {
+            for (String header : ((Password) value).value().split(",")) {
+                if (!header.matches("\\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+\\s*:[^\r\n]*")) {
+                    throw refusal(key, "something else", "Name:value, separated by commas");
+                }
             }
         });
     }

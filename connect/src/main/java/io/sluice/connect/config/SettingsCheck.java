@@ -27,6 +27,8 @@ public final class SettingsCheck {
         check.requireBackoffInOrder();
         check.requireWholeDataStream();
         check.requireWholeMapping();
+        check.requireWholeProxy();
+        check.requireTlsWhereConfigured();
         return new Config(all);
     }
 
@@ -98,6 +100,30 @@ public final class SettingsCheck {
                             ? "got DISABLED, expected what the targets of " + SinkConfig.TOPIC_TO_EXTERNAL_RESOURCE
                                     + " are"
                             : "got nothing, expected topic:target with " + SinkConfig.EXTERNAL_RESOURCE_USAGE);
+        }
+    }
+
+    private void requireWholeProxy() {
+        boolean hasUser = !isText(SinkConfig.PROXY_USERNAME, "");
+        boolean hasPassword = valueOf(SinkConfig.PROXY_PASSWORD) != null;
+        if (hasUser != hasPassword) {
+            refuse(
+                    hasUser ? SinkConfig.PROXY_PASSWORD : SinkConfig.PROXY_USERNAME,
+                    "got nothing, expected a value with "
+                            + (hasUser ? SinkConfig.PROXY_USERNAME : SinkConfig.PROXY_PASSWORD));
+        }
+        if ((hasUser || hasPassword) && isText(SinkConfig.PROXY_HOST, "")) {
+            refuse(SinkConfig.PROXY_HOST, "got nothing, expected a host with credentials for it");
+        }
+    }
+
+    private void requireTlsWhereConfigured() {
+        boolean isPlain = valueOf(SinkConfig.CONNECTION_URL) instanceof List<?> urls
+                && urls.stream().anyMatch(url -> url.toString().startsWith("http:"));
+        if (isPlain && isText(SinkConfig.SECURITY_PROTOCOL, "ssl")) {
+            refuse(
+                    SinkConfig.CONNECTION_URL,
+                    "got http URLs, expected https with " + SinkConfig.SECURITY_PROTOCOL + "=SSL");
         }
     }
 

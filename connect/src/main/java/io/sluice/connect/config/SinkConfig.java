@@ -6,6 +6,7 @@ import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 import static org.apache.kafka.common.config.ConfigDef.NO_DEFAULT_VALUE;
 
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -52,6 +53,22 @@ public final class SinkConfig {
     static final String ROUTING = "routing";
     static final String METADATA_FIELDS = "metadata.fields";
     static final String METADATA_OBJECT = "metadata.object";
+    static final String CONNECTION_HEADERS = "connection.headers";
+    static final String PROXY_HOST = "proxy.host";
+    static final String PROXY_PORT = "proxy.port";
+    static final String PROXY_USERNAME = "proxy.username";
+    static final String PROXY_PASSWORD = "proxy.password";
+    static final String SECURITY_PROTOCOL = "elastic.security.protocol";
+    static final String TLS_PROTOCOL = "elastic.https.ssl.protocol";
+    static final String TLS_ENDPOINT_IDENTIFICATION = "elastic.https.ssl.endpoint.identification.algorithm";
+    static final String TLS_KEY_PASSWORD = "elastic.https.ssl.key.password";
+    static final String TLS_KEYSTORE = "elastic.https.ssl.keystore.";
+    static final String TLS_TRUSTSTORE = "elastic.https.ssl.truststore.";
+    private static final String LOCATION = "location";
+    private static final String STORE_PASSWORD = "password";
+    private static final String STORE_TYPE = "type";
+    static final String MAX_DOCUMENTS_PER_SECOND = "max.documents.per.second";
+    static final String MAX_BYTES_PER_SECOND = "max.bytes.per.second";
     static final String WRITE_METHOD = "write.method";
     static final String ON_NULL_VALUES = "behavior.on.null.values";
     static final String ON_MALFORMED_DOCUMENTS = "behavior.on.malformed.documents";
@@ -76,6 +93,9 @@ public final class SinkConfig {
         defineIds(definition);
         defineTargets(definition);
         defineAdditions(definition);
+        defineWay(definition);
+        defineTls(definition);
+        definePace(definition);
         return definition;
     }
 
@@ -339,6 +359,144 @@ public final class SinkConfig {
                         Accepts.text(),
                         LOW,
                         "The document's field that holds metadata.fields.");
+    }
+
+    private static void defineWay(ConfigDef definition) {
+        definition
+                .define(
+                        CONNECTION_HEADERS,
+                        Type.PASSWORD,
+                        null,
+                        Accepts.headers(),
+                        LOW,
+                        "Headers of each request as Name:value, separated by commas; hidden like a password.")
+                .define(PROXY_HOST, Type.STRING, "", LOW, "Host of an HTTP proxy.")
+                .define(PROXY_PORT, Type.INT, 8_080, Accepts.between(1, 65_535), LOW, "Port of the HTTP proxy.")
+                .define(PROXY_USERNAME, Type.STRING, "", LOW, "User name for the HTTP proxy.")
+                .define(PROXY_PASSWORD, Type.PASSWORD, null, LOW, "Password for the HTTP proxy.");
+    }
+
+    private static void defineTls(ConfigDef definition) {
+        definition
+                .define(
+                        SECURITY_PROTOCOL,
+                        Type.STRING,
+                        "PLAINTEXT",
+                        Accepts.oneOf(SecurityProtocol.class),
+                        MEDIUM,
+                        "SSL uses the settings elastic.https.ssl.*.")
+                .define(TLS_PROTOCOL, Type.STRING, "TLSv1.3", Accepts.text(), LOW, "Protocol of the TLS context.")
+                .define(
+                        TLS_ENDPOINT_IDENTIFICATION,
+                        Type.STRING,
+                        "https",
+                        LOW,
+                        "https checks that the certificate is for the host; an empty value does not.")
+                .define(TLS_KEY_PASSWORD, Type.PASSWORD, null, LOW, "Password of the key, if not the key store's.");
+        for (String store : List.of(TLS_KEYSTORE, TLS_TRUSTSTORE)) {
+            definition
+                    .define(store + LOCATION, Type.STRING, null, LOW, "Path of the store.")
+                    .define(store + STORE_PASSWORD, Type.PASSWORD, null, LOW, "Password of the store.")
+                    .define(store + STORE_TYPE, Type.STRING, "JKS", Accepts.text(), LOW, "Type of the store.");
+        }
+    }
+
+    private static void definePace(ConfigDef definition) {
+        definition
+                .define(
+                        MAX_DOCUMENTS_PER_SECOND,
+                        Type.LONG,
+                        0L,
+                        Accepts.atLeast(0),
+                        LOW,
+                        "Documents that a task sends per second at most; 0 for no limit.")
+                .define(
+                        MAX_BYTES_PER_SECOND,
+                        Type.LONG,
+                        0L,
+                        Accepts.atLeast(0),
+                        LOW,
+                        "Bytes of request bodies that a task sends per second at most; 0 for no limit.");
+    }
+
+    /** Name and value of each header, in turn. */
+    public Map<String, String> headers() {
+        Map<String, String> headers = new LinkedHashMap<>();
+        Password given = values.getPassword(CONNECTION_HEADERS);
+        if (given != null) {
+            for (String header : given.value().split(",")) {
+                int colon = header.indexOf(':');
+                headers.put(
+                        header.substring(0, colon).trim(),
+                        header.substring(colon + 1).trim());
+            }
+        }
+        return headers;
+    }
+
+    /** The proxy's host, empty for none. */
+    public String proxyHost() {
+        return values.getString(PROXY_HOST);
+    }
+
+    public int proxyPort() {
+        return values.getInt(PROXY_PORT);
+    }
+
+    public String proxyUsername() {
+        return values.getString(PROXY_USERNAME);
+    }
+
+    public Password proxyPassword() {
+        return values.getPassword(PROXY_PASSWORD);
+    }
+
+    public boolean tlsConfigured() {
+        return SecurityProtocol.valueOf(upperCase(SECURITY_PROTOCOL)) == SecurityProtocol.SSL;
+    }
+
+    public String tlsProtocol() {
+        return values.getString(TLS_PROTOCOL);
+    }
+
+    public boolean hostVerified() {
+        return !values.getString(TLS_ENDPOINT_IDENTIFICATION).isEmpty();
+    }
+
+    public Password keyPassword() {
+        return values.getPassword(TLS_KEY_PASSWORD);
+    }
+
+    public String keystoreLocation() {
+        return values.getString(TLS_KEYSTORE + LOCATION);
+    }
+
+    public Password keystorePassword() {
+        return values.getPassword(TLS_KEYSTORE + STORE_PASSWORD);
+    }
+
+    public String keystoreType() {
+        return values.getString(TLS_KEYSTORE + STORE_TYPE);
+    }
+
+    public String truststoreLocation() {
+        return values.getString(TLS_TRUSTSTORE + LOCATION);
+    }
+
+    public Password truststorePassword() {
+        return values.getPassword(TLS_TRUSTSTORE + STORE_PASSWORD);
+    }
+
+    public String truststoreType() {
+        return values.getString(TLS_TRUSTSTORE + STORE_TYPE);
+    }
+
+    public long maxDocumentsPerSecond() {
+        return values.getLong(MAX_DOCUMENTS_PER_SECOND);
+    }
+
+    public long maxBytesPerSecond() {
+        return values.getLong(MAX_BYTES_PER_SECOND);
     }
 
     public List<String> urls() {

@@ -48,6 +48,8 @@ class BulkWriterTest {
     private final Offsets offsets = new Offsets(metrics);
     private PartitionOffsets partition = offsets.of("t", 0);
     private RecordEncoder encoder = encoder("insert");
+    private long documentsPerSecond;
+    private long bytesPerSecond;
     private long nextOffset;
 
     private static RecordEncoder encoder(String writeMethod) {
@@ -56,7 +58,8 @@ class BulkWriterTest {
     }
 
     private BulkWriter writer(int batchSize, long bytes, int inFlight, boolean inOrder) {
-        BulkSettings settings = new BulkSettings(batchSize, bytes, 5, inFlight, 3, 60_000, inOrder);
+        BulkSettings settings =
+                new BulkSettings(batchSize, bytes, 5, inFlight, 3, 60_000, inOrder, documentsPerSecond, bytesPerSecond);
         return new BulkWriter(settings, client, new Backoff(100, 1_000, () -> 1.0), timers, book, metrics);
     }
 
@@ -280,6 +283,32 @@ class BulkWriterTest {
             body.close();
             assertEquals(expected.toString(), encoder.taken.toString(UTF_8));
         }
+    }
+
+    /** Requests are spread so that neither documents nor bytes of a second exceed their cap; the first goes at once. */
+    @Test
+    void requestsKeepToThePace() {
+        documentsPerSecond = 100;
+        BulkWriter writer = writer(10, 1 << 20, 50, false);
+        add(writer, 500);
+        assertEquals(1, client.sent.size());
+        timers.advance(1_000);
+        assertEquals(10, client.sent.size(), 1);
+        timers.advance(2_000);
+        assertEquals(30, client.sent.size(), 1);
+        documentsPerSecond = 0;
+        bytesPerSecond = 1_000;
+        int before = client.sent.size();
+        writer = writer(1, 1 << 20, 50, false);
+        for (int i = 0; i < 20; i++) {
+            writer.add(operation("k" + i, "{\"a\":\"" + "x".repeat(430) + "\"}"));
+        }
+        timers.advance(3_000);
+        long bytes = client.sent.subList(before + 1, client.sent.size()).stream()
+                .filter(bulk -> bulk.size() == 1)
+                .mapToLong(Bulk::bodyBytes)
+                .sum();
+        assertTrue(bytes > 2_000 && bytes <= 3_600, "bytes in 3 s at 1,000/s: " + bytes);
     }
 
     private void loosePartition(BulkWriter writer, int number) {

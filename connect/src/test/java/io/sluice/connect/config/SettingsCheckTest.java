@@ -110,6 +110,21 @@ class SettingsCheckTest {
                         "routing", "field:shop"));
     }
 
+    /** A way to the cluster that is described by half is refused, secrets unread. */
+    @Test
+    void aHalfDescribedWayIsRefused() {
+        assertEquals(
+                List.of(
+                        "connection.headers: got something else, expected Name:value, separated by commas",
+                        "connection.url: got http URLs, expected https with elastic.security.protocol=SSL",
+                        "proxy.host: got nothing, expected a host with credentials for it",
+                        "proxy.password: got nothing, expected a value with proxy.username"),
+                refusals(
+                        "connection.headers", "s3cret",
+                        "elastic.security.protocol", "ssl",
+                        "proxy.username", "p"));
+    }
+
     /** Credentials in a URL are refused, and not repeated in the refusal. */
     @Test
     void credentialsInUrlsAreRefusedUnread() {
