@@ -63,8 +63,11 @@ public final class RecordEncoder {
     /** The operation for a record that has a value, or the delete for one that has none. */
     public Operation encode(Delivery delivery) throws MalformedRecordException {
         SinkRecord record = delivery.record();
-        Topic topic = topics.computeIfAbsent(
-                record.topic(), name -> new Topic(config.targetOf(name), config.keyIgnored(name)));
+        Topic topic = topics.get(record.topic());
+        if (topic == null) {
+            topic = new Topic(config.targetOf(record.topic()), config.keyIgnored(record.topic()));
+            topics.put(record.topic(), topic);
+        }
         Kind kind = kindOf(record, topic);
         byte[] id = id(delivery, topic, kind);
         boolean isVersioned =
@@ -150,6 +153,9 @@ public final class RecordEncoder {
             return routing.length == 0
                     ? concatenated(name, NO_ID)
                     : concatenated(name, ascii("\":{\"routing\":\""), routing, END);
+        }
+        if (isVersioned && routing.length == 0) {
+            return concatenated(name, ID, id, VERSION, ascii(version + "}}"));
         }
         byte[] routed = routing.length == 0 ? NOTHING : concatenated(ROUTING, routing);
         if (kind == Kind.UPDATE) {
