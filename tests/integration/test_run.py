@@ -157,6 +157,25 @@ def test_documents_that_the_mapping_rejects_are_dead_lettered_and_named(sluice: 
     assert reason.reason[:40] in (sluice.latest() / "report.html").read_text()
 
 
+def test_a_run_that_loses_documents_is_void(sluice: Sluice) -> None:
+    """A transformation that drops the records ends with exit status 4, and result and report say what is missing."""
+    dropping = (
+        "sink.config={transforms: drop, transforms.drop.type: org.apache.kafka.connect.transforms.Filter, "
+        "transforms.drop.predicate: every, predicates: every, predicates.every.pattern: sluice-.*, "
+        "predicates.every.type: org.apache.kafka.connect.transforms.predicates.TopicNameMatches}"
+    )
+
+    done = sluice.run("quickstart", "--documents", "1009", "--set", dropping)
+
+    assert done.status == 4
+    assert (
+        "sluice: this run is void, what is stored is not what was produced: 1009 documents are missing" in done.errors
+    )
+    result = sluice.result()
+    assert (result.status, result.documents.missing, result.documents.indexed) == ("failed", 1009, 0)
+    assert "1009 documents are missing from the index" in (sluice.latest() / "report.html").read_text()
+
+
 @pytest.mark.parametrize("version", ["7.17.7", "9.5.3"])
 def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: str) -> None:
     """The same plugin and mapping run on the oldest and the newest version; only Elasticsearch is restarted."""

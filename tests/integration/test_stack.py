@@ -36,6 +36,24 @@ def wait_for_output(command: subprocess.Popen[str], text: str) -> None:
     raise AssertionError(f"the command ended without printing {text}")
 
 
+def still_at_work(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that have not ended within ten seconds; one that only waits for its exit status to be read has."""
+    deadline = time.monotonic() + 10
+    while left := [process for process in processes if is_at_work(process)]:
+        if time.monotonic() > deadline:
+            return left
+        time.sleep(0.05)
+    return []
+
+
+def is_at_work(process: psutil.Process) -> bool:
+    """Whether the process runs."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 @contextlib.contextmanager
 def listening() -> Iterator[int]:
     """A port that is taken, by this process."""
@@ -70,7 +88,7 @@ def test_an_interrupt_during_the_load_leaves_nothing_behind(own_sluice: Sluice) 
 
     assert command.returncode == INTERRUPTED, output
     assert own_sluice.processes() == []
-    assert [child for child in children if child.is_running()] == []
+    assert still_at_work(children) == []
 
 
 @pytest.mark.parametrize("moment", ["starting", "loading"])
@@ -92,8 +110,7 @@ def test_down_finds_the_servers_of_a_command_that_was_killed(own_sluice: Sluice,
 
     assert (done.status, done.errors) == (0, "")
     assert own_sluice.processes() == []
-    _, left = psutil.wait_procs(children, timeout=10)
-    assert left == []
+    assert still_at_work(children) == []
 
 
 def test_up_status_logs_and_down_agree(own_sluice: Sluice) -> None:
