@@ -22,6 +22,11 @@ WATERMARKS = {
     "cluster.routing.allocation.disk.watermark.flood_stage": "500mb",
 }
 
+LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1"
+"""For the short-lived launcher only; the server is left as Elastic ships it. No class-data archive: the server patches
+`java.base`, which turns that off, and a word of the launcher's JVM about its archive on its standard output would be
+taken for the launch descriptor that 9.5 sends through it."""
+
 
 def unprivileged_user() -> int | None:
     """The user id that Elasticsearch runs as: `None` (our own) unless we are root, which it refuses to run as.
@@ -90,7 +95,6 @@ def elasticsearch_spec(
     version: str,
     home: Path,
     folder: Path,
-    cache: Path,
     jdk: Jdk,
     heap_mb: int,
     ports: Mapping[str, int],
@@ -116,7 +120,6 @@ def elasticsearch_spec(
         (folder / name).mkdir(parents=True, exist_ok=True)
     give_to(user, folder)
     heap = f"-Xms{heap_mb}m -Xmx{heap_mb}m"
-    launcher_archive = cache / "class-data" / "launcher" / f"elasticsearch-{version}-{jdk.version}.jsa"
     return ServerSpec(
         kind="elasticsearch",
         name=node_name(number),
@@ -128,7 +131,7 @@ def elasticsearch_spec(
             "ES_PATH_CONF": str(config),
             "ES_TMPDIR": str(folder / "tmp"),
             "ES_JAVA_OPTS": heap,
-            "CLI_JAVA_OPTS": launcher_options(launcher_archive, jdk, user),
+            "CLI_JAVA_OPTS": LAUNCHER_OPTIONS,
         },
         ports=dict(ports),
         run_as=user,
@@ -145,20 +148,6 @@ def with_own_folders(jvm_options: str, folder: Path) -> str:
     return re.sub(
         r"(?<=[=:])(logs|data)(?=/|$|:)", lambda found: str(folder / found[1]), jvm_options, flags=re.MULTILINE
     )
-
-
-def launcher_options(archive: Path, jdk: Jdk, user: int | None) -> str:
-    """JVM options of the short-lived launcher that starts the server; the server itself is left as Elastic ships it.
-
-    The server cannot use class-data sharing: it patches `java.base`, which turns that off.
-    """
-    quick = "-XX:TieredStopAtLevel=1"
-    if jdk.feature < 19:
-        return quick
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    if user is not None:
-        os.chown(archive.parent, user, -1)
-    return f"{quick} -XX:+AutoCreateSharedArchive -XX:SharedArchiveFile={archive}"
 
 
 def check_readable(user: int | None, folders: Sequence[Path]) -> None:

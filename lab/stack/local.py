@@ -341,7 +341,6 @@ class LocalStack:
                 version=shape.elasticsearch_version,
                 home=home,
                 folder=folder / f"elasticsearch-{shape.elasticsearch_version}" / f"node-{number}",
-                cache=self._cache_dir,
                 jdk=elasticsearch_jdk,
                 heap_mb=shape.elasticsearch_heap_mb,
                 ports=ports_of(elasticsearch.node_name(number), ports),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.stack.elasticsearch import elasticsearch_spec, launcher_options, node_settings
+from lab.stack.elasticsearch import elasticsearch_spec, node_settings
 from lab.stack.jdk import Jdk
 from lab.stack.kafka import archive_path, class_data_options, connect_spec, fingerprint, kafka_spec
 from lab.stack.server import ServerSpec
@@ -63,7 +63,6 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
         "version": "8.19.21",
         "home": home,
         "folder": folder / "node-1",
-        "cache": folder / "cache",
         "jdk": JDK_17,
         "heap_mb": 1021,
         "ports": {"http": 9127, "transport": 9133},
@@ -194,18 +193,6 @@ def test_the_archive_is_written_where_the_specification_expects_it(tmp_path: Pat
     """Renaming it is left to whoever stops the server."""
     spec = broker(tmp_path)
     assert f"-XX:ArchiveClassesAtExit={spec.pending_archive}" in spec.command
-
-
-def test_the_launcher_of_elasticsearch_makes_its_own_archive_where_java_can(tmp_path: Path) -> None:
-    """`-XX:+AutoCreateSharedArchive` came with Java 19."""
-    archive = tmp_path / "class-data" / "launcher.jsa"
-    assert launcher_options(archive, JDK_17, None) == "-XX:TieredStopAtLevel=1"
-    assert launcher_options(archive, JDK_21, None) == (
-        f"-XX:TieredStopAtLevel=1 -XX:+AutoCreateSharedArchive -XX:SharedArchiveFile={archive}"
-    )
-
-
-# --- settings -------------------------------------------------------------------------------------------------------
 
 
 def test_the_first_node_is_master_and_data_node(tmp_path: Path) -> None:
