@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from lab.stack.jdk import Jdk
 from lab.stack.ports import LOOPBACK
@@ -103,35 +104,18 @@ def kafka_spec(
             meta,
             properties({"version": "1", "cluster.id": CLUSTER_ID, "node.id": "1", "directory.id": DIRECTORY_ID}),
         )
-    archive = archive_path(cache, "kafka", jdk, jars)
-    options = (
-        f"-Xms{heap_mb}m",
-        f"-Xmx{heap_mb}m",
-        "-XX:+ExitOnOutOfMemoryError",
-        f"-Dlog4j2.configurationFile={logging}",
-    )
-    return ServerSpec(
-        kind="kafka",
-        name="kafka",
+    return java_server(
+        "kafka",
+        "kafka.Kafka",
+        config,
+        folder=folder,
+        jdk=jdk,
+        jars=jars,
         version=version,
-        java_version=jdk.version,
-        command=(
-            str(jdk.java),
-            *options,
-            *class_data_options(archive, with_agent=False),
-            "-cp",
-            ":".join(map(str, jars)),
-            "kafka.Kafka",
-            str(config),
-        ),
-        environment={},
-        ports=dict(ports),
-        run_as=None,
-        log_file=folder / "kafka.log",
-        server_log=None,
-        pid_file=None,
-        archive=archive,
-        shape=fingerprint("kafka", version, jdk.home, *options, settings),
+        ports=ports,
+        archive=archive_path(cache, "kafka", jdk, jars),
+        options=jvm_options(heap_mb, logging),
+        shape=settings,
     )
 
 
@@ -180,34 +164,66 @@ def connect_spec(
     }
     write_if_changed(config, properties(settings))
     write_if_changed(logging, LOG4J)
-    archive = archive_path(cache, "connect", jdk, (*jars, agent))
-    options = (
+    return java_server(
+        "connect",
+        "org.apache.kafka.connect.cli.ConnectDistributed",
+        config,
+        folder=folder,
+        jdk=jdk,
+        jars=jars,
+        version=version,
+        ports=ports,
+        archive=archive_path(cache, "connect", jdk, (*jars, agent)),
+        options=(*jvm_options(heap_mb, logging), f"-javaagent:{agent}=host={LOOPBACK},port={ports['metrics']}"),
+        shape=(plugin_version, settings),
+    )
+
+
+def jvm_options(heap_mb: int, logging: Path) -> tuple[str, ...]:
+    """What both servers' JVMs are told: a heap of fixed size, to end when it is full, and where logging is set."""
+    return (
         f"-Xms{heap_mb}m",
         f"-Xmx{heap_mb}m",
         "-XX:+ExitOnOutOfMemoryError",
-        f"-javaagent:{agent}=host={LOOPBACK},port={ports['metrics']}",
         f"-Dlog4j2.configurationFile={logging}",
     )
+
+
+def java_server(
+    name: Literal["kafka", "connect"],
+    main_class: str,
+    config: Path,
+    *,
+    folder: Path,
+    jdk: Jdk,
+    jars: Sequence[Path],
+    version: str,
+    ports: Mapping[str, int],
+    archive: Path,
+    options: Sequence[str],
+    shape: object,
+) -> ServerSpec:
+    """A server that is a main class on the class path with one configuration file.
+
+    Args:
+        options: For the JVM, class-data sharing left out.
+        shape: What else, beside version, JDK and options, makes it a server of another shape.
+    """
+    with_agent = any(option.startswith("-javaagent:") for option in options)
+    class_path = ":".join(map(str, jars))
+    sharing = class_data_options(archive, with_agent=with_agent)
     return ServerSpec(
-        kind="connect",
-        name="connect",
+        kind=name,
+        name=name,
         version=version,
         java_version=jdk.version,
-        command=(
-            str(jdk.java),
-            *options,
-            *class_data_options(archive, with_agent=True),
-            "-cp",
-            ":".join(map(str, jars)),
-            "org.apache.kafka.connect.cli.ConnectDistributed",
-            str(config),
-        ),
+        command=(str(jdk.java), *options, *sharing, "-cp", class_path, main_class, str(config)),
         environment={},
         ports=dict(ports),
         run_as=None,
-        log_file=folder / "connect.log",
+        log_file=folder / f"{name}.log",
         server_log=None,
         pid_file=None,
         archive=archive,
-        shape=fingerprint("connect", version, plugin_version, jdk.home, *options, settings),
+        shape=fingerprint(name, version, jdk.home, *options, shape),
     )
