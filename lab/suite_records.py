@@ -1,0 +1,209 @@
+"""The records of a suite: what was planned, which runs there were, and what they say together.
+
+A folder `runs/suites/<suite>/<suite-id>/` holds
+
+    plan.json         `SuitePlan`: the variants and the order of all runs, fixed before the first one started
+    runs.ndjson       one `SuiteRun` per line, in the order in which they ended, warm-up drains and failed ones included
+    runs/             the folders of the runs, as `lab.records` describes them
+    suite.json        `SuiteResult`: the figures of all variants and the comparisons
+    suite.csv, suite.md, report.html
+
+Instants are seconds since the Unix epoch. `None` means "not known", never zero.
+"""
+
+from typing import Literal
+
+from lab.records import Count, Environment, Limit, Record, RunWarning
+
+
+class Variant(Record):
+    """One cell of a suite: a profile with some values set otherwise.
+
+    Attributes:
+        name: Unique in the suite; begins with the profile's name unless the suite names it.
+        overrides: `dotted.key=value`, as for `--set`.
+        against: The variant that this one is compared with, run by run within a block; `None` for the control.
+        question: The profile's.
+        fingerprint: Two variants that ask for the same run share it, such as the control and its repetition (A/A).
+        data_nodes: Elasticsearch nodes that it uses.
+        documents: Documents of one run, where the dataset says so beforehand.
+    """
+
+    name: str
+    profile: str
+    overrides: tuple[str, ...] = ()
+    against: str | None = None
+    question: str = ""
+    fingerprint: str
+    data_nodes: Count = 1
+    documents: Count | None = None
+
+
+class MetricAsked(Record):
+    """A metric that the suite compares, as `lab.records.Metric` names it."""
+
+    name: str
+    scope: str
+
+
+class SuitePlan(Record):
+    """Everything that a suite is going to do, fixed before it starts.
+
+    Attributes:
+        repeats: Blocks; each runs every variant once.
+        order: Per block the names of the variants, in the order of their runs.
+        seed: The same seed gives the same order.
+        control: The variant that stands for "nothing changed".
+        repetition: The variant that is the control once more (A/A); `None` where the suite has none.
+        metrics: What is compared, most important first.
+        published: Names a file of `experiments/published`, without .yaml.
+        skipped: Variant → why it cannot run on this machine.
+        command: The command line, word by word.
+    """
+
+    suite: str
+    suite_id: str
+    question: str
+    started_s: float
+    seed: int
+    repeats: Count
+    control: str
+    repetition: str | None
+    variants: tuple[Variant, ...]
+    order: tuple[tuple[str, ...], ...]
+    metrics: tuple[MetricAsked, ...]
+    published: str | None = None
+    skipped: dict[str, str] = {}
+    command: tuple[str, ...] = ()
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name."""
+        return next(variant for variant in self.variants if variant.name == name)
+
+
+class SuiteRun(Record):
+    """One run of a suite that has ended, well or not.
+
+    Attributes:
+        block: Counted from 1; 0 for a warm-up drain.
+        attempt: 1, or 2 for the repetition of a run that failed.
+        folder: Of the run, relative to the suite's; `None` where it did not come to one.
+        status: `verified`; `void`: what is stored is not what was produced; `broken`: it came to no end.
+        reason: Why it is not verified, in one sentence.
+    """
+
+    block: Count
+    variant: str
+    attempt: Count
+    folder: str | None
+    status: Literal["verified", "void", "broken"]
+    reason: str | None = None
+    warm_up: bool = False
+    started_s: float
+    ended_s: float
+
+
+class VariantMetric(Record):
+    """One metric of one variant over all blocks.
+
+    Attributes:
+        values: By block; `None` where the run failed or the metric could not be measured.
+        median, low, high: Of the values that there are; `None` without any.
+    """
+
+    variant: str
+    name: str
+    scope: str
+    unit: str
+    values: tuple[float | None, ...]
+    median: float | None
+    low: float | None
+    high: float | None
+
+
+Verdict = Literal["faster", "slower", "higher", "lower", "no difference detectable", "too few runs"]
+"""`faster` and `slower` for metrics of which more (or less) is better; `higher` and `lower` for all others."""
+
+
+class Effect(Record):
+    """What a variant does to one metric, as ratio to what it is compared with, within each block.
+
+    Attributes:
+        ratios: Variant / other, one for each block in which both have a value.
+        dropped_blocks: Blocks without one of the two values.
+        ratio: Geometric mean of the ratios; `None` without any.
+        low, high: 95 % interval of the ratio; `None` with fewer than two ratios.
+        smallest_detectable: Smallest relative effect (0.03 for 3 %) that so many repeats would have shown, four times
+            in five; `None` where the spread is not known.
+        repeats_for_5_percent: Repeats that would show a difference of 5 % four times in five.
+        explained: The verdict's reasons in a few words, where the interval alone does not tell.
+    """
+
+    variant: str
+    against: str
+    metric: str
+    scope: str
+    ratios: tuple[float, ...]
+    dropped_blocks: Count
+    ratio: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict
+    smallest_detectable: float | None
+    repeats_for_5_percent: Count | None
+    explained: str | None = None
+
+
+class PublishedStep(Record):
+    """A step of a source document beside ours.
+
+    Attributes:
+        published_value, published_against: The source's two figures.
+        published_ratio: Their quotient.
+        agreement: Whether our effect goes the same way; `not detectable` where ours shows no difference.
+        source: Document and place.
+    """
+
+    variant: str
+    against: str
+    metric: str
+    scope: str
+    published_value: float
+    published_against: float
+    published_ratio: float
+    agreement: Literal["same direction", "opposite", "not detectable", "not measured"]
+    source: str
+    note: str | None = None
+
+
+class VariantLimit(Record):
+    """What limited the runs of a variant: the stage and in how many of its runs."""
+
+    variant: str
+    limits: dict[str, Count]
+    evidence: Limit | None
+
+
+class SuiteResult(Record):
+    """What a suite says: `suite.json`.
+
+    Attributes:
+        answer: The question's answer in two sentences.
+        conclusions: One sentence for each comparison.
+        warnings: Of the suite as a whole, such as two variants that were limited by the driver.
+    """
+
+    schema_version: Literal[1] = 1
+    plan: SuitePlan
+    ended_s: float | None
+    wall_time_s: float | None
+    complete: bool
+    runs: tuple[SuiteRun, ...]
+    figures: tuple[VariantMetric, ...]
+    effects: tuple[Effect, ...]
+    published: tuple[PublishedStep, ...] = ()
+    limits: tuple[VariantLimit, ...] = ()
+    answer: str = ""
+    conclusions: tuple[str, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
+    environment: Environment | None = None
