@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from lab.cli import doctor, produce, profiles, report, run, stack, suite_of_tests
+from lab.cli import doctor, produce, profiles, report, run, stack, suite, suite_of_tests
 from lab.errors import SluiceError, StackError
 
 INTERRUPTED = 130
@@ -24,6 +24,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run.run)
+app.command("suite")(suite.suite)
+app.command("suites")(suite.suites)
 app.command("profiles")(profiles.profiles)
 app.command("show")(profiles.show)
 app.command("report")(report.report)

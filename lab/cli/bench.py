@@ -1,0 +1,144 @@
+"""The local servers as a suite uses them: warm ones stay, whatever number of nodes a variant asks for."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lab.analysis import analyse, write_report
+from lab.cli.display import RunDisplay
+from lab.cli.run import started_target
+from lab.profiles import Profile
+from lab.records import Result
+from lab.run import RunFolder, Target, run_profile, without_secrets
+from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.suite_plan import server_shape
+from lab.run.traces import remove_traces
+from lab.stack.elasticsearch import node_name
+from lab.stack.local import LocalStack
+from lab.stack.places import ROOT
+from lab.suite_records import Variant
+from producers.dataset import Dataset
+
+EXCLUDED = "cluster.routing.allocation.exclude._name"
+
+
+@dataclass(frozen=True)
+class NarrowedEndpoints:
+    """The endpoints of a target of which only some nodes are used."""
+
+    kafka_bootstrap: str
+    connect_url: str
+    elasticsearch_urls: tuple[str, ...]
+    metrics_url: str | None
+
+
+class LocalBench:
+    """Servers on this machine for all variants of a suite.
+
+    As many Elasticsearch nodes run as any variant on the same servers needs. A variant with fewer gets the first ones:
+    the others hold no shard and are sent no request. Stopping them instead would mean a cold JVM each time they come
+    back, whose warm-up is a larger effect than most that a suite looks for.
+    """
+
+    def __init__(
+        self,
+        stack: LocalStack,
+        profiles: Mapping[str, Profile],
+        datasets: Mapping[str, Dataset],
+        *,
+        kept: bool,
+        command: Sequence[str],
+    ) -> None:
+        """Use the servers of the stack, which this command holds.
+
+        Args:
+            profiles: By variant.
+            datasets: By variant.
+        """
+        self._stack = stack
+        self._profiles = profiles
+        self._datasets = datasets
+        self._kept = kept
+        self._command = command
+        self._target: Target | None = None
+        self._excluded: str | None = None
+
+    def prepare(self, variant: Variant) -> frozenset[Hashable]:
+        """Have the servers that the variant needs; each of their processes with the way in which it is used."""
+        profile = self._profiles[variant.name]
+        alike = (other for other in self._profiles.values() if server_shape(other) == server_shape(profile))
+        nodes = max(other.elasticsearch.data_nodes for other in alike)
+        shape = profile.elasticsearch.model_copy(update={"data_nodes": nodes})
+        before = set(self._stack.process_ids().values())
+        whole = started_target(
+            self._stack, profile.model_copy(update={"elasticsearch": shape}), kept=self._kept, before=before
+        )
+        if not set(self._stack.process_ids().values()) <= before:
+            self._excluded = None
+        self._exclude(whole, range(profile.elasticsearch.data_nodes + 1, nodes + 1))
+        self._target = narrowed(whole, profile.elasticsearch.data_nodes)
+        return frozenset((way_of(profile), pid) for pid in self._target.process_ids().values())
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+        """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
+        assert self._target is not None  # noqa: S101 - `prepare` comes first
+        profile = self._profiles[variant.name]
+        target = replace(self._target, fresh=warm_up)
+        folder.write_text("profile.json", without_secrets(profile).model_dump_json(indent=1) + "\n")
+        display = RunDisplay()
+        try:
+            with display.showing():
+                run_profile(
+                    profile,
+                    self._datasets[variant.name],
+                    target,
+                    folder,
+                    root=ROOT,
+                    progress=display,
+                    command=self._command,
+                )
+                display.end()
+        finally:
+            remove_traces(target, profile, folder.run_id)
+        result = analyse(folder.path)
+        write_report(folder.path)
+        return result
+
+    def leave(self) -> None:
+        """Take back what concerns servers that stay."""
+        if self._target is not None and self._excluded:
+            self._exclude(self._target, range(0))
+
+    def _exclude(self, target: Target, nodes: range) -> None:
+        """Keep shards off these nodes."""
+        names = ",".join(map(node_name, nodes))
+        if names == (self._excluded or ""):
+            return
+        cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls)
+        try:
+            cluster.put_cluster_settings({EXCLUDED: names or None})
+        finally:
+            cluster.close()
+        self._excluded = names
+
+
+def narrowed(target: Target, data_nodes: int) -> Target:
+    """The target with only its first Elasticsearch nodes."""
+    whole = target.endpoints
+    used = {node_name(number) for number in range(1, data_nodes + 1)}
+
+    def is_used(name: str) -> bool:
+        return name in used or not name.startswith(node_name(1).rstrip("1"))
+
+    return replace(
+        target,
+        endpoints=NarrowedEndpoints(
+            whole.kafka_bootstrap, whole.connect_url, whole.elasticsearch_urls[:data_nodes], whole.metrics_url
+        ),
+        process_ids=lambda: {name: pid for name, pid in target.process_ids().items() if is_used(name)},
+        servers=[server for server in target.servers if is_used(server.name)],
+    )
+
+
+def way_of(profile: Profile) -> str:
+    """How a profile uses the servers: code that only another way has run is cold for this one."""
+    return profile.sink.connector

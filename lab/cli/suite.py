@@ -1,0 +1,206 @@
+"""`sluice suite`: many runs, interleaved and repeated, and what they say together."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lab.cli.bench import LocalBench
+from lab.cli.display import console
+from lab.cli.run import RUNS, dataset_of, stop
+from lab.errors import ProfileError
+from lab.profiles.suites import Suite, list_suites, load_suite
+from lab.records import Result
+from lab.run import words_without_secrets
+from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
+from lab.run.suite_plan import Estimate, estimate, make_plan
+from lab.stack.local import LocalStack
+from lab.suite_records import SuitePlan, SuiteRun, Variant
+from producers.dataset import Dataset
+
+
+def suites() -> None:
+    """List the suites with their questions."""
+    table = Table(show_edge=False)
+    table.add_column("suite", no_wrap=True)
+    table.add_column("question")
+    for listed in list_suites():
+        table.add_row(escape(listed.name), escape(listed.question))
+    console.print(table)
+
+
+def suite(
+    name: Annotated[str, typer.Argument(help="Suite: a name that `sluice suites` lists, or a YAML file.")],
+    *,
+    plan: Annotated[bool, typer.Option("--plan", help="Print what would be done and how long it takes.")] = False,
+    repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of all profiles.")
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Folder for the records and the report.")] = RUNS,
+) -> int:
+    """Run a suite: every variant, repeated in randomised blocks on warm servers; then compare and report."""
+    chosen = load_suite(name, overrides=tuple(settings or ()))
+    datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
+    fixed = planned(chosen, datasets, repeats=repeats, seed=seed, suite_id="not started")
+    if plan:
+        show_plan(fixed, estimate(fixed, runs))
+        return 0
+    folder = (
+        resumed(runs, chosen, fixed, named=repeats is not None) if resume else SuiteFolder.create(runs, chosen.name)
+    )
+    if not resume:
+        folder.write_plan(fixed.model_copy(update={"suite_id": folder.suite_id, "started_s": time.time()}))
+    show_plan(folder.plan(), estimate(folder.plan(), runs))
+    execute(chosen, datasets, folder)
+    return conclude(folder)
+
+
+def planned(
+    chosen: Suite, datasets: dict[str, Dataset], *, repeats: int | None, seed: int | None, suite_id: str
+) -> SuitePlan:
+    """The plan of a suite on this machine."""
+    return make_plan(
+        chosen,
+        suite_id,
+        repeats=repeats,
+        seed=seed,
+        skipped={},
+        documents={variant: dataset.documents for variant, dataset in datasets.items()},
+        command=("./sluice", *words_without_secrets(sys.argv[1:])),
+    )
+
+
+def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, *, named: bool) -> SuiteFolder:
+    """The suite's last folder, if the suite is still the one that was begun.
+
+    Raises:
+        ProfileError: Nothing has been begun, or the suite or one of its profiles has been changed since.
+    """
+    folder = find_suite(runs, chosen.name)
+    begun = folder.plan()
+    if begun.variants != fixed.variants or begun.metrics != fixed.metrics:
+        raise ProfileError(
+            f"{folder.path}: cannot be resumed: the suite's variants or their profiles have changed since it was "
+            "begun; start it anew without --resume"
+        )
+    if named and begun.repeats != fixed.repeats:
+        raise ProfileError(
+            f"{folder.path}: cannot be resumed with {fixed.repeats} repeats: it was begun with {begun.repeats}"
+        )
+    return folder
+
+
+def execute(chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder) -> None:
+    """Run what is left of the plan on this machine's servers."""
+    stack = LocalStack()
+    with stack.exclusively():
+        stack.remove_leftovers()
+        state = stack.state()
+        kept = state is not None and state.kept
+        bench = LocalBench(
+            stack,
+            {variant.name: variant.profile for variant in chosen.variants},
+            datasets,
+            kept=kept,
+            command=folder.plan().command,
+        )
+        try:
+            SuiteUnderWay(folder, bench, SuiteDisplay(), is_warm=is_warm).execute()
+        except KeyboardInterrupt:
+            console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name)} --resume")
+            raise
+        finally:
+            if kept:
+                bench.leave()
+            else:
+                stop(stack)
+
+
+def is_warm(rates: Sequence[float]) -> bool:
+    """Whether the last three rates lie within 8 % of their mean."""
+    last = rates[-3:]
+    return len(last) == 3 and (max(last) - min(last)) / (sum(last) / 3) < 0.08
+
+
+def conclude(folder: SuiteFolder) -> int:
+    """Analyse, print, report."""
+    console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True)
+    return 0
+
+
+def show_plan(plan: SuitePlan, expected: Estimate) -> None:
+    """What is going to be done, in which order, and for how long."""
+    console.print(f"[bold]{escape(plan.suite)}[/bold]: {escape(plan.question)}")
+    table = Table(show_edge=False)
+    for column in ("variant", "against", "nodes", "documents", "what it sets"):
+        table.add_column(column, overflow="fold", justify="right" if column in {"nodes", "documents"} else "left")
+    for variant in plan.variants:
+        table.add_row(
+            escape(variant.name),
+            escape(variant.against or "(control)"),
+            str(variant.data_nodes),
+            "" if variant.documents is None else f"{variant.documents:,}",
+            escape(" ".join(variant.overrides)),
+        )
+    console.print(table)
+    for name, reason in plan.skipped.items():
+        console.print(f"[yellow]![/yellow] left out: {escape(name)}: {escape(reason)}")
+    for number, block in enumerate(plan.order, 1):
+        console.print(f"[dim]block {number}:[/dim] {escape(' · '.join(block))}")
+    basis = f"{expected.from_runs} of {len(plan.variants)} variants from earlier runs here, the rest from their size"
+    console.print(
+        f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {minutes(expected.seconds)} "
+        f"[dim]({basis})[/dim]"
+    )
+
+
+def minutes(seconds: float) -> str:
+    """A duration as a reader has it in mind."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+class SuiteDisplay:
+    """A line before and after each run, with what is left."""
+
+    def __init__(self) -> None:
+        self._started_s = time.monotonic()
+        self._done_at_start: int | None = None
+
+    def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
+        """A run begins."""
+        if self._done_at_start is None:
+            self._done_at_start = done
+        left = ""
+        if done > self._done_at_start:
+            each_s = (time.monotonic() - self._started_s) / (done - self._done_at_start)
+            left = f", about {minutes(each_s * (total - done))} left"
+        console.rule(f"{escape(what)}: {escape(variant.name)} [dim]({done} of {total} done{left})[/dim]", align="left")
+
+    def ended(self, run: SuiteRun, result: Result | None) -> None:
+        """A run has ended."""
+        colour = "green" if run.status == "verified" else "red"
+        rate = figure(result, "indexing_rate_docs_per_s", "primaries")
+        latency = figure(result, "indexing_latency_ms", "primaries")
+        told = [
+            f"[{colour}]{run.status}[/{colour}]",
+            *([f"{rate:,.0f} docs/s"] if rate is not None else []),
+            *([f"{latency:.3f} ms"] if latency is not None else []),
+            f"{run.ended_s - run.started_s:.0f} s",
+            *([escape(run.reason)] if run.reason else []),
+        ]
+        console.print("  " + " · ".join(told))
+
+
+def figure(result: Result | None, name: str, scope: str) -> float | None:
+    """One figure of a result."""
+    if result is None:
+        return None
+    return next((metric.value for metric in result.metrics if (metric.name, metric.scope) == (name, scope)), None)

@@ -1,0 +1,130 @@
+"""What a suite is going to do, and how long that will take."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from lab.profiles import Profile
+from lab.profiles.suites import Suite, SuiteVariant
+from lab.records import Run
+from lab.run.suite import planned_order
+from lab.suite_records import MetricAsked, SuitePlan, Variant
+
+RUN_BASE_S = 12.0
+"""What a run takes beside its documents: index, topics, connector, verification, report."""
+RATE_DOCS_PER_S = 12_000.0
+"""Filling, draining and reading back together, where no earlier run tells better; measured on 2 cores."""
+WARM_UPS = 4
+"""Warm-up drains that servers just started usually need."""
+RUNS_READ = 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long a suite will take.
+
+    Attributes:
+        from_runs: Variants whose time was taken from earlier runs of the same profile and size.
+    """
+
+    runs: int
+    seconds: float
+    from_runs: int
+
+
+def make_plan(
+    suite: Suite,
+    suite_id: str,
+    *,
+    repeats: int | None,
+    seed: int | None,
+    skipped: Mapping[str, str],
+    documents: Mapping[str, int],
+    command: Sequence[str],
+) -> SuitePlan:
+    """Fix everything that a suite is going to do.
+
+    Args:
+        repeats: Instead of the suite's own number.
+        seed: Instead of the suite's own.
+        skipped: Variants that cannot run on this machine, with the reason.
+        documents: By variant, the documents of one run.
+    """
+    chosen = [variant for variant in suite.variants if variant.name not in skipped]
+    shapes = {variant.name: server_shape(variant.profile) for variant in chosen}
+    repeats = repeats or suite.repeats
+    seed = suite.seed if seed is None else seed
+    return SuitePlan(
+        suite=suite.name,
+        suite_id=suite_id,
+        question=suite.question,
+        started_s=time.time(),
+        seed=seed,
+        repeats=repeats,
+        control=suite.control,
+        repetition=suite.repetition,
+        variants=tuple(variant_record(variant, documents.get(variant.name)) for variant in chosen),
+        order=planned_order([variant.name for variant in chosen], shapes, repeats, seed),
+        metrics=tuple(MetricAsked(name=name, scope=scope) for name, scope in suite.metrics),
+        published=suite.published,
+        skipped=dict(skipped),
+        command=tuple(command),
+    )
+
+
+def server_shape(profile: Profile) -> str:
+    """What two profiles must share to run on the same servers; one of fewer nodes uses some of them."""
+    return profile.elasticsearch.model_dump_json(exclude={"data_nodes", "cluster_settings"})
+
+
+def variant_record(variant: SuiteVariant, documents: int | None) -> Variant:
+    """A variant as the plan holds it."""
+    return Variant(
+        name=variant.name,
+        profile=variant.profile.name,
+        overrides=variant.overrides,
+        against=variant.against,
+        question=variant.profile.question,
+        fingerprint=variant.profile.fingerprint(),
+        data_nodes=variant.profile.elasticsearch.data_nodes,
+        documents=documents,
+    )
+
+
+def estimate(plan: SuitePlan, runs: Path) -> Estimate:
+    """How long the plan will take, from earlier runs of its profiles below `runs` or, without any, from their size."""
+    known = {variant.name: earlier_wall_s(runs, variant) for variant in plan.variants}
+    each = {
+        variant.name: wall_s
+        if (wall_s := known[variant.name]) is not None
+        else RUN_BASE_S + (variant.documents or 100_000) / RATE_DOCS_PER_S
+        for variant in plan.variants
+    }
+    warm_ups = WARM_UPS * max(each.values(), default=0.0)
+    return Estimate(
+        runs=sum(map(len, plan.order)),
+        seconds=warm_ups + sum(each[name] for block in plan.order for name in block),
+        from_runs=sum(wall_s is not None for wall_s in known.values()),
+    )
+
+
+def earlier_wall_s(runs: Path, variant: Variant) -> float | None:
+    """Median wall time of the last runs of the variant's profile with as many documents; `None` without any."""
+    walls = [
+        run.ended_s - run.started_s
+        for run in earlier_runs(runs, variant.profile)
+        if run.documents.produced == variant.documents
+    ]
+    return median(walls) if walls else None
+
+
+def earlier_runs(runs: Path, profile: str) -> Iterable[Run]:
+    """The last runs of a profile that can be read."""
+    for path in sorted((runs / profile).glob("*/run.json"))[-RUNS_READ:]:
+        try:
+            yield Run.model_validate_json(path.read_bytes())
+        except ValueError:
+            # A record of an earlier version tells nothing.
+            continue

@@ -1,0 +1,28 @@
+"""What a run leaves in the servers, and its removal."""
+
+import contextlib
+
+from lab.errors import StackError
+from lab.profiles import Profile
+from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.kafka import KafkaTopics
+from lab.run.runner import Names
+from lab.run.target import Target
+
+PATIENCE_S = 10.0
+
+
+def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
+    """Delete index and topics of a run that is over: open shards and their merges would burden the next one.
+
+    A server that is gone keeps them; the next run of the profile removes them then.
+    """
+    names = Names.of(profile, run_id)
+    cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls, patience_s=PATIENCE_S)
+    try:
+        with contextlib.suppress(StackError):
+            cluster.delete_index(names.index)
+        with contextlib.suppress(StackError):
+            KafkaTopics(target.endpoints.kafka_bootstrap).delete((names.topic, names.dead_letter_topic))
+    finally:
+        cluster.close()
