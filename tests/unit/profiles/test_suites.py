@@ -1,0 +1,194 @@
+"""Suites: what their files say, how they are expanded, and how they are refused."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from profile_repository import Repository
+
+from lab.errors import ProfileError
+from lab.profiles.suites import Suite, load_suite, suite_names
+
+
+def write(repository: Repository, name: str, text: str) -> None:
+    """A suite of this name."""
+    path = repository.root / "experiments" / "suites" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+
+
+def load(repository: Repository, text: str, *overrides: str) -> Suite:
+    """The suite that the text makes."""
+    write(repository, "ladder", text)
+    return load_suite("ladder", overrides=overrides, root=repository.root)
+
+
+def refusal(repository: Repository, text: str) -> list[str]:
+    """The lines with which it is refused."""
+    with pytest.raises(ProfileError) as caught:
+        load(repository, text)
+    return [line.removeprefix("experiments/suites/") for line in str(caught.value).splitlines()]
+
+
+def test_the_control_comes_first_and_once_more(repository: Repository) -> None:
+    """The second one is the check of the method."""
+    suite = load(
+        repository,
+        """
+        question: Which?
+        control: books
+        variants:
+          - {profile: books, name: two shards, set: {index.number_of_shards: 2}}
+          - books
+        """,
+    )
+    assert [variant.name for variant in suite.variants] == ["books", "books (again)", "two shards"]
+    assert [variant.against for variant in suite.variants] == [None, "books", "books"]
+    assert suite.variants[0].profile.fingerprint() == suite.variants[1].profile.fingerprint()
+
+
+def test_a_variant_sets_values_of_its_profile(repository: Repository) -> None:
+    """Those of the variant win over those of the suite, and the command line over both."""
+    suite = load(
+        repository,
+        """
+        question: Which?
+        control: books
+        repeat_control: false
+        set: {dataset.documents: 7, index.number_of_shards: 3}
+        variants:
+          - books
+          - {profile: books, name: other, set: {index.number_of_shards: 5}}
+        """,
+        "dataset.documents=11",
+    )
+    assert [(variant.profile.dataset.documents, variant.profile.number_of_shards) for variant in suite.variants] == [
+        (11, 3),
+        (11, 5),
+    ]
+
+
+def test_a_grid_has_a_variant_for_each_combination(repository: Repository) -> None:
+    """Named by what differs."""
+    suite = load(
+        repository,
+        """
+        question: Which?
+        control: number_of_shards=1 refresh_interval=30s
+        repeat_control: false
+        grid:
+          profile: books
+          factors:
+            index.number_of_shards: [1, 2]
+            index.refresh_interval: [30s, 1s]
+        """,
+    )
+    assert [variant.name for variant in suite.variants] == [
+        "number_of_shards=1 refresh_interval=30s",
+        "number_of_shards=1 refresh_interval=1s",
+        "number_of_shards=2 refresh_interval=30s",
+        "number_of_shards=2 refresh_interval=1s",
+    ]
+
+
+def test_all_that_is_wrong_is_told_at_once(repository: Repository) -> None:
+    """With its line and the nearest key."""
+    assert refusal(
+        repository,
+        """
+        question: Which?
+        control: books
+        variants:
+          - {profile: books, agains: x}
+          - 7
+        repeats: 0
+        seeds: 1
+        """,
+    ) == [
+        "ladder.yaml:4: variants.0.agains: unknown key, did you mean `against`?",
+        "ladder.yaml:5: variants.1: got 7, expected profiles, or mappings with `profile`",
+        "ladder.yaml:6: repeats: got 0, expected a whole number from 1 on",
+        "ladder.yaml:7: seeds: unknown key, did you mean `seed`?",
+    ]
+
+
+def test_names_that_lead_nowhere_are_told(repository: Repository) -> None:
+    """The control's, and what a variant is compared with."""
+    assert refusal(
+        repository,
+        """
+        question: Which?
+        control: bookz
+        variants:
+          - books
+          - {profile: books, name: other, against: boks}
+        """,
+    ) == [
+        'ladder.yaml:2: control: unknown variant "bookz", did you mean `books`?',
+        'ladder.yaml:5: variants.1.against: unknown variant "boks", did you mean `books`?',
+    ]
+
+
+def test_problems_of_its_profiles_are_told_with_the_variants_line(repository: Repository) -> None:
+    """Before anything is started."""
+    assert refusal(
+        repository,
+        """
+        question: Which?
+        control: books
+        variants:
+          - books
+          - {profile: boks}
+          - {profile: books, name: c, set: {index.refresh_intervall: 1s}}
+        """,
+    ) == [
+        'ladder.yaml:5: unknown profile "boks", did you mean `books`?',
+        "ladder.yaml:6: --set index.refresh_intervall: unknown key, did you mean `refresh_interval`?",
+    ]
+
+
+def test_two_variants_of_one_name_are_refused(repository: Repository) -> None:
+    """Their runs could not be told apart."""
+    assert refusal(
+        repository,
+        """
+        question: Which?
+        control: books
+        variants: [books, {profile: books, set: {index.number_of_shards: 2}}]
+        """,
+    ) == ['ladder.yaml:3: variants: two variants are called "books", expected a `name` for one of them']
+
+
+def test_a_metric_has_a_scope(repository: Repository) -> None:
+    """Rates of primaries and of all shards are different things."""
+    assert refusal(
+        repository,
+        """
+        question: Which?
+        control: books
+        variants: [books]
+        metrics: [indexing_latency_ms]
+        """,
+    ) == [
+        'ladder.yaml:4: metrics.0: got "indexing_latency_ms", expected `name/scope`, such as '
+        "`indexing_rate_docs_per_s/primaries`"
+    ]
+
+
+def test_an_unknown_suite_is_refused_with_the_nearest_one(repository: Repository) -> None:
+    """As a profile is."""
+    write(repository, "ladder", "question: Which?")
+    with pytest.raises(ProfileError, match='unknown suite "lader", did you mean `ladder`'):
+        load_suite("lader", root=repository.root)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    """By its path."""
+    with pytest.raises(ProfileError, match="no such file, expected a suite"):
+        load_suite(str(tmp_path / "mine.yaml"))
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_suite_of_the_repository_can_be_planned(name: str) -> None:
+    """Its profiles included."""
+    assert load_suite(name).variants

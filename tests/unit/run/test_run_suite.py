@@ -1,0 +1,223 @@
+"""A suite under way: order, warm-up, repetition of failed runs, resumption."""
+
+import itertools
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.errors import ProfileError, StackError
+from lab.records import Documents, Phase, Result, Verification
+from lab.run.folder import RunFolder
+from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite, planned_order
+from lab.suite_records import MetricAsked, SuitePlan, SuiteRun, Variant
+
+NAMES = ("control", "static", "flat")
+STEADY = (7.0, 11.0, 13.0, 13.0)
+
+
+def a_plan(*, repeats: int = 2, names: Sequence[str] = NAMES) -> SuitePlan:
+    """A plan of `repeats` blocks in which the variants stand in their own order."""
+    return SuitePlan(
+        suite="ladder",
+        suite_id="1",
+        question="Which one?",
+        started_s=0,
+        seed=1,
+        repeats=repeats,
+        control=names[0],
+        repetition=None,
+        variants=tuple(Variant(name=name, profile=f"aladin/{name}", fingerprint=name) for name in names),
+        order=tuple(tuple(names) for _ in range(repeats)),
+        metrics=(MetricAsked(name="indexing_rate_docs_per_s", scope="primaries"),),
+    )
+
+
+def a_result(*, verified: bool = True, seconds: float = 1.0) -> Result:
+    """A result of 1009 documents whose load took so long."""
+    problems = () if verified else ("3 documents are missing",)
+    documents = dict.fromkeys(Documents.model_fields, 0) | {"produced": 1009}
+    return Result.model_construct(
+        status="verified" if verified else "failed",
+        phases=(Phase(name="load", started_s=0, ended_s=seconds),),
+        documents=Documents(**documents),
+        verification=Verification(verified=verified, problems=problems),
+        metrics=(),
+    )
+
+
+class Bench:
+    """Servers that do as a test says.
+
+    Attributes:
+        outcomes: Of the counted runs in turn; verified when there are no more.
+        processes: Of the servers at present.
+    """
+
+    def __init__(self, outcomes: Sequence[Result | BaseException] = (), warm_up_s: Sequence[float] = (1.0,)) -> None:
+        self.outcomes = list(outcomes)
+        self.warm_up_s = list(warm_up_s)
+        self.processes = frozenset({1, 2})
+        self.ran: list[tuple[str, bool]] = []
+
+    def prepare(self, variant: Variant) -> frozenset[Hashable]:  # noqa: ARG002 - as a bench has it
+        """The servers as they are."""
+        return frozenset(("elasticsearch", pid) for pid in self.processes)
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:  # noqa: ARG002 - as a bench has it
+        """The next outcome."""
+        self.ran.append((variant.name, warm_up))
+        if warm_up:
+            return a_result(seconds=self.warm_up_s.pop(0) if len(self.warm_up_s) > 1 else self.warm_up_s[0])
+        outcome = self.outcomes.pop(0) if self.outcomes else a_result()
+        if isinstance(outcome, BaseException):
+            self.processes = frozenset(pid + 10 for pid in self.processes)
+            raise outcome
+        return outcome
+
+    @property
+    def counted(self) -> list[str]:
+        """Variants of the runs that were no warm-up."""
+        return [name for name, warm_up in self.ran if not warm_up]
+
+    @property
+    def warm_ups(self) -> int:
+        """Runs that were."""
+        return sum(warm_up for _, warm_up in self.ran)
+
+
+class Silent:
+    """Shows nothing."""
+
+    def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
+        """Show nothing."""
+
+    def ended(self, run: SuiteRun, result: Result | None) -> None:
+        """Show nothing."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> SuiteFolder:
+    """A folder with a plan of two blocks."""
+    made = SuiteFolder.create(tmp_path, "ladder")
+    made.write_plan(a_plan())
+    return made
+
+
+def suite(folder: SuiteFolder, bench: Bench) -> SuiteUnderWay:
+    """The suite of the folder, warm after two equal warm-up drains."""
+    return SuiteUnderWay(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1 and rates[-1] == rates[-2])
+
+
+def test_each_block_holds_each_variant_once() -> None:
+    """Whatever their order."""
+    order = planned_order(NAMES, dict.fromkeys(NAMES, "same"), 7, seed=3)
+    assert [sorted(NAMES)] * 7 == [sorted(block) for block in order]
+
+
+def test_the_same_seed_gives_the_same_order_and_another_one_another() -> None:
+    """So that a plan can be had again."""
+    shapes = dict.fromkeys(NAMES, "same")
+    assert planned_order(NAMES, shapes, 7, seed=3) == planned_order(NAMES, shapes, 7, seed=3)
+    assert planned_order(NAMES, shapes, 7, seed=3) != planned_order(NAMES, shapes, 7, seed=5)
+
+
+def test_blocks_differ_in_order() -> None:
+    """Otherwise what comes last would always be the warmest."""
+    assert len(set(planned_order(NAMES, dict.fromkeys(NAMES, "same"), 13, seed=1))) > 2
+
+
+def test_variants_on_the_same_servers_are_neighbours() -> None:
+    """A block changes servers as rarely as it can."""
+    shapes = {"a": "8", "b": "9", "c": "8", "d": "9", "e": "8"}
+    for block in planned_order(tuple(shapes), shapes, 11, seed=1):
+        changes = sum(shapes[one] != shapes[other] for one, other in itertools.pairwise(block))
+        assert changes == 1
+
+
+def test_a_suite_runs_its_plan_in_order(folder: SuiteFolder) -> None:
+    """And writes each run down."""
+    bench = Bench()
+    suite(folder, bench).execute()
+    assert list(NAMES) * 2 == bench.counted
+    counted = [(run.block, run.variant) for run in folder.runs() if not run.warm_up]
+    assert [(block, name) for block in (1, 2) for name in NAMES] == counted
+
+
+def test_servers_are_warmed_once_until_their_rate_is_stable(folder: SuiteFolder) -> None:
+    """Drains that do not count, before the first that does."""
+    bench = Bench(warm_up_s=STEADY)
+    suite(folder, bench).execute()
+    assert bench.ran[:4] == [("control", True)] * 4
+    assert bench.warm_ups == 4
+
+
+def test_servers_that_never_become_stable_are_used_after_eight_drains(folder: SuiteFolder) -> None:
+    """A noisy machine must not hold a suite up for ever."""
+    bench = Bench(warm_up_s=[float(prime) for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23)])
+    suite(folder, bench).execute()
+    assert bench.warm_ups == 8
+
+
+def test_a_server_that_was_restarted_is_warmed_anew(folder: SuiteFolder) -> None:
+    """A broken run leaves cold servers behind."""
+    bench = Bench([a_result(), StackError("elasticsearch-1 has ended")])
+    suite(folder, bench).execute()
+    assert bench.ran[3:7] == [("static", False), ("static", True), ("static", True), ("static", False)]
+
+
+def test_a_run_that_is_not_verified_is_repeated_once(folder: SuiteFolder) -> None:
+    """And not a third time."""
+    bench = Bench([a_result(verified=False)] * 2)
+    suite(folder, bench).execute()
+    assert bench.counted[:3] == ["control", "control", "static"]
+    first, second = [run for run in folder.runs() if run.variant == "control" and run.block == 1]
+    assert (first.status, first.attempt, first.reason) == ("void", 1, "3 documents are missing")
+    assert (second.status, second.attempt) == ("void", 2)
+
+
+def test_a_broken_run_is_written_down_with_its_reason(folder: SuiteFolder) -> None:
+    """The suite goes on."""
+    bench = Bench([StackError("kafka has ended")])
+    suite(folder, bench).execute()
+    broken = next(run for run in folder.runs() if not run.warm_up)
+    assert (broken.status, broken.reason) == ("broken", "kafka has ended")
+    assert suite(folder, bench).done == 6
+
+
+def test_a_setting_that_a_server_refuses_ends_the_suite(folder: SuiteFolder) -> None:
+    """No repetition would change that."""
+    with pytest.raises(ProfileError, match=r"index\.codec"):
+        suite(folder, Bench([ProfileError("index.codec: unknown")])).execute()
+
+
+def test_an_interrupted_suite_goes_on_where_it_was(folder: SuiteFolder) -> None:
+    """What is verified is not run again; the servers, which are new, are warmed again."""
+    with pytest.raises(KeyboardInterrupt):
+        suite(folder, Bench([a_result(), a_result(), KeyboardInterrupt()])).execute()
+    bench = Bench()
+    suite(folder, bench).execute()
+    assert bench.counted == ["flat", *NAMES]
+    assert bench.ran[0] == ("flat", True)
+
+
+def test_a_line_cut_short_by_a_kill_is_done_again(folder: SuiteFolder) -> None:
+    """Half a record is no record, and does not spoil the next one."""
+    with pytest.raises(KeyboardInterrupt):
+        suite(folder, Bench([a_result(), KeyboardInterrupt()])).execute()
+    lines = folder.runs_file.read_bytes()
+    folder.runs_file.write_bytes(lines + lines.splitlines()[-1][:31])
+    bench = Bench()
+    suite(folder, bench).execute()
+    assert bench.counted == ["static", "flat", *NAMES]
+    assert len([run for run in folder.runs() if not run.warm_up]) == 6
+
+
+def test_the_last_folder_of_a_suite_is_found(tmp_path: Path) -> None:
+    """By the suite's name."""
+    for _ in range(2):
+        made = SuiteFolder.create(tmp_path, "ladder")
+        made.write_plan(a_plan())
+    assert find_suite(tmp_path, "ladder").path == made.path
+    with pytest.raises(ProfileError, match="stairs: no such suite has run below"):
+        find_suite(tmp_path, "stairs")
