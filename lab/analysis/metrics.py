@@ -112,6 +112,7 @@ def costs(run: Run, cut: Windows) -> list[Metric]:
             metric("cpu_s_per_million_docs", cpu_s_per_million_docs(cpu_s_used(cut.load, name), delivered), name)
             for name in servers
         ),
+        metric("cpu_s_per_million_docs", cluster_cpu_s_per_million_docs(cut.load, servers, delivered), "elasticsearch"),
         metric("cpu_s_per_million_docs", cpu_s_per_million_docs(run.delivery.cpu_s, delivered), "producer"),
         *(metric("cpu_cores_mean", cpu_cores_mean(cut.growing, name), name) for name in servers),
         metric("machine_cpu_percent_mean", fmean(busy) if busy else None),
@@ -125,6 +126,14 @@ def costs(run: Run, cut: Windows) -> list[Metric]:
             for name in servers
         ),
     ]
+
+
+def cluster_cpu_s_per_million_docs(load: Sequence[Sample], servers: Iterable[str], delivered: int) -> float | None:
+    """CPU seconds of all Elasticsearch nodes together, so that clusters of several sizes can be compared."""
+    used_by_nodes = [cpu_s_used(load, name) for name in servers if name.startswith("elasticsearch-")]
+    if not used_by_nodes or None in used_by_nodes:
+        return None
+    return cpu_s_per_million_docs(sum(cpu_s or 0.0 for cpu_s in used_by_nodes), delivered)
 
 
 def rss_bytes_max(samples: Iterable[Sample], name: str) -> int:

@@ -164,6 +164,15 @@ def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path:
     ]
 
 
+def test_what_a_cluster_costs_is_the_sum_of_its_nodes(tmp_path: Path) -> None:
+    """So that one node and several can be compared."""
+    truth = Truth(cores=(("elasticsearch-1", 1.0), ("elasticsearch-2", 0.5), ("connect", 0.25)))
+    found = result(tmp_path, truth, samples(truth))
+    assert value_of(found.metrics, "cpu_s_per_million_docs", "elasticsearch") == pytest.approx(
+        1.5 * truth.load_s / truth.delivered * 1e6
+    )
+
+
 def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
     """Two without the sink, and one that was not taken at all."""
     truth = Truth()
