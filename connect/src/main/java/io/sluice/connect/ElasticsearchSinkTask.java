@@ -49,12 +49,13 @@ public final class ElasticsearchSinkTask extends SinkTask {
         config = new SinkConfig(settings);
         DeadLetters deadLetters = DeadLetters.of(context);
         requireDeadLettersIfAsked(deadLetters);
-        backlog = new Backlog(config.maxBufferedRecords(), config.maxBufferedBytes());
+        backlog = new Backlog(
+                config.buffers().maxBufferedRecords(), config.buffers().maxBufferedBytes());
         timers = new TaskTimers("sluice-" + name);
         postbox = new TaskTimers("sluice-" + name + "-dead-letters");
         client = new RestBulkClient(config);
         settlement = new Settlement(
-                config.onMalformedDocuments(),
+                config.writing().onMalformedDocuments(),
                 deadLetters,
                 backlog,
                 metrics,
@@ -64,21 +65,22 @@ public final class ElasticsearchSinkTask extends SinkTask {
         intake = new Intake(config, offsets, backlog, settlement, writer, metrics);
         pressure = new Pressure(context, backlog, settlement::hasFailed, metrics);
         metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
-        new StallWatch(name, config.stallTimeoutMs(), timers, metrics).start();
+        new StallWatch(name, config.retries().stallTimeoutMs(), timers, metrics).start();
         bean = SinkTaskMBean.register(connector, task, metrics);
-        long writingBytes = RestBulkClient.writingBytes(config.compressed(), config.maxInFlightRequests());
+        long writingBytes = RestBulkClient.writingBytes(
+                config.connection().compressed(), config.requests().maxInFlightRequests());
         LOG.info(
                 "{}: started; holds at most {} bytes (max.buffered.bytes {} + {} for writing up to {} requests)"
                         + " and the records of one poll",
                 name,
-                config.maxBufferedBytes() + writingBytes,
-                config.maxBufferedBytes(),
+                config.buffers().maxBufferedBytes() + writingBytes,
+                config.buffers().maxBufferedBytes(),
                 writingBytes,
-                config.maxInFlightRequests());
+                config.requests().maxInFlightRequests());
     }
 
     private void requireDeadLettersIfAsked(DeadLetters deadLetters) {
-        if (config.onMalformedDocuments() == OnMalformedDocuments.REPORT && !deadLetters.isAvailable()) {
+        if (config.writing().onMalformedDocuments() == OnMalformedDocuments.REPORT && !deadLetters.isAvailable()) {
             throw new ConnectException(
                     "behavior.on.malformed.documents: got report without a dead-letter queue, expected"
                             + " errors.tolerance=all and errors.deadletterqueue.topic.name");
@@ -87,20 +89,22 @@ public final class ElasticsearchSinkTask extends SinkTask {
 
     private BulkSettings bulkSettings() {
         return new BulkSettings(
-                config.batchSize(),
-                config.bulkSizeBytes(),
-                config.lingerMs(),
-                config.maxInFlightRequests(),
-                config.maxRetries(),
-                config.retryTimeoutMs(),
-                config.writeMethod() == WriteMethod.UPSERT,
-                config.maxDocumentsPerSecond(),
-                config.maxBytesPerSecond());
+                config.requests().batchSize(),
+                config.requests().bulkSizeBytes(),
+                config.requests().lingerMs(),
+                config.requests().maxInFlightRequests(),
+                config.retries().maxRetries(),
+                config.retries().retryTimeoutMs(),
+                config.writing().writeMethod() == WriteMethod.UPSERT,
+                config.requests().maxDocumentsPerSecond(),
+                config.requests().maxBytesPerSecond());
     }
 
     private Backoff backoff() {
-        return new Backoff(config.retryBackoffMs(), config.retryBackoffMaxMs(), () -> ThreadLocalRandom.current()
-                .nextDouble());
+        return new Backoff(
+                config.retries().retryBackoffMs(),
+                config.retries().retryBackoffMaxMs(),
+                () -> ThreadLocalRandom.current().nextDouble());
     }
 
     private static long epochMicros() {
@@ -131,7 +135,8 @@ public final class ElasticsearchSinkTask extends SinkTask {
         if (writer != null) {
             writer.flush();
             backlog.awaitWhile(
-                    () -> offsets.undecided(partitions) > 0 && !settlement.hasFailed(), config.flushTimeoutMs());
+                    () -> offsets.undecided(partitions) > 0 && !settlement.hasFailed(),
+                    config.buffers().flushTimeoutMs());
         }
         offsets.close(partitions);
         if (writer != null) {

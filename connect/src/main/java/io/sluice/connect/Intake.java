@@ -38,9 +38,9 @@ final class Intake {
             Settlement settlement,
             BulkWriter writer,
             SinkMetrics metrics) {
-        this.onNullValues = config.onNullValues();
-        this.dropInvalid = config.invalidDropped();
-        this.ageHeader = config.ageHeader();
+        this.onNullValues = config.writing().onNullValues();
+        this.dropInvalid = config.writing().invalidDropped();
+        this.ageHeader = config.documents().ageHeader();
         this.encoder = new RecordEncoder(config);
         this.offsets = offsets;
         this.backlog = backlog;

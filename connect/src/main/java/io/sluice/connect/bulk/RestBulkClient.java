@@ -52,43 +52,46 @@ public final class RestBulkClient implements BulkClient {
     }
 
     public RestBulkClient(SinkConfig config) {
-        hostNames = config.urls().stream()
+        hostNames = config.connection().urls().stream()
                 .map(url -> HttpHost.create(url).toHostString())
                 .collect(Collectors.joining(" or "));
-        HttpHost[] hosts = config.urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
+        HttpHost[] hosts =
+                config.connection().urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
         RestClientBuilder builder = RestClient.builder(hosts)
-                .setRequestConfigCallback(request -> request.setConnectTimeout(config.connectionTimeoutMs())
-                        .setSocketTimeout(config.readTimeoutMs())
-                        .setConnectionRequestTimeout(0))
+                .setRequestConfigCallback(
+                        request -> request.setConnectTimeout(config.connection().connectionTimeoutMs())
+                                .setSocketTimeout(config.connection().readTimeoutMs())
+                                .setConnectionRequestTimeout(0))
                 .setHttpClientConfigCallback(http -> configured(http, config));
         List<Header> headers = new ArrayList<>();
-        config.headers().forEach((name, value) -> headers.add(new BasicHeader(name, value)));
-        if (config.apiKey() != null) {
-            String value = "ApiKey " + config.apiKey().value();
+        config.connection().headers().forEach((name, value) -> headers.add(new BasicHeader(name, value)));
+        if (config.connection().apiKey() != null) {
+            String value = "ApiKey " + config.connection().apiKey().value();
             headers.add(new BasicHeader(HttpHeaders.AUTHORIZATION, value));
         }
         builder.setDefaultHeaders(headers.toArray(new Header[0]));
         this.rest = builder.build();
-        this.mayCreate = config.autoCreate();
-        this.pipeline = config.pipeline();
-        this.compressed = config.compressed();
+        this.mayCreate = config.targets().autoCreate();
+        this.pipeline = config.documents().pipeline();
+        this.compressed = config.connection().compressed();
     }
 
     private static HttpAsyncClientBuilder configured(HttpAsyncClientBuilder http, SinkConfig config) {
-        http.setMaxConnPerRoute(config.maxInFlightRequests());
-        http.setMaxConnTotal(config.maxInFlightRequests() * config.urls().size());
+        http.setMaxConnPerRoute(config.requests().maxInFlightRequests());
+        http.setMaxConnTotal(config.requests().maxInFlightRequests()
+                * config.connection().urls().size());
         http.setDefaultIOReactorConfig(IOReactorConfig.custom()
                 .setIoThreadCount(1)
                 .setSoKeepAlive(true)
                 .build());
-        if (config.tlsConfigured()) {
-            http.setSSLContext(Tls.context(config));
-            if (!config.hostVerified()) {
+        if (config.tls().isConfigured()) {
+            http.setSSLContext(Tls.context(config.tls()));
+            if (!config.tls().hostVerified()) {
                 http.setSSLHostnameVerifier(NoopHostnameVerifier.INSTANCE);
             }
         }
-        if (!config.proxyHost().isEmpty()) {
-            http.setProxy(new HttpHost(config.proxyHost(), config.proxyPort()));
+        if (!config.proxy().host().isEmpty()) {
+            http.setProxy(new HttpHost(config.proxy().host(), config.proxy().port()));
         }
         http.setDefaultCredentialsProvider(credentials(config));
         return http;
@@ -97,18 +100,19 @@ public final class RestBulkClient implements BulkClient {
     /** Each for its own hosts: the proxy must not learn Elasticsearch's. */
     private static CredentialsProvider credentials(SinkConfig config) {
         CredentialsProvider credentials = new BasicCredentialsProvider();
-        if (config.username() != null) {
+        if (config.connection().username() != null) {
             Credentials own = new UsernamePasswordCredentials(
-                    config.username(), config.password().value());
-            for (String url : config.urls()) {
+                    config.connection().username(),
+                    config.connection().password().value());
+            for (String url : config.connection().urls()) {
                 credentials.setCredentials(new AuthScope(HttpHost.create(url)), own);
             }
         }
-        if (!config.proxyUsername().isEmpty()) {
+        if (!config.proxy().username().isEmpty()) {
             credentials.setCredentials(
-                    new AuthScope(config.proxyHost(), config.proxyPort()),
+                    new AuthScope(config.proxy().host(), config.proxy().port()),
                     new UsernamePasswordCredentials(
-                            config.proxyUsername(), config.proxyPassword().value()));
+                            config.proxy().username(), config.proxy().password().value()));
         }
         return credentials;
     }

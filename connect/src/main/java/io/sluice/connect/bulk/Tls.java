@@ -1,6 +1,6 @@
 package io.sluice.connect.bulk;
 
-import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.config.TlsSettings;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -19,41 +19,40 @@ import org.apache.kafka.connect.errors.ConnectException;
 final class Tls {
     private Tls() {}
 
-    static SSLContext context(SinkConfig config) {
+    static SSLContext context(TlsSettings tls) {
         try {
-            SSLContext context = SSLContext.getInstance(config.tlsProtocol());
-            context.init(keys(config), trusted(config), null);
+            SSLContext context = SSLContext.getInstance(tls.protocol());
+            context.init(keys(tls), trusted(tls), null);
             return context;
         } catch (GeneralSecurityException | IOException unusable) {
             throw new ConnectException("elastic.https.ssl.*: cannot set up TLS: " + unusable.getMessage(), unusable);
         }
     }
 
-    private static KeyManager[] keys(SinkConfig config) throws GeneralSecurityException, IOException {
-        if (config.keystoreLocation() == null) {
+    private static KeyManager[] keys(TlsSettings tls) throws GeneralSecurityException, IOException {
+        if (tls.keystore().location() == null) {
             return null;
         }
-        KeyStore store = store(config.keystoreLocation(), config.keystoreType(), config.keystorePassword());
-        Password ofKey = config.keyPassword() == null ? config.keystorePassword() : config.keyPassword();
+        KeyStore store = store(tls.keystore());
+        Password ofKey = tls.keyPassword() == null ? tls.keystore().password() : tls.keyPassword();
         KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         factory.init(store, characters(ofKey));
         return factory.getKeyManagers();
     }
 
-    private static TrustManager[] trusted(SinkConfig config) throws GeneralSecurityException, IOException {
-        if (config.truststoreLocation() == null) {
+    private static TrustManager[] trusted(TlsSettings tls) throws GeneralSecurityException, IOException {
+        if (tls.truststore().location() == null) {
             return null;
         }
         TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-        factory.init(store(config.truststoreLocation(), config.truststoreType(), config.truststorePassword()));
+        factory.init(store(tls.truststore()));
         return factory.getTrustManagers();
     }
 
-    private static KeyStore store(String location, String type, Password password)
-            throws GeneralSecurityException, IOException {
-        KeyStore store = KeyStore.getInstance(type);
-        try (InputStream bytes = Files.newInputStream(Path.of(location))) {
-            store.load(bytes, characters(password));
+    private static KeyStore store(TlsSettings.Store given) throws GeneralSecurityException, IOException {
+        KeyStore store = KeyStore.getInstance(given.type());
+        try (InputStream bytes = Files.newInputStream(Path.of(given.location()))) {
+            store.load(bytes, characters(given.password()));
         }
         return store;
     }

@@ -152,11 +152,13 @@ class SettingsCheckTest {
         assertEquals(
                 "books",
                 new SinkConfig(Map.of("connection.url", "http://a"))
+                        .targets()
                         .targetOf("Books")
                         .nameAt(null));
         assertEquals(
                 "sluice-books-v2",
                 new SinkConfig(Map.of("connection.url", "http://a", "index.name", "sluice-${topic}-v2"))
+                        .targets()
                         .targetOf("Books")
                         .nameAt(null));
     }
@@ -166,6 +168,6 @@ class SettingsCheckTest {
     void secretsAreHidden() {
         SinkConfig config = new SinkConfig(
                 Map.of("connection.url", "http://a", "connection.password", "s3cret", "connection.api.key", "k3y"));
-        assertFalse((config.password() + " " + config.apiKey()).matches(".*(s3cret|k3y).*"));
+        assertFalse((config.connection().password() + " " + config.connection().apiKey()).matches(".*(s3cret|k3y).*"));
     }
 }

@@ -1,0 +1,123 @@
+package io.sluice.connect.config;
+
+import static org.apache.kafka.common.config.ConfigDef.Importance.HIGH;
+import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
+import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
+import static org.apache.kafka.common.config.ConfigDef.NO_DEFAULT_VALUE;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Type;
+import org.apache.kafka.common.config.types.Password;
+
+/** Which cluster, as whom, and how long to wait for it. */
+public final class ConnectionSettings {
+    static final String CONNECTION_URL = "connection.url";
+    private static final String CONNECTION_USERNAME = "connection.username";
+    private static final String CONNECTION_PASSWORD = "connection.password";
+    private static final String CONNECTION_API_KEY = "connection.api.key";
+    private static final String CONNECTION_HEADERS = "connection.headers";
+    private static final String CONNECTION_TIMEOUT_MS = "connection.timeout.ms";
+    private static final String READ_TIMEOUT_MS = "read.timeout.ms";
+    private static final String CONNECTION_COMPRESSION = "connection.compression";
+
+    private final AbstractConfig values;
+
+    ConnectionSettings(AbstractConfig values) {
+        this.values = values;
+    }
+
+    static void define(ConfigDef definition) {
+        definition
+                .define(
+                        CONNECTION_URL,
+                        Type.LIST,
+                        NO_DEFAULT_VALUE,
+                        Accepts.urls(),
+                        HIGH,
+                        "Elasticsearch URLs, separated by commas.")
+                .define(CONNECTION_USERNAME, Type.STRING, null, MEDIUM, "User name for basic authentication.")
+                .define(CONNECTION_PASSWORD, Type.PASSWORD, null, MEDIUM, "Password for basic authentication.")
+                .define(
+                        CONNECTION_API_KEY,
+                        Type.PASSWORD,
+                        null,
+                        MEDIUM,
+                        "API key, base64 of id:key, in place of a user name and password.")
+                .define(
+                        CONNECTION_HEADERS,
+                        Type.PASSWORD,
+                        null,
+                        Accepts.headers(),
+                        LOW,
+                        "Headers of each request as Name:value, separated by commas; hidden like a password.")
+                .define(
+                        CONNECTION_TIMEOUT_MS,
+                        Type.INT,
+                        1_000,
+                        Accepts.atLeast(1),
+                        LOW,
+                        "How long connecting may take, in milliseconds.")
+                .define(
+                        READ_TIMEOUT_MS,
+                        Type.INT,
+                        30_000,
+                        Accepts.atLeast(1),
+                        LOW,
+                        "How long an answer may keep silent, in milliseconds.")
+                .define(CONNECTION_COMPRESSION, Type.BOOLEAN, false, LOW, "Compress requests with gzip.");
+    }
+
+    static void check(Findings findings) {
+        findings.requireBoth(CONNECTION_USERNAME, CONNECTION_PASSWORD);
+        if (findings.isGiven(CONNECTION_USERNAME) && findings.isGiven(CONNECTION_API_KEY)) {
+            findings.refuse(CONNECTION_API_KEY, "got a key, expected none with " + CONNECTION_USERNAME);
+        }
+    }
+
+    public List<String> urls() {
+        return values.getList(CONNECTION_URL);
+    }
+
+    public String username() {
+        return values.getString(CONNECTION_USERNAME);
+    }
+
+    public Password password() {
+        return values.getPassword(CONNECTION_PASSWORD);
+    }
+
+    public Password apiKey() {
+        return values.getPassword(CONNECTION_API_KEY);
+    }
+
+    /** Name and value of each header, in turn. */
+    public Map<String, String> headers() {
+        Map<String, String> headers = new LinkedHashMap<>();
+        Password given = values.getPassword(CONNECTION_HEADERS);
+        if (given != null) {
+            for (String header : given.value().split(",")) {
+                int colon = header.indexOf(':');
+                headers.put(
+                        header.substring(0, colon).trim(),
+                        header.substring(colon + 1).trim());
+            }
+        }
+        return headers;
+    }
+
+    public int connectionTimeoutMs() {
+        return values.getInt(CONNECTION_TIMEOUT_MS);
+    }
+
+    public int readTimeoutMs() {
+        return values.getInt(READ_TIMEOUT_MS);
+    }
+
+    public boolean compressed() {
+        return values.getBoolean(CONNECTION_COMPRESSION);
+    }
+}

@@ -1,0 +1,94 @@
+package io.sluice.connect.config;
+
+import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
+
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Type;
+
+/** What goes with a document, or is read from its record beside it. */
+public final class DocumentSettings {
+    private static final String PIPELINE = "pipeline";
+    private static final String ROUTING = "routing";
+    private static final String METADATA_FIELDS = "metadata.fields";
+    private static final String METADATA_OBJECT = "metadata.object";
+    private static final String DATA_STREAM_TIMESTAMP_FIELD = "data.stream.timestamp.field";
+    private static final String AGE_HEADER = "age.header";
+
+    private final AbstractConfig values;
+
+    DocumentSettings(AbstractConfig values) {
+        this.values = values;
+    }
+
+    static void define(ConfigDef definition) {
+        definition
+                .define(PIPELINE, Type.STRING, "", LOW, "Ingest pipeline for all documents.")
+                .define(
+                        ROUTING,
+                        Type.STRING,
+                        "",
+                        Accepts.routing(),
+                        LOW,
+                        "Where a document's routing comes from: key, or header:NAME.")
+                .define(
+                        METADATA_FIELDS,
+                        Type.LIST,
+                        "",
+                        Accepts.someOf(MetadataField.class),
+                        LOW,
+                        "What to add to each document: topic, partition, offset, timestamp, key, headers.")
+                .define(
+                        METADATA_OBJECT,
+                        Type.STRING,
+                        "kafka",
+                        Accepts.text(),
+                        LOW,
+                        "The document's field that holds metadata.fields.")
+                .define(
+                        DATA_STREAM_TIMESTAMP_FIELD,
+                        Type.LIST,
+                        "",
+                        LOW,
+                        "Fields that give a document's @timestamp if it has none; otherwise the record's timestamp does.")
+                .define(
+                        AGE_HEADER,
+                        Type.STRING,
+                        "sluice.intended-send-time-us",
+                        Accepts.text(),
+                        LOW,
+                        "Header with the time a record was due, 8 bytes, microseconds since the epoch.");
+    }
+
+    public String pipeline() {
+        return values.getString(PIPELINE);
+    }
+
+    public String routing() {
+        return values.getString(ROUTING);
+    }
+
+    /** In the order of the enum. */
+    public Set<MetadataField> metadataFields() {
+        Set<MetadataField> fields = EnumSet.noneOf(MetadataField.class);
+        values.getList(METADATA_FIELDS)
+                .forEach(field -> fields.add(MetadataField.valueOf(field.toUpperCase(Locale.ROOT))));
+        return fields;
+    }
+
+    public String metadataObject() {
+        return values.getString(METADATA_OBJECT);
+    }
+
+    public List<String> timestampFields() {
+        return values.getList(DATA_STREAM_TIMESTAMP_FIELD);
+    }
+
+    public String ageHeader() {
+        return values.getString(AGE_HEADER);
+    }
+}

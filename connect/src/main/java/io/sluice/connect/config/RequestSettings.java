@@ -1,0 +1,94 @@
+package io.sluice.connect.config;
+
+import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
+import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
+
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Type;
+
+/** How bulk requests are formed, how many are under way, and how fast. */
+public final class RequestSettings {
+    private static final String BATCH_SIZE = "batch.size";
+    private static final String BULK_SIZE_BYTES = "bulk.size.bytes";
+    private static final String LINGER_MS = "linger.ms";
+    private static final String MAX_IN_FLIGHT_REQUESTS = "max.in.flight.requests";
+    private static final String MAX_DOCUMENTS_PER_SECOND = "max.documents.per.second";
+    private static final String MAX_BYTES_PER_SECOND = "max.bytes.per.second";
+
+    private final AbstractConfig values;
+
+    RequestSettings(AbstractConfig values) {
+        this.values = values;
+    }
+
+    static void define(ConfigDef definition) {
+        definition
+                .define(
+                        BATCH_SIZE,
+                        Type.INT,
+                        2_000,
+                        Accepts.between(1, 1_000_000),
+                        MEDIUM,
+                        "Most operations in one bulk request.")
+                .define(
+                        BULK_SIZE_BYTES,
+                        Type.LONG,
+                        5L << 20,
+                        Accepts.atLeast(1),
+                        MEDIUM,
+                        "Most bytes in one bulk request; a larger document goes alone.")
+                .define(
+                        LINGER_MS,
+                        Type.LONG,
+                        1L,
+                        Accepts.atLeast(0),
+                        LOW,
+                        "How long a bulk request waits for more records while requests may be sent, in milliseconds.")
+                .define(
+                        MAX_IN_FLIGHT_REQUESTS,
+                        Type.INT,
+                        5,
+                        Accepts.between(1, 1_000),
+                        MEDIUM,
+                        "Bulk requests under way at once, those waiting for their next attempt included.")
+                .define(
+                        MAX_DOCUMENTS_PER_SECOND,
+                        Type.LONG,
+                        0L,
+                        Accepts.atLeast(0),
+                        LOW,
+                        "Documents that a task sends per second at most; 0 for no limit.")
+                .define(
+                        MAX_BYTES_PER_SECOND,
+                        Type.LONG,
+                        0L,
+                        Accepts.atLeast(0),
+                        LOW,
+                        "Bytes of request bodies that a task sends per second at most; 0 for no limit.");
+    }
+
+    public int batchSize() {
+        return values.getInt(BATCH_SIZE);
+    }
+
+    public long bulkSizeBytes() {
+        return values.getLong(BULK_SIZE_BYTES);
+    }
+
+    public long lingerMs() {
+        return values.getLong(LINGER_MS);
+    }
+
+    public int maxInFlightRequests() {
+        return values.getInt(MAX_IN_FLIGHT_REQUESTS);
+    }
+
+    public long maxDocumentsPerSecond() {
+        return values.getLong(MAX_DOCUMENTS_PER_SECOND);
+    }
+
+    public long maxBytesPerSecond() {
+        return values.getLong(MAX_BYTES_PER_SECOND);
+    }
+}

@@ -1,0 +1,91 @@
+package io.sluice.connect.config;
+
+import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
+import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
+
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Type;
+
+/** What is tried again, how often and for how long, and when to say that nothing moves. */
+public final class RetrySettings {
+    private static final String MAX_RETRIES = "max.retries";
+    private static final String RETRY_BACKOFF_MS = "retry.backoff.ms";
+    private static final String RETRY_BACKOFF_MAX_MS = "retry.backoff.max.ms";
+    private static final String RETRY_TIMEOUT_MS = "retry.timeout.ms";
+    private static final String STALL_TIMEOUT_MS = "stall.timeout.ms";
+
+    private final AbstractConfig values;
+
+    RetrySettings(AbstractConfig values) {
+        this.values = values;
+    }
+
+    static void define(ConfigDef definition) {
+        definition
+                .define(
+                        MAX_RETRIES,
+                        Type.INT,
+                        5,
+                        Accepts.atLeast(0),
+                        MEDIUM,
+                        "Attempts after the first for failures that waiting alone does not cure.")
+                .define(
+                        RETRY_BACKOFF_MS,
+                        Type.LONG,
+                        100L,
+                        Accepts.atLeast(1),
+                        LOW,
+                        "Upper end of the first random wait before an attempt, in milliseconds; it doubles each time.")
+                .define(
+                        RETRY_BACKOFF_MAX_MS,
+                        Type.LONG,
+                        30_000L,
+                        Accepts.atLeast(1),
+                        LOW,
+                        "Longest wait before an attempt, in milliseconds.")
+                .define(
+                        RETRY_TIMEOUT_MS,
+                        Type.LONG,
+                        600_000L,
+                        Accepts.atLeast(0),
+                        MEDIUM,
+                        "How long a bulk request without any progress is repeated, in milliseconds.")
+                .define(
+                        STALL_TIMEOUT_MS,
+                        Type.LONG,
+                        300_000L,
+                        Accepts.atLeast(1),
+                        LOW,
+                        "How long records may be in flight with none decided before a warning says why, in milliseconds.");
+    }
+
+    static void check(Findings findings) {
+        if (findings.valueOf(RETRY_BACKOFF_MS) instanceof Long least
+                && findings.valueOf(RETRY_BACKOFF_MAX_MS) instanceof Long most
+                && least > most) {
+            findings.refuse(
+                    RETRY_BACKOFF_MAX_MS, "got " + most + ", expected at least " + RETRY_BACKOFF_MS + "=" + least);
+        }
+    }
+
+    public int maxRetries() {
+        return values.getInt(MAX_RETRIES);
+    }
+
+    public long retryBackoffMs() {
+        return values.getLong(RETRY_BACKOFF_MS);
+    }
+
+    public long retryBackoffMaxMs() {
+        return values.getLong(RETRY_BACKOFF_MAX_MS);
+    }
+
+    public long retryTimeoutMs() {
+        return values.getLong(RETRY_TIMEOUT_MS);
+    }
+
+    public long stallTimeoutMs() {
+        return values.getLong(STALL_TIMEOUT_MS);
+    }
+}

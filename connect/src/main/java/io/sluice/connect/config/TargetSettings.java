@@ -1,0 +1,134 @@
+package io.sluice.connect.config;
+
+import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
+import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
+
+import java.util.List;
+import java.util.Locale;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Type;
+
+/** The index, alias or data stream that the records of a topic go to. */
+public final class TargetSettings {
+    private static final String INDEX_NAME = "index.name";
+    private static final String AUTO_CREATE = "auto.create";
+    private static final String DATA_STREAM_TYPE = "data.stream.type";
+    private static final String DATA_STREAM_DATASET = "data.stream.dataset";
+    private static final String DATA_STREAM_NAMESPACE = "data.stream.namespace";
+    private static final String EXTERNAL_RESOURCE_USAGE = "external.resource.usage";
+    private static final String TOPIC_TO_EXTERNAL_RESOURCE = "topic.to.external.resource.mapping";
+    private static final String TOPIC_PLACEHOLDER = "${topic}";
+
+    private final AbstractConfig values;
+
+    TargetSettings(AbstractConfig values) {
+        this.values = values;
+    }
+
+    static void define(ConfigDef definition) {
+        definition
+                .define(
+                        INDEX_NAME,
+                        Type.STRING,
+                        TOPIC_PLACEHOLDER,
+                        Accepts.indexName(),
+                        MEDIUM,
+                        "Index, alias or data stream to write to; ${topic} stands for the record's topic, {yyyy.MM.dd} for"
+                                + " its timestamp in UTC.")
+                .define(AUTO_CREATE, Type.BOOLEAN, true, LOW, "Let Elasticsearch create an index that is missing.")
+                .define(
+                        DATA_STREAM_TYPE,
+                        Type.STRING,
+                        "none",
+                        Accepts.oneOf(DataStreamType.class),
+                        LOW,
+                        "First part of the data stream's name; with data.stream.dataset it makes data streams the targets.")
+                .define(DATA_STREAM_DATASET, Type.STRING, "", LOW, "Second part of the data stream's name.")
+                .define(
+                        DATA_STREAM_NAMESPACE,
+                        Type.STRING,
+                        TOPIC_PLACEHOLDER,
+                        LOW,
+                        "Third part of the data stream's name; ${topic} stands for the record's topic.")
+                .define(
+                        EXTERNAL_RESOURCE_USAGE,
+                        Type.STRING,
+                        "DISABLED",
+                        Accepts.oneOf(ExternalResource.class),
+                        LOW,
+                        "What the targets named in topic.to.external.resource.mapping are.")
+                .define(
+                        TOPIC_TO_EXTERNAL_RESOURCE,
+                        Type.LIST,
+                        "",
+                        Accepts.mappings(),
+                        LOW,
+                        "Existing targets as topic:target, separated by commas.");
+    }
+
+    static void check(Findings findings) {
+        checkDataStream(findings);
+        checkMapping(findings);
+        boolean createsOnly = findings.isGiven(DATA_STREAM_DATASET)
+                || findings.isText(EXTERNAL_RESOURCE_USAGE, "datastream")
+                || findings.isText(EXTERNAL_RESOURCE_USAGE, "alias_datastream");
+        if (createsOnly && findings.isText(WriteSettings.WRITE_METHOD, "upsert")) {
+            findings.refuse(WriteSettings.WRITE_METHOD, "got upsert, expected insert with a data stream");
+        }
+        if (createsOnly && findings.isText(WriteSettings.ON_NULL_VALUES, "delete")) {
+            findings.refuse(WriteSettings.ON_NULL_VALUES, "got delete, expected ignore or fail with a data stream");
+        }
+    }
+
+    private static void checkDataStream(Findings findings) {
+        boolean hasType = !findings.isText(DATA_STREAM_TYPE, "none");
+        boolean hasDataset = findings.isGiven(DATA_STREAM_DATASET);
+        if (hasType && !hasDataset) {
+            findings.refuse(DATA_STREAM_DATASET, "got nothing, expected a value with " + DATA_STREAM_TYPE);
+        }
+        if (hasDataset && !hasType) {
+            findings.refuse(DATA_STREAM_TYPE, "got none, expected logs or metrics with " + DATA_STREAM_DATASET);
+        }
+    }
+
+    private static void checkMapping(Findings findings) {
+        boolean isMapped = findings.valueOf(TOPIC_TO_EXTERNAL_RESOURCE) instanceof List<?> all && !all.isEmpty();
+        boolean isUsed = !findings.isText(EXTERNAL_RESOURCE_USAGE, "disabled");
+        if (isMapped && !isUsed) {
+            findings.refuse(
+                    EXTERNAL_RESOURCE_USAGE,
+                    "got DISABLED, expected what the targets of " + TOPIC_TO_EXTERNAL_RESOURCE + " are");
+        }
+        if (isUsed && !isMapped) {
+            findings.refuse(
+                    TOPIC_TO_EXTERNAL_RESOURCE, "got nothing, expected topic:target with " + EXTERNAL_RESOURCE_USAGE);
+        }
+    }
+
+    /** Whether Elasticsearch may create what is missing; targets that the user says exist it may not. */
+    public boolean autoCreate() {
+        return values.getBoolean(AUTO_CREATE) && externalResource() == ExternalResource.DISABLED;
+    }
+
+    private ExternalResource externalResource() {
+        return ExternalResource.valueOf(
+                values.getString(EXTERNAL_RESOURCE_USAGE).toUpperCase(Locale.ROOT));
+    }
+
+    /** Where records of this topic go: an existing target named for it, a data stream, or the index by its name. */
+    public Target targetOf(String topic) {
+        for (String mapping : values.getList(TOPIC_TO_EXTERNAL_RESOURCE)) {
+            if (mapping.startsWith(topic + ":")) {
+                String target = mapping.substring(topic.length() + 1).trim();
+                return new Target(target, externalResource().isDataStream());
+            }
+        }
+        String dataset = values.getString(DATA_STREAM_DATASET);
+        if (!dataset.isEmpty()) {
+            String namespace = values.getString(DATA_STREAM_NAMESPACE).replace(TOPIC_PLACEHOLDER, topic);
+            return new Target(values.getString(DATA_STREAM_TYPE) + "-" + dataset + "-" + namespace, true);
+        }
+        return new Target(values.getString(INDEX_NAME).replace(TOPIC_PLACEHOLDER, topic), false);
+    }
+}

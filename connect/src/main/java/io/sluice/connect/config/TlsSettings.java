@@ -1,0 +1,102 @@
+package io.sluice.connect.config;
+
+import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
+import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
+
+import java.util.List;
+import java.util.Locale;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Type;
+import org.apache.kafka.common.config.types.Password;
+
+/** What TLS trusts and shows; without it the JVM decides. */
+public final class TlsSettings {
+    private static final String SECURITY_PROTOCOL = "elastic.security.protocol";
+    private static final String TLS_PROTOCOL = "elastic.https.ssl.protocol";
+    private static final String TLS_ENDPOINT_IDENTIFICATION = "elastic.https.ssl.endpoint.identification.algorithm";
+    private static final String TLS_KEY_PASSWORD = "elastic.https.ssl.key.password";
+    private static final String TLS_KEYSTORE = "elastic.https.ssl.keystore.";
+    private static final String TLS_TRUSTSTORE = "elastic.https.ssl.truststore.";
+    private static final String LOCATION = "location";
+    private static final String STORE_PASSWORD = "password";
+    private static final String STORE_TYPE = "type";
+
+    private final AbstractConfig values;
+
+    TlsSettings(AbstractConfig values) {
+        this.values = values;
+    }
+
+    static void define(ConfigDef definition) {
+        definition
+                .define(
+                        SECURITY_PROTOCOL,
+                        Type.STRING,
+                        "PLAINTEXT",
+                        Accepts.oneOf(SecurityProtocol.class),
+                        MEDIUM,
+                        "SSL uses the settings elastic.https.ssl.*.")
+                .define(TLS_PROTOCOL, Type.STRING, "TLSv1.3", Accepts.text(), LOW, "Protocol of the TLS context.")
+                .define(
+                        TLS_ENDPOINT_IDENTIFICATION,
+                        Type.STRING,
+                        "https",
+                        LOW,
+                        "https checks that the certificate is for the host; an empty value does not.")
+                .define(TLS_KEY_PASSWORD, Type.PASSWORD, null, LOW, "Password of the key, if not the key store's.");
+        for (String store : List.of(TLS_KEYSTORE, TLS_TRUSTSTORE)) {
+            definition
+                    .define(store + LOCATION, Type.STRING, null, LOW, "Path of the store.")
+                    .define(store + STORE_PASSWORD, Type.PASSWORD, null, LOW, "Password of the store.")
+                    .define(store + STORE_TYPE, Type.STRING, "JKS", Accepts.text(), LOW, "Type of the store.");
+        }
+    }
+
+    static void check(Findings findings) {
+        boolean isPlain = findings.valueOf(ConnectionSettings.CONNECTION_URL) instanceof List<?> urls
+                && urls.stream().anyMatch(url -> url.toString().startsWith("http:"));
+        if (isPlain && findings.isText(SECURITY_PROTOCOL, "ssl")) {
+            findings.refuse(
+                    ConnectionSettings.CONNECTION_URL,
+                    "got http URLs, expected https with " + SECURITY_PROTOCOL + "=SSL");
+        }
+    }
+
+    public boolean isConfigured() {
+        return SecurityProtocol.valueOf(values.getString(SECURITY_PROTOCOL).toUpperCase(Locale.ROOT))
+                == SecurityProtocol.SSL;
+    }
+
+    public String protocol() {
+        return values.getString(TLS_PROTOCOL);
+    }
+
+    public boolean hostVerified() {
+        return !values.getString(TLS_ENDPOINT_IDENTIFICATION).isEmpty();
+    }
+
+    public Password keyPassword() {
+        return values.getPassword(TLS_KEY_PASSWORD);
+    }
+
+    /** The worker's own key and certificate; without a location there is none. */
+    public Store keystore() {
+        return store(TLS_KEYSTORE);
+    }
+
+    /** Whom to trust; without a location whom the JVM trusts. */
+    public Store truststore() {
+        return store(TLS_TRUSTSTORE);
+    }
+
+    private Store store(String keys) {
+        return new Store(
+                values.getString(keys + LOCATION),
+                values.getString(keys + STORE_TYPE),
+                values.getPassword(keys + STORE_PASSWORD));
+    }
+
+    /** @param location path, {@code null} for no store; the password may be {@code null} too */
+    public record Store(String location, String type, Password password) {}
+}

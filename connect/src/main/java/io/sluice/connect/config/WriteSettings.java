@@ -1,0 +1,71 @@
+package io.sluice.connect.config;
+
+import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
+
+import java.util.Locale;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigDef.Type;
+
+/** How a document is written, and what becomes of a record that cannot be. */
+public final class WriteSettings {
+    static final String WRITE_METHOD = "write.method";
+    static final String ON_NULL_VALUES = "behavior.on.null.values";
+    private static final String ON_MALFORMED_DOCUMENTS = "behavior.on.malformed.documents";
+    private static final String DROP_INVALID_MESSAGE = "drop.invalid.message";
+
+    private final AbstractConfig values;
+
+    WriteSettings(AbstractConfig values) {
+        this.values = values;
+    }
+
+    static void define(ConfigDef definition) {
+        definition
+                .define(
+                        WRITE_METHOD,
+                        Type.STRING,
+                        "insert",
+                        Accepts.oneOf(WriteMethod.class),
+                        LOW,
+                        "insert replaces the stored document, upsert merges into it.")
+                .define(
+                        ON_NULL_VALUES,
+                        Type.STRING,
+                        "fail",
+                        Accepts.oneOf(OnNullValues.class),
+                        LOW,
+                        "What becomes of records without a value.")
+                .define(
+                        ON_MALFORMED_DOCUMENTS,
+                        Type.STRING,
+                        "fail",
+                        Accepts.oneOf(OnMalformedDocuments.class),
+                        LOW,
+                        "What becomes of records that are no document or that Elasticsearch rejects.")
+                .define(
+                        DROP_INVALID_MESSAGE,
+                        Type.BOOLEAN,
+                        false,
+                        LOW,
+                        "Drop and count records that are no document or have no usable key, instead of"
+                                + " behavior.on.malformed.documents.");
+    }
+
+    public WriteMethod writeMethod() {
+        return WriteMethod.valueOf(values.getString(WRITE_METHOD).toUpperCase(Locale.ROOT));
+    }
+
+    public OnNullValues onNullValues() {
+        return OnNullValues.valueOf(values.getString(ON_NULL_VALUES).toUpperCase(Locale.ROOT));
+    }
+
+    public OnMalformedDocuments onMalformedDocuments() {
+        return OnMalformedDocuments.valueOf(
+                values.getString(ON_MALFORMED_DOCUMENTS).toUpperCase(Locale.ROOT));
+    }
+
+    public boolean invalidDropped() {
+        return values.getBoolean(DROP_INVALID_MESSAGE);
+    }
+}
