@@ -4,7 +4,6 @@ Ids are compared by 64-bit hashes, which keeps tens of millions of them in memor
 a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,20 +14,13 @@ from numpy.typing import NDArray
 
 from lab.records import DeadLetterReason, Documents, Verification
 from lab.run.kafka import DeadLetter
+from lab.run.reasons import general_reason
 
 NAMED = 3
 """Missing or altered documents that are named; the rest is counted."""
 
 REASONS = 20
 """Reasons for dead letters that are listed."""
-
-SPECIFICS = (
-    (re.compile(r"^\S+-\d+@\d+: "), ""),
-    (re.compile(r"\[\d+:\d+\] ?"), ""),
-    (re.compile(r"'[^']*'"), "'…'"),
-    (re.compile(r'"[^"]*"'), '"…"'),
-)
-"""What differs from record to record in the reason for a rejection, and what stands for it in general."""
 
 Hashes = NDArray[np.int64]
 
@@ -97,16 +89,6 @@ def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes) -> Compari
 def distinct_letters(letters: Iterable[DeadLetter]) -> list[DeadLetter]:
     """Dead letters, each record once: one that was refused again after a restart is in the topic twice."""
     return list({(letter.topic, letter.partition, letter.offset): letter for letter in letters}.values())
-
-
-def general_reason(reason: str) -> str:
-    """A reason without what is only this record's: its place in the topic, ids, positions and values that it quotes.
-
-    Elasticsearch quotes a piece of the document in many a reason; that does not belong in a report either.
-    """
-    for specific, general in SPECIFICS:
-        reason = specific.sub(general, reason)
-    return reason
 
 
 def dead_letter_reasons(letters: Sequence[DeadLetter]) -> tuple[DeadLetterReason, ...]:

@@ -17,7 +17,6 @@ from lab.run.ledger import (
     compare,
     dead_letter_reasons,
     distinct_letters,
-    general_reason,
     hash_of,
     hashes_of,
 )
@@ -265,23 +264,6 @@ def test_at_most_twenty_reasons_are_listed() -> None:
     """A mapping that rejects everything must not fill the report."""
     letters = [letter(offset, f"reason {'x' * offset}") for offset in range(23)]
     assert len(dead_letter_reasons(letters)) == 20
-
-
-@pytest.mark.parametrize(
-    ("reason", "general"),
-    [
-        ("books-0@7: 400 mapper_parsing_exception", "400 mapper_parsing_exception"),
-        (
-            "failed to parse field [price] of type [long] in document with id '9788': For input string: \"free\"",
-            "failed to parse field [price] of type [long] in document with id '…': For input string: \"…\"",
-        ),
-        ("[1:23] object mapping for [shops] tried to parse", "object mapping for [shops] tried to parse"),
-        ("no reason given", "no reason given"),
-    ],
-)
-def test_a_general_reason_has_nothing_of_one_record(reason: str, general: str) -> None:
-    """So that records refused for one reason are counted together, and no content is shown."""
-    assert general_reason(reason) == general
 
 
 # --- content --------------------------------------------------------------------------------------------------------
