@@ -47,7 +47,7 @@ _SET_BY_THE_RUN: Mapping[tuple[str, ...], str] = {
     ("sink", "config", "errors.deadletterqueue.topic.name"): "nothing: the run names its dead-letter topic",
     ("producer", "client", "bootstrap.servers"): "nothing: the run knows its brokers",
 }
-_EXPECTED: Mapping[str, str] = {
+EXPECTED: Mapping[str, str] = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -122,10 +122,11 @@ def _model_message(details: ErrorDetails, path: tuple[str, ...], entry: Located 
         return f"missing, expected {_description(path)}"
     if kind == "extra_forbidden":
         return _unknown_key(path)
-    return f"got {shown(details['input'], entry)}, expected {_expected(details)}"
+    return f"got {shown(details['input'], entry)}, expected {expected(details)}"
 
 
-def _expected(details: ErrorDetails) -> str:
+def expected(details: ErrorDetails) -> str:
+    """What a model wants instead of a value that it refuses."""
     kind, context = details["type"], details.get("ctx", {})
     bounds = {
         "greater_than": "more than {gt}",
@@ -135,9 +136,11 @@ def _expected(details: ErrorDetails) -> str:
     }
     if kind in bounds:
         return bounds[kind].format(**{name: f"{bound:g}" for name, bound in context.items()})
+    if kind == "literal_error":
+        return str(context["expected"]).replace("'", "")
     if kind == "string_pattern_mismatch" or details["loc"] == ("elasticsearch", "version"):
         return "a version such as 8.19.21"
-    return _EXPECTED.get(kind, details["msg"])
+    return EXPECTED.get(kind, details["msg"])
 
 
 def _description(path: tuple[str, ...]) -> str:

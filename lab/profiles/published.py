@@ -1,0 +1,262 @@
+"""Published figures: what a source document measured, step by step, read from experiments/published."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from lab.errors import ProfileError
+from lab.profiles.loader import REPOSITORY
+from lab.profiles.located import Located, read_yaml
+from lab.profiles.model_problems import Path as TreePath
+from lab.profiles.model_problems import Sections, dotted, located, model_of
+from lab.profiles.models import Section
+from lab.profiles.problems import Place, Problem, refusal, suggestion
+
+ROUNDED = 0.01
+"""A stated quotient may differ by this share of it from that of the two values: it is rounded, or cut off."""
+
+
+class PublishedMetric(Section):
+    """What a metric of ours is called that the source measured."""
+
+    scope: str = Field(min_length=1, description="the metric's scope, such as primaries")
+    unit: str = Field(min_length=1, description="the metric's unit")
+
+
+class Comparison(Section):
+    """Two values of one metric that the source lays beside each other.
+
+    Attributes:
+        times: By how many times the source says that the value changed; at least 1, as it is written there.
+        heading: Of the slide or chapter, where it is another than the step's.
+        note: What a reader must know of this comparison.
+    """
+
+    metric: str = Field(description="one of `metrics`")
+    against: str = Field(description="the variant of another step")
+    times: float = Field(ge=1, description="by how many times the source says that it changed")
+    change: Literal["increase", "decrease"] = Field(description="increase or decrease")
+    heading: str | None = Field(None, min_length=1, description="heading in the source, if not the step's")
+    note: str | None = Field(None, min_length=1, description="what a reader must know")
+
+
+class Step(Section):
+    """One setting that the source measured.
+
+    Attributes:
+        variant: The profile of ours that asks for the same setting.
+        heading: Of the slide or chapter where the values stand.
+    """
+
+    variant: str = Field(min_length=1, description="the profile that asks for the same setting")
+    heading: str = Field(min_length=1, description="heading in the source")
+    values: Mapping[str, float] = Field(min_length=1, description="value by metric")
+    compared: list[Comparison] = Field(default_factory=list, description="what the source compares it with")
+    note: str | None = Field(None, min_length=1, description="what a reader must know")
+
+
+class PublishedFile(Section):
+    """Published figures as their file states them."""
+
+    title: str = Field(min_length=1, description="the document's title")
+    published_by: str = Field(min_length=1, description="who published it, and where")
+    measured_on: str = Field(min_length=1, description="machine, versions and number of runs")
+    metrics: Mapping[str, PublishedMetric] = Field(min_length=1, description="what was measured, as we call it")
+    steps: list[Step] = Field(min_length=1, description="the settings, in the order of the document")
+
+
+SECTIONS: Sections = {
+    ("metrics", "*"): PublishedMetric,
+    ("steps", "*"): Step,
+    ("steps", "*", "compared", "*"): Comparison,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedComparison:
+    """A comparison of the source with both of its values.
+
+    Attributes:
+        source: Document and place.
+        note: What a reader must know of the comparison and of the step; `None` where there is nothing.
+    """
+
+    variant: str
+    against: str
+    metric: str
+    scope: str
+    value: float
+    against_value: float
+    source: str
+    note: str | None
+
+    @property
+    def ratio(self) -> float:
+        """The quotient of the two values, which is not always the one that the source states."""
+        return self.value / self.against_value
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Published figures, checked.
+
+    Attributes:
+        scopes: Metric → the scope that it was measured on.
+        values: Variant → metric → value.
+        sources: Variant → document and place.
+        comparisons: Those that the source itself draws.
+    """
+
+    name: str
+    title: str
+    published_by: str
+    measured_on: str
+    scopes: Mapping[str, str]
+    values: Mapping[str, Mapping[str, float]]
+    sources: Mapping[str, str]
+    comparisons: tuple[PublishedComparison, ...]
+
+    def unstated(self, variant: str, against: str) -> Iterator[PublishedComparison]:
+        """What the values of two steps give where the source itself does not compare them."""
+        stated = {(drawn.variant, drawn.against, drawn.metric) for drawn in self.comparisons}
+        of_other = self.values.get(against, {})
+        for metric, value in self.values.get(variant, {}).items():
+            if metric in of_other and (variant, against, metric) not in stated:
+                yield PublishedComparison(
+                    variant=variant,
+                    against=against,
+                    metric=metric,
+                    scope=self.scopes[metric],
+                    value=value,
+                    against_value=of_other[metric],
+                    source=self.sources[variant],
+                    note="The source does not compare these two; the quotient is that of its values.",
+                )
+
+
+def published_names(root: Path = REPOSITORY) -> list[str]:
+    """Names of all files of published figures, sorted."""
+    return sorted(path.stem for path in _folder(root).glob("*.yaml"))
+
+
+def load_published(name: str, root: Path = REPOSITORY) -> Published:
+    """The figures of a file of experiments/published, given without .yaml.
+
+    Raises:
+        ProfileError: Every problem of the file, a line each.
+    """
+    path = _folder(root) / f"{name}.yaml"
+    if not re.fullmatch(r"[\w-][\w.-]*", name) or not path.is_file():
+        said = suggestion(name, published_names(root), "one of")
+        raise ProfileError(f'unknown published figures "{name}", {said}')
+    label = path.relative_to(root).as_posix()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(f"{label}: cannot be read: {error}") from error
+    tree, problems = read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))
+    if tree is None or problems:
+        raise refusal(problems)
+    if not isinstance(tree.value, dict):
+        raise refusal([Problem(tree.place, "", "got no mapping, expected the keys of published figures")])
+    file, problems = model_of(tree, PublishedFile, SECTIONS)
+    problems += _contradictions(file, tree) if file is not None else []
+    if file is None or problems:
+        raise refusal(problems)
+    return _published(name, file)
+
+
+def _folder(root: Path) -> Path:
+    return root / "experiments" / "published"
+
+
+def _published(name: str, file: PublishedFile) -> Published:
+    return Published(
+        name=name,
+        title=file.title,
+        published_by=file.published_by,
+        measured_on=file.measured_on,
+        scopes={metric: named.scope for metric, named in file.metrics.items()},
+        values={step.variant: step.values for step in file.steps},
+        sources={step.variant: _source(file, step.heading) for step in file.steps},
+        comparisons=tuple(_comparisons(file)),
+    )
+
+
+def _source(file: PublishedFile, heading: str) -> str:
+    return f"{file.title} ({file.published_by}), {heading}"
+
+
+def _comparisons(file: PublishedFile) -> Iterator[PublishedComparison]:
+    values = {step.variant: step.values for step in file.steps}
+    for step in file.steps:
+        for compared in step.compared:
+            notes = [note for note in (compared.note, step.note) if note]
+            yield PublishedComparison(
+                variant=step.variant,
+                against=compared.against,
+                metric=compared.metric,
+                scope=file.metrics[compared.metric].scope,
+                value=step.values[compared.metric],
+                against_value=values[compared.against][compared.metric],
+                source=_source(file, compared.heading or step.heading),
+                note=" ".join(notes) or None,
+            )
+
+
+# --- what a model cannot see ----------------------------------------------------------------------------------------
+
+
+def _contradictions(file: PublishedFile, tree: Located) -> list[Problem]:
+    """Names that stand for nothing, and stated quotients that are not those of the values and have no note."""
+    return [
+        Problem(located(tree, path)[1], dotted(path), message)
+        for position, step in enumerate(file.steps)
+        for path, message in (*_of_step(file, position, step), *_of_comparisons(file, position, step))
+    ]
+
+
+def _of_step(file: PublishedFile, position: int, step: Step) -> Iterator[tuple[TreePath, str]]:
+    if any(step.variant == earlier.variant for earlier in file.steps[:position]):
+        yield ("steps", position, "variant"), f'"{step.variant}" has a step already, expected each variant once'
+    for metric, value in step.values.items():
+        path = ("steps", position, "values", metric)
+        if metric not in file.metrics:
+            yield path, f'unknown metric "{metric}", {suggestion(metric, file.metrics, "one of `metrics`")}'
+        elif value <= 0:
+            yield path, f"got {value:g}, expected more than 0"
+
+
+def _of_comparisons(file: PublishedFile, position: int, step: Step) -> Iterator[tuple[TreePath, str]]:
+    # Of two steps of one variant the first counts; the second is a problem of its own.
+    values = {other.variant: other.values for other in reversed(file.steps) if other.variant != step.variant}
+    for place, compared in enumerate(step.compared):
+        path = ("steps", position, "compared", place)
+        others = [variant for variant, measured in values.items() if compared.metric in measured]
+        if compared.metric not in step.values:
+            said = suggestion(compared.metric, step.values, "one of the step's `values`")
+            yield (*path, "metric"), f'no value of "{compared.metric}", {said}'
+        elif compared.against not in others:
+            said = suggestion(compared.against, others, "the variant of a step")
+            yield (*path, "against"), f'no value of "{compared.against}", {said}'
+        elif not compared.note:
+            yield from _misquoted(path, compared, step.values[compared.metric], values[compared.against])
+
+
+def _misquoted(
+    path: TreePath, compared: Comparison, value: float, against: Mapping[str, float]
+) -> Iterator[tuple[TreePath, str]]:
+    if value <= 0 or against[compared.metric] <= 0:
+        return
+    ratio = value / against[compared.metric]
+    times = ratio if compared.change == "increase" else 1 / ratio
+    if abs(times - compared.times) > ROUNDED * compared.times:
+        yield (
+            (*path, "times"),
+            f"got {compared.times:g} ({compared.change}), expected {times:.4g} as the two values give, or a `note` that"
+            " says where the source disagrees with itself",
+        )

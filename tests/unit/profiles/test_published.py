@@ -1,0 +1,143 @@
+"""Published figures: those of the repository are what their source says, and a wrong file is refused by line."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from lab.analysis.definitions import BY_NAME
+from lab.errors import ProfileError
+from lab.profiles import profile_names
+from lab.profiles.published import load_published, published_names
+
+LADDER = "aladin-indexing"
+
+
+def refusal(root: Path, text: str) -> list[str]:
+    """The lines with which a file of published figures is refused."""
+    folder = root / "experiments" / "published"
+    folder.mkdir(parents=True)
+    (folder / "ladder.yaml").write_text(textwrap.dedent(text).lstrip("\n"), "utf-8")
+    with pytest.raises(ProfileError) as caught:
+        load_published("ladder", root)
+    return [line.removeprefix("experiments/published/") for line in str(caught.value).splitlines()]
+
+
+@pytest.mark.parametrize("name", published_names())
+def test_every_published_figure_has_a_profile_and_a_metric_of_ours(name: str) -> None:
+    """A step that names no profile could never be laid beside a run."""
+    published = load_published(name)
+    assert set(published.values) <= set(profile_names())
+    assert {metric for values in published.values.values() for metric in values} <= set(BY_NAME)
+
+
+def test_the_ladder_has_every_step_of_its_source() -> None:
+    """Rate in documents per second and latency in ms, as its slides show them."""
+    values = load_published(LADDER).values
+    seen = {
+        variant.removeprefix("aladin/"): (figures["indexing_rate_docs_per_s"], figures["indexing_latency_ms"])
+        for variant, figures in values.items()
+    }
+    assert seen == {
+        "control": (604.83, 0.32),
+        "static": (638.24, 0.18),
+        "replicas-0": (686.9, 0.16),
+        "primaries-2": (653.18, 0.20),
+        "primaries-4": (640.79, 0.23),
+        "primaries-8": (647.39, 0.34),
+        "primaries-16": (640.91, 0.44),
+        "nodes-2": (653.18, 0.20),
+        "nodes-3": (590.86, 0.26),
+        "nodes-4": (554.23, 0.32),
+        "flat": (1983.51, 0.07),
+    }
+
+
+def test_the_overall_gain_is_that_of_the_source() -> None:
+    """3.28 times the rate, and a latency 4.57 times lower."""
+    drawn = {(found.variant, found.against, found.metric): found for found in load_published(LADDER).comparisons}
+    rate = drawn["aladin/flat", "aladin/control", "indexing_rate_docs_per_s"]
+    latency = drawn["aladin/flat", "aladin/control", "indexing_latency_ms"]
+    assert (round(rate.ratio, 2), round(1 / latency.ratio, 2)) == (3.28, 4.57)
+    assert rate.source == (
+        "실시간 데이터를 이용한 ElasticSearch Indexing 성능 최적화 (team 중고책나라, 17th BOAZ Conference), "
+        "05 Conclusion: 성능 향상"
+    )
+
+
+def test_two_steps_that_the_source_does_not_compare_are_compared_by_their_values() -> None:
+    """It holds the latency of two primaries against the control only; against the static mapping it has risen."""
+    (found,) = load_published(LADDER).unstated("aladin/primaries-2", "aladin/static")
+    assert (found.metric, round(found.ratio, 3)) == ("indexing_latency_ms", 1.111)
+    assert found.note == "The source does not compare these two; the quotient is that of its values."
+
+
+def test_every_problem_of_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
+    """The nearest key is named, and nothing is read as something else."""
+    assert refusal(
+        tmp_path,
+        """
+        title: A ladder
+        published_by: somebody
+        metrics:
+          indexing_rate_docs_per_s: {scope: primaries, units: docs/s}
+        steps:
+          - variant: control
+            headings: first
+            values: {indexing_rate_docs_per_s: fast}
+            compared:
+              - {metric: indexing_rate_docs_per_s, against: static, times: 0.9, change: rise}
+        """,
+    ) == [
+        "ladder.yaml:1: measured_on: missing, expected machine, versions and number of runs",
+        "ladder.yaml:4: metrics.indexing_rate_docs_per_s.unit: missing, expected the metric's unit",
+        "ladder.yaml:4: metrics.indexing_rate_docs_per_s.units: unknown key, did you mean `unit`?",
+        "ladder.yaml:6: steps[0].heading: missing, expected heading in the source",
+        "ladder.yaml:7: steps[0].headings: unknown key, did you mean `heading`?",
+        'ladder.yaml:8: steps[0].values.indexing_rate_docs_per_s: got "fast", expected a number',
+        "ladder.yaml:10: steps[0].compared[0].times: got 0.9, expected at least 1",
+        'ladder.yaml:10: steps[0].compared[0].change: got "rise", expected increase or decrease',
+    ]
+
+
+def test_a_figure_that_contradicts_its_source_needs_a_note(tmp_path: Path) -> None:
+    """Either it was copied wrongly, or the source is wrong and somebody has to say so; names must stand for a step."""
+    assert refusal(
+        tmp_path,
+        """
+        title: A ladder
+        published_by: somebody
+        measured_on: a laptop
+        metrics:
+          indexing_latency_ms: {scope: primaries, unit: ms}
+        steps:
+          - variant: control
+            heading: first
+            values: {indexing_latency_ms: 0.18}
+          - variant: static
+            heading: second
+            values: {indexing_latency_ms: 0.16, indexing_latency: 0}
+            compared:
+              - {metric: indexing_latency_ms, against: control, times: 1.3, change: decrease}
+              - {metric: indexing_latency_ms, against: control, times: 1.3, change: decrease, note: wrong there}
+              - {metric: indexing_latency_ms, against: controll, times: 1.3, change: decrease}
+          - variant: control
+            heading: third
+            values: {indexing_latency_ms: -1}
+        """,
+    ) == [
+        'ladder.yaml:12: steps[1].values.indexing_latency: unknown metric "indexing_latency", did you mean'
+        " `indexing_latency_ms`?",
+        "ladder.yaml:14: steps[1].compared[0].times: got 1.3 (decrease), expected 1.125 as the two values give, or a"
+        " `note` that says where the source disagrees with itself",
+        'ladder.yaml:16: steps[1].compared[2].against: no value of "controll", did you mean `control`?',
+        'ladder.yaml:17: steps[2].variant: "control" has a step already, expected each variant once',
+        "ladder.yaml:19: steps[2].values.indexing_latency_ms: got -1, expected more than 0",
+    ]
+
+
+@pytest.mark.parametrize("name", ["aladin-indexin", "../published/aladin-indexing"])
+def test_unknown_figures_name_the_nearest(name: str) -> None:
+    """A name is no path."""
+    with pytest.raises(ProfileError, match="did you mean `aladin-indexing`"):
+        load_published(name)
