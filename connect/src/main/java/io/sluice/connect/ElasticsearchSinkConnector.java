@@ -1,5 +1,6 @@
 package io.sluice.connect;
 
+import io.sluice.connect.cluster.ClusterCheck;
 import io.sluice.connect.config.SettingsCheck;
 import io.sluice.connect.config.SinkConfig;
 import java.util.ArrayList;
@@ -41,7 +42,9 @@ public final class ElasticsearchSinkConnector extends SinkConnector {
 
     @Override
     public Config validate(Map<String, String> given) {
-        return SettingsCheck.of(given);
+        Config judged = SettingsCheck.of(given);
+        ClusterCheck.complete(judged, given);
+        return judged;
     }
 
     @Override

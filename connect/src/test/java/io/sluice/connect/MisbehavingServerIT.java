@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -16,7 +15,6 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -32,8 +30,6 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.AfterEach;
@@ -492,36 +488,8 @@ class MisbehavingServerIT {
     /** A certificate is trusted if it is in the trust store given, and by nothing else. */
     @Test
     void theTrustStoreGivenDecides(@TempDir Path folder) throws Exception {
-        Path store = folder.resolve("store.p12");
-        Process keytool = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "keytool")
-                                .toString(),
-                        "-genkeypair",
-                        "-keyalg",
-                        "RSA",
-                        "-alias",
-                        "es",
-                        "-dname",
-                        "CN=localhost",
-                        "-ext",
-                        "san=ip:127.0.0.1",
-                        "-storetype",
-                        "PKCS12",
-                        "-storepass",
-                        "changeit",
-                        "-keystore",
-                        store.toString())
-                .redirectErrorStream(true)
-                .redirectOutput(folder.resolve("keytool.log").toFile())
-                .start();
-        assertEquals(0, keytool.waitFor());
-        KeyStore keys = KeyStore.getInstance(store.toFile(), "changeit".toCharArray());
-        KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        factory.init(keys, "changeit".toCharArray());
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(factory.getKeyManagers(), null, null);
-        HttpsServer secure = HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        secure.setHttpsConfigurator(new HttpsConfigurator(context));
+        SelfSigned certificate = new SelfSigned(folder);
+        HttpsServer secure = certificate.server();
         secure.setExecutor(threads);
         secure.createContext("/", this::handle);
         secure.start();
@@ -532,10 +500,14 @@ class MisbehavingServerIT {
             assertTrue(failure.getMessage().contains("SSLHandshakeException"), failure.getMessage());
         }
         Map<String, String> settings = Map.of(
-                "elastic.security.protocol", "SSL",
-                "elastic.https.ssl.truststore.location", store.toString(),
-                "elastic.https.ssl.truststore.password", "changeit",
-                "elastic.https.ssl.truststore.type", "PKCS12");
+                "elastic.security.protocol",
+                "SSL",
+                "elastic.https.ssl.truststore.location",
+                certificate.store().toString(),
+                "elastic.https.ssl.truststore.password",
+                SelfSigned.PASSWORD,
+                "elastic.https.ssl.truststore.type",
+                "PKCS12");
         try (TaskHarness harness = new TaskHarness(url, settings)) {
             harness.put(records(harness, 5));
             assertAllAccepted(harness, 5);

@@ -201,6 +201,38 @@ class RealElasticsearchIT {
         }
     }
 
+    /** The cluster is asked without any cluster privilege: a target that is missing is told of, one that is there is not. */
+    @Test
+    void theClusterIsAskedForItsTargets() throws Exception {
+        ask("PUT", "/" + INDEX + "/_alias/sluice-alias-it", null);
+        assertEquals(List.of(), refusals("index.name", INDEX));
+        assertEquals(List.of(), refusals("index.name", INDEX, "auto.create", "false"));
+        assertEquals(List.of(), refusals(mapping("sluice-alias-it", "ALIAS_INDEX")));
+        assertEquals(
+                List.of("auto.create: got sluice-it-missing for books, which does not exist, expected a target that"
+                        + " does; create it first"),
+                refusals("index.name", "sluice-it-missing", "auto.create", "false"));
+        assertEquals(
+                List.of("topic.to.external.resource.mapping: got sluice-alias-it for books, which is none of the"
+                        + " indices, expected what external.resource.usage says"),
+                refusals(mapping("sluice-alias-it", "INDEX")));
+    }
+
+    private static String[] mapping(String target, String usage) {
+        return new String[] {"topic.to.external.resource.mapping", "books:" + target, "external.resource.usage", usage};
+    }
+
+    private static List<String> refusals(String... settings) {
+        Map<String, String> given = new java.util.HashMap<>(Map.of("connection.url", URL, "topics", "books"));
+        for (int i = 0; i < settings.length; i += 2) {
+            given.put(settings[i], settings[i + 1]);
+        }
+        return new ElasticsearchSinkConnector()
+                .validate(given).configValues().stream()
+                        .flatMap(value -> value.errorMessages().stream())
+                        .toList();
+    }
+
     /** A data stream of any name takes creates with an @timestamp; what is read again is already there. */
     @Test
     void aReplayIntoADataStreamIsAlreadyThere() throws Exception {

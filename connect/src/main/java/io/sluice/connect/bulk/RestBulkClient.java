@@ -3,36 +3,23 @@ package io.sluice.connect.bulk;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import io.sluice.connect.cluster.ClusterClient;
 import io.sluice.connect.config.SinkConfig;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
-import org.apache.http.Header;
-import org.apache.http.HttpHeaders;
 import org.apache.http.HttpHost;
 import org.apache.http.HttpStatus;
-import org.apache.http.auth.AuthScope;
-import org.apache.http.auth.Credentials;
-import org.apache.http.auth.UsernamePasswordCredentials;
-import org.apache.http.client.CredentialsProvider;
-import org.apache.http.conn.ssl.NoopHostnameVerifier;
-import org.apache.http.impl.client.BasicCredentialsProvider;
-import org.apache.http.impl.nio.client.HttpAsyncClientBuilder;
-import org.apache.http.impl.nio.reactor.IOReactorConfig;
-import org.apache.http.message.BasicHeader;
 import org.elasticsearch.client.Request;
 import org.elasticsearch.client.Response;
 import org.elasticsearch.client.ResponseException;
 import org.elasticsearch.client.ResponseListener;
 import org.elasticsearch.client.RestClient;
-import org.elasticsearch.client.RestClientBuilder;
 
-/** Bulk requests through Elastic's low-level client: several nodes, dead ones left aside, basic or API key access. */
+/** Bulk requests through Elastic's low-level client. */
 public final class RestBulkClient implements BulkClient {
     private static final String WANTED =
             "errors,error.type,error.reason,items.*.status,items.*.error.type,items.*.error.reason";
@@ -55,66 +42,10 @@ public final class RestBulkClient implements BulkClient {
         hostNames = config.connection().urls().stream()
                 .map(url -> HttpHost.create(url).toHostString())
                 .collect(Collectors.joining(" or "));
-        HttpHost[] hosts =
-                config.connection().urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
-        RestClientBuilder builder = RestClient.builder(hosts)
-                .setRequestConfigCallback(
-                        request -> request.setConnectTimeout(config.connection().connectionTimeoutMs())
-                                .setSocketTimeout(config.connection().readTimeoutMs())
-                                .setConnectionRequestTimeout(0))
-                .setHttpClientConfigCallback(http -> configured(http, config));
-        List<Header> headers = new ArrayList<>();
-        config.connection().headers().forEach((name, value) -> headers.add(new BasicHeader(name, value)));
-        if (config.connection().apiKey() != null) {
-            String value = "ApiKey " + config.connection().apiKey().value();
-            headers.add(new BasicHeader(HttpHeaders.AUTHORIZATION, value));
-        }
-        builder.setDefaultHeaders(headers.toArray(new Header[0]));
-        this.rest = builder.build();
-        this.mayCreate = config.targets().autoCreate();
-        this.pipeline = config.documents().pipeline();
-        this.compressed = config.connection().compressed();
-    }
-
-    private static HttpAsyncClientBuilder configured(HttpAsyncClientBuilder http, SinkConfig config) {
-        http.setMaxConnPerRoute(config.requests().maxInFlightRequests());
-        http.setMaxConnTotal(config.requests().maxInFlightRequests()
-                * config.connection().urls().size());
-        http.setDefaultIOReactorConfig(IOReactorConfig.custom()
-                .setIoThreadCount(1)
-                .setSoKeepAlive(true)
-                .build());
-        if (config.tls().isConfigured()) {
-            http.setSSLContext(Tls.context(config.tls()));
-            if (!config.tls().hostVerified()) {
-                http.setSSLHostnameVerifier(NoopHostnameVerifier.INSTANCE);
-            }
-        }
-        if (!config.proxy().host().isEmpty()) {
-            http.setProxy(new HttpHost(config.proxy().host(), config.proxy().port()));
-        }
-        http.setDefaultCredentialsProvider(credentials(config));
-        return http;
-    }
-
-    /** Each for its own hosts: the proxy must not learn Elasticsearch's. */
-    private static CredentialsProvider credentials(SinkConfig config) {
-        CredentialsProvider credentials = new BasicCredentialsProvider();
-        if (config.connection().username() != null) {
-            Credentials own = new UsernamePasswordCredentials(
-                    config.connection().username(),
-                    config.connection().password().value());
-            for (String url : config.connection().urls()) {
-                credentials.setCredentials(new AuthScope(HttpHost.create(url)), own);
-            }
-        }
-        if (!config.proxy().username().isEmpty()) {
-            credentials.setCredentials(
-                    new AuthScope(config.proxy().host(), config.proxy().port()),
-                    new UsernamePasswordCredentials(
-                            config.proxy().username(), config.proxy().password().value()));
-        }
-        return credentials;
+        rest = ClusterClient.open(config);
+        mayCreate = config.targets().autoCreate();
+        pipeline = config.documents().pipeline();
+        compressed = config.connection().compressed();
     }
 
     @Override

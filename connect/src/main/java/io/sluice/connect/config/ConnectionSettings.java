@@ -15,7 +15,8 @@ import org.apache.kafka.common.config.types.Password;
 
 /** Which cluster, as whom, and how long to wait for it. */
 public final class ConnectionSettings {
-    static final String CONNECTION_URL = "connection.url";
+    public static final String VALIDATE_CONNECTION = "validate.connection";
+    public static final String CONNECTION_URL = "connection.url";
     private static final String CONNECTION_USERNAME = "connection.username";
     private static final String CONNECTION_PASSWORD = "connection.password";
     private static final String CONNECTION_API_KEY = "connection.api.key";
@@ -68,7 +69,13 @@ public final class ConnectionSettings {
                         Accepts.atLeast(1),
                         LOW,
                         "How long an answer may keep silent, in milliseconds.")
-                .define(CONNECTION_COMPRESSION, Type.BOOLEAN, false, LOW, "Compress requests with gzip.");
+                .define(CONNECTION_COMPRESSION, Type.BOOLEAN, false, LOW, "Compress requests with gzip.")
+                .define(
+                        VALIDATE_CONNECTION,
+                        Type.BOOLEAN,
+                        true,
+                        LOW,
+                        "Ask the cluster before a connector is made or changed; false to do so while it is down.");
     }
 
     static void check(Findings findings) {
@@ -107,6 +114,26 @@ public final class ConnectionSettings {
             }
         }
         return headers;
+    }
+
+    public boolean hasCredentials() {
+        return apiKey() != null || username() != null || values.getPassword(CONNECTION_HEADERS) != null;
+    }
+
+    /** The setting to change when the cluster does not accept who asks. */
+    public String credentialKey() {
+        if (apiKey() != null) {
+            return CONNECTION_API_KEY;
+        }
+        if (username() != null) {
+            return CONNECTION_PASSWORD;
+        }
+        return values.getPassword(CONNECTION_HEADERS) != null ? CONNECTION_HEADERS : CONNECTION_USERNAME;
+    }
+
+    /** Whether the cluster is asked before a connector is made or changed. */
+    public boolean validated() {
+        return values.getBoolean(VALIDATE_CONNECTION);
     }
 
     public int connectionTimeoutMs() {

@@ -49,6 +49,11 @@ public final class ProxySettings {
         return values.getString(PROXY_USERNAME);
     }
 
+    /** The setting to change when the proxy does not accept who asks. */
+    public String credentialKey() {
+        return username().isEmpty() ? PROXY_USERNAME : PROXY_PASSWORD;
+    }
+
     public Password password() {
         return values.getPassword(PROXY_PASSWORD);
     }

@@ -79,6 +79,11 @@ public final class Target {
         return nameOfHour;
     }
 
+    /** The name in lower case with {@code *} for each date in it. */
+    public String pattern() {
+        return String.join("*", texts).toLowerCase(Locale.ROOT);
+    }
+
     private String name(Instant time) {
         StringBuilder name = new StringBuilder(texts.get(0));
         for (int i = 0; i < dates.size(); i++) {

@@ -111,6 +111,30 @@ public final class TargetSettings {
         return values.getBoolean(AUTO_CREATE) && externalResource() == ExternalResource.DISABLED;
     }
 
+    /** The setting because of which targets must exist; only of use where Elasticsearch may not create them. */
+    public String existenceKey() {
+        return externalResource() == ExternalResource.DISABLED ? AUTO_CREATE : TOPIC_TO_EXTERNAL_RESOURCE;
+    }
+
+    public String usageKey() {
+        return EXTERNAL_RESOURCE_USAGE;
+    }
+
+    /** What the user says the target of a topic is, in the words of {@code _resolve/index}, or {@code null}. */
+    public String kindOf(String topic) {
+        return mappedTarget(topic) == null ? null : externalResource().kind();
+    }
+
+    /** The target named for a topic, or {@code null}. */
+    private String mappedTarget(String topic) {
+        for (String mapping : values.getList(TOPIC_TO_EXTERNAL_RESOURCE)) {
+            if (mapping.startsWith(topic + ":")) {
+                return mapping.substring(topic.length() + 1).trim();
+            }
+        }
+        return null;
+    }
+
     private ExternalResource externalResource() {
         return ExternalResource.valueOf(
                 values.getString(EXTERNAL_RESOURCE_USAGE).toUpperCase(Locale.ROOT));
@@ -118,11 +142,9 @@ public final class TargetSettings {
 
     /** Where records of this topic go: an existing target named for it, a data stream, or the index by its name. */
     public Target targetOf(String topic) {
-        for (String mapping : values.getList(TOPIC_TO_EXTERNAL_RESOURCE)) {
-            if (mapping.startsWith(topic + ":")) {
-                String target = mapping.substring(topic.length() + 1).trim();
-                return new Target(target, externalResource().isDataStream());
-            }
+        String mapped = mappedTarget(topic);
+        if (mapped != null) {
+            return new Target(mapped, externalResource().isDataStream());
         }
         String dataset = values.getString(DATA_STREAM_DATASET);
         if (!dataset.isEmpty()) {

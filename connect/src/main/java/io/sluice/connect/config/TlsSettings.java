@@ -63,6 +63,11 @@ public final class TlsSettings {
         }
     }
 
+    /** The setting that stands for all of TLS. */
+    public String key() {
+        return SECURITY_PROTOCOL;
+    }
+
     public boolean isConfigured() {
         return SecurityProtocol.valueOf(values.getString(SECURITY_PROTOCOL).toUpperCase(Locale.ROOT))
                 == SecurityProtocol.SSL;
@@ -92,11 +97,15 @@ public final class TlsSettings {
 
     private Store store(String keys) {
         return new Store(
+                keys + LOCATION,
                 values.getString(keys + LOCATION),
                 values.getString(keys + STORE_TYPE),
                 values.getPassword(keys + STORE_PASSWORD));
     }
 
-    /** @param location path, {@code null} for no store; the password may be {@code null} too */
-    public record Store(String location, String type, Password password) {}
+    /**
+     * @param key the setting that gives the location
+     * @param location path, {@code null} for no store; the password may be {@code null} too
+     */
+    public record Store(String key, String location, String type, Password password) {}
 }

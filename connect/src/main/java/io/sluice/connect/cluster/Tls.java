@@ -1,4 +1,4 @@
-package io.sluice.connect.bulk;
+package io.sluice.connect.cluster;
 
 import io.sluice.connect.config.TlsSettings;
 import java.io.IOException;
@@ -24,12 +24,12 @@ final class Tls {
             SSLContext context = SSLContext.getInstance(tls.protocol());
             context.init(keys(tls), trusted(tls), null);
             return context;
-        } catch (GeneralSecurityException | IOException unusable) {
+        } catch (GeneralSecurityException unusable) {
             throw new ConnectException("elastic.https.ssl.*: cannot set up TLS: " + unusable.getMessage(), unusable);
         }
     }
 
-    private static KeyManager[] keys(TlsSettings tls) throws GeneralSecurityException, IOException {
+    private static KeyManager[] keys(TlsSettings tls) throws GeneralSecurityException {
         if (tls.keystore().location() == null) {
             return null;
         }
@@ -40,7 +40,7 @@ final class Tls {
         return factory.getKeyManagers();
     }
 
-    private static TrustManager[] trusted(TlsSettings tls) throws GeneralSecurityException, IOException {
+    private static TrustManager[] trusted(TlsSettings tls) throws GeneralSecurityException {
         if (tls.truststore().location() == null) {
             return null;
         }
@@ -49,10 +49,16 @@ final class Tls {
         return factory.getTrustManagers();
     }
 
-    private static KeyStore store(TlsSettings.Store given) throws GeneralSecurityException, IOException {
+    private static KeyStore store(TlsSettings.Store given) throws GeneralSecurityException {
         KeyStore store = KeyStore.getInstance(given.type());
         try (InputStream bytes = Files.newInputStream(Path.of(given.location()))) {
             store.load(bytes, characters(given.password()));
+        } catch (IOException unreadable) {
+            throw new ConnectException(
+                    given.key() + ": got " + given.location() + ", which cannot be read ("
+                            + unreadable.getClass().getSimpleName() + "), expected a " + given.type()
+                            + " store that its password opens",
+                    unreadable);
         }
         return store;
     }

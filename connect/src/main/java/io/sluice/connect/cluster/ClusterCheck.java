@@ -1,0 +1,188 @@
+package io.sluice.connect.cluster;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.sluice.connect.config.ConnectionSettings;
+import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.config.Target;
+import java.io.IOException;
+import java.net.URLEncoder;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
+import org.apache.http.HttpHost;
+import org.apache.http.HttpStatus;
+import org.apache.kafka.common.config.Config;
+import org.apache.kafka.common.config.ConfigValue;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.elasticsearch.client.Request;
+import org.elasticsearch.client.RestClient;
+
+/**
+ * Asks the cluster whether the settings will do: reachable, let in, allowed to write, targets there, not too old.
+ *
+ * <p>Only requests that any account may make of its own access, and of targets that it must be able to see.
+ */
+public final class ClusterCheck {
+    /** For all requests together; the worker's REST API waits meanwhile. */
+    private static final long LONGEST_MS = 5_000;
+
+    private static final int CONNECT_TIMEOUT_MS = 2_000;
+    private static final int CONNECTIONS = 1;
+
+    private final SinkConfig config;
+    private final List<String> topics;
+    private final Questions questions;
+    private final BiConsumer<String, String> refuse;
+
+    private ClusterCheck(
+            SinkConfig config, List<String> topics, Questions questions, BiConsumer<String, String> refuse) {
+        this.config = config;
+        this.topics = topics;
+        this.questions = questions;
+        this.refuse = refuse;
+    }
+
+    /** Adds to settings that are right in themselves what the cluster says against them. */
+    public static void complete(Config judged, Map<String, String> settings) {
+        boolean isRight = judged.configValues().stream()
+                .allMatch(value -> value.errorMessages().isEmpty());
+        if (!isRight) {
+            return;
+        }
+        SinkConfig config = new SinkConfig(settings);
+        if (config.connection().validated()) {
+            Map<String, ConfigValue> values =
+                    judged.configValues().stream().collect(Collectors.toMap(ConfigValue::name, value -> value));
+            ask(config, topics(settings), (key, why) -> values.get(key).addErrorMessage(key + ": " + why));
+        }
+    }
+
+    /** The topics given by name; those that only a pattern describes are not known here. */
+    private static List<String> topics(Map<String, String> settings) {
+        return Arrays.stream(settings.getOrDefault("topics", "").split(","))
+                .map(String::trim)
+                .filter(topic -> !topic.isEmpty())
+                .collect(Collectors.toList());
+    }
+
+    private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
+        try (RestClient rest = ClusterClient.open(config, CONNECT_TIMEOUT_MS, (int) LONGEST_MS, CONNECTIONS)) {
+            new ClusterCheck(config, topics, new Questions(rest, LONGEST_MS), refuse).run();
+        } catch (ConnectException unusable) {
+            refuse.accept(config.tls().key(), unusable.getMessage());
+        } catch (IOException unclosable) {
+            throw new ConnectException("cannot close the connections to Elasticsearch", unclosable);
+        }
+    }
+
+    private void run() {
+        try {
+            if (isLetIn()) {
+                requireTargets();
+                requireVersion();
+            }
+        } catch (Unanswered unanswered) {
+            refuse.accept(
+                    ConnectionSettings.CONNECTION_URL,
+                    "got no answer from " + hosts() + " (" + unanswered.getMessage()
+                            + "), expected Elasticsearch; start it, mend the URL, or set "
+                            + ConnectionSettings.VALIDATE_CONNECTION + "=false");
+        }
+    }
+
+    private String hosts() {
+        return config.connection().urls().stream()
+                .map(url -> HttpHost.create(url).toHostString())
+                .collect(Collectors.joining(" or "));
+    }
+
+    /** Whether the cluster takes the credentials; says which privileges they lack. */
+    private boolean isLetIn() throws Unanswered {
+        Privileges needed = Privileges.of(config, topics);
+        Answer answer = questions.ask(needed.question());
+        switch (answer.status()) {
+            case HttpStatus.SC_UNAUTHORIZED, HttpStatus.SC_FORBIDDEN -> refuseCredentials(answer.status());
+            case HttpStatus.SC_PROXY_AUTHENTICATION_REQUIRED ->
+                refuse.accept(
+                        config.proxy().credentialKey(),
+                        "got status 407 from the proxy, expected credentials that it accepts");
+            case HttpStatus.SC_BAD_GATEWAY, HttpStatus.SC_SERVICE_UNAVAILABLE, HttpStatus.SC_GATEWAY_TIMEOUT ->
+                throw new Unanswered("status " + answer.status());
+            case HttpStatus.SC_OK -> needed.lackingIn(answer).forEach(this::refusePrivilege);
+            default -> {
+                // Without security there is nobody to ask about privileges, and nothing is amiss.
+                return true;
+            }
+        }
+        return answer.status() == HttpStatus.SC_OK;
+    }
+
+    private void refuseCredentials(int status) {
+        String key = config.connection().credentialKey();
+        boolean isGiven = config.connection().hasCredentials();
+        refuse.accept(
+                key,
+                "got " + (isGiven ? "credentials" : "nothing") + " and status " + status + " from " + hosts()
+                        + ", expected credentials that Elasticsearch accepts");
+    }
+
+    private void refusePrivilege(String privilege) {
+        refuse.accept(
+                config.connection().credentialKey(),
+                "got an account without the privilege " + privilege
+                        + ", expected one that has it; see the role in the sink's README");
+    }
+
+    private void requireTargets() throws Unanswered {
+        if (config.targets().autoCreate()) {
+            return;
+        }
+        for (String topic : topics) {
+            Target target = config.targets().targetOf(topic);
+            if (!target.isDated()) {
+                requireTarget(topic, target.nameAt(null));
+            }
+        }
+    }
+
+    private void requireTarget(String topic, String name) throws Unanswered {
+        Answer answer = questions.ask(new Request("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8)));
+        String key = config.targets().existenceKey();
+        if (answer.status() == HttpStatus.SC_NOT_FOUND) {
+            refuse.accept(
+                    key,
+                    "got " + name + " for " + topic + ", which does not exist, expected a target that does; create"
+                            + " it first");
+            return;
+        }
+        String wanted = config.targets().kindOf(topic);
+        if (answer.status() == HttpStatus.SC_OK
+                && wanted != null
+                && answer.names(wanted).isEmpty()) {
+            refuse.accept(
+                    key,
+                    "got " + name + " for " + topic + ", which is none of the " + wanted + ", expected what "
+                            + config.targets().usageKey() + " says");
+        }
+    }
+
+    /** Needs a cluster privilege that the sink does without; no answer means no finding. */
+    private void requireVersion() throws Unanswered {
+        Answer answer = questions.ask(new Request("GET", "/"));
+        String version = answer.status() == HttpStatus.SC_OK ? answer.elasticsearchVersion() : null;
+        if (version != null && isTooOld(version)) {
+            refuse.accept(
+                    ConnectionSettings.CONNECTION_URL,
+                    "got Elasticsearch " + version + " at " + hosts() + ", expected 7.17 or later");
+        }
+    }
+
+    private static boolean isTooOld(String version) {
+        String[] parts = version.split("\\D");
+        int major = Integer.parseInt(parts[0]);
+        return major < 7 || major == 7 && Integer.parseInt(parts[1]) < 17;
+    }
+}

@@ -1,0 +1,276 @@
+package io.sluice.connect;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.config.ConfigValue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the connector says before it is made, with a local server that answers as a test tells it to. */
+class ClusterCheckIT {
+    private static final String PRIVILEGES = "POST /_security/user/_has_privileges";
+    private static final String ALL_GRANTED = "{\"has_all_requested\":true,\"index\":{\"books\":{\"index\":true}}}";
+
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final Map<String, Reply> replies = new HashMap<>();
+    private final List<String> asked = Collections.synchronizedList(new ArrayList<>());
+    private HttpServer server;
+
+    private record Reply(int status, String body) {}
+
+    @BeforeEach
+    void start() throws IOException {
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(threads);
+        server.createContext("/", this::handle);
+        server.start();
+    }
+
+    @AfterEach
+    void stop() {
+        server.stop(0);
+        threads.shutdownNow();
+    }
+
+    /** As an Elasticsearch without security answers what it does not know. */
+    private void handle(HttpExchange exchange) throws IOException {
+        String request = exchange.getRequestMethod() + " " + exchange.getRequestURI();
+        asked.add(request + " " + new String(exchange.getRequestBody().readAllBytes(), UTF_8));
+        Reply reply = replies.getOrDefault(request, new Reply(400, "{\"error\":\"no handler found\"}"));
+        byte[] body = reply.body().getBytes(UTF_8);
+        try (exchange) {
+            exchange.getResponseHeaders().add("Content-Type", "application/json");
+            exchange.sendResponseHeaders(reply.status(), body.length);
+            exchange.getResponseBody().write(body);
+        }
+    }
+
+    private String host() {
+        return "127.0.0.1:" + server.getAddress().getPort();
+    }
+
+    private List<String> refusals(String... settings) {
+        Map<String, String> given = new HashMap<>(Map.of("connection.url", "http://" + host(), "topics", "books"));
+        for (int i = 0; i < settings.length; i += 2) {
+            given.put(settings[i], settings[i + 1]);
+        }
+        return new ElasticsearchSinkConnector()
+                .validate(given).configValues().stream()
+                        .map(ConfigValue::errorMessages)
+                        .flatMap(List::stream)
+                        .sorted()
+                        .collect(Collectors.toList());
+    }
+
+    /** A cluster without security, which knows no such question, is accepted. */
+    @Test
+    void aClusterWithoutSecurityIsAccepted() {
+        assertEquals(List.of(), refusals());
+        assertEquals(
+                List.of(PRIVILEGES + " {\"index\":[{\"names\":[\"books\"],\"privileges\":[\"index\"]}]}", "GET / "),
+                asked);
+    }
+
+    /** The cluster is not asked while a setting is wrong, nor when it must not be. */
+    @Test
+    void theClusterIsAskedLast() {
+        assertEquals(List.of("batch.size: got 0, expected 1 to 1000000"), refusals("batch.size", "0"));
+        assertEquals(List.of(), refusals("validate.connection", "false"));
+        assertEquals(List.of(), asked);
+    }
+
+    /** What the account must be allowed follows from the settings, by target. */
+    @Test
+    void privilegesFollowFromTheSettings() {
+        refusals(
+                "topics", "Books, offers,sales",
+                "key.ignore.topics", "offers",
+                "index.name", "${topic}-{yyyy.MM}",
+                "behavior.on.null.values", "delete",
+                "auto.create", "false");
+        assertEquals(
+                PRIVILEGES + " {\"index\":["
+                        + "{\"names\":[\"books-*\"],\"privileges\":[\"delete\",\"index\",\"view_index_metadata\"]},"
+                        + "{\"names\":[\"offers-*\"],\"privileges\":[\"create_doc\",\"view_index_metadata\"]},"
+                        + "{\"names\":[\"sales-*\"],\"privileges\":[\"delete\",\"index\",\"view_index_metadata\"]}]}",
+                asked.get(0));
+    }
+
+    /** Topics that only a pattern describes leave the question who the account is. */
+    @Test
+    void withoutKnownTopicsOnlyTheAccountIsAskedFor() {
+        replies.put("GET /_security/_authenticate", new Reply(401, "{}"));
+        assertEquals(
+                List.of("connection.username: got nothing and status 401 from " + host()
+                        + ", expected credentials that Elasticsearch accepts"),
+                refusals("topics", "", "topics.regex", "b.*"));
+    }
+
+    /** Refused credentials are the fault of the setting that gives them, which is not repeated. */
+    @Test
+    void refusedCredentialsAreTheirSettingsFault() {
+        replies.put(PRIVILEGES, new Reply(401, "{}"));
+        String expected =
+                ": got credentials and status 401 from " + host() + ", expected credentials that Elasticsearch accepts";
+        assertEquals(List.of("connection.api.key" + expected), refusals("connection.api.key", "s3cret"));
+        assertEquals(
+                List.of("connection.password" + expected),
+                refusals("connection.username", "u", "connection.password", "s3cret"));
+        assertEquals(
+                List.of("connection.headers" + expected),
+                refusals("connection.headers", "Authorization:Bearer s3cret"));
+    }
+
+    /** Privileges that the account lacks are named with their targets. */
+    @Test
+    void missingPrivilegesAreNamed() {
+        replies.put(
+                PRIVILEGES,
+                new Reply(
+                        200,
+                        "{\"username\":\"u\",\"has_all_requested\":false,\"cluster\":{},\"index\":{\"books\":"
+                                + "{\"index\":true,\"delete\":false}},\"application\":{}}"));
+        assertEquals(
+                List.of("connection.api.key: got an account without the privilege delete on books, expected one that"
+                        + " has it; see the role in the sink's README"),
+                refusals("connection.api.key", "k", "behavior.on.null.values", "delete"));
+    }
+
+    /** A target that must exist and does not is told of, and one that is something else than the user says. */
+    @Test
+    void targetsThatMustExistAreLookedFor() {
+        replies.put(PRIVILEGES, new Reply(200, ALL_GRANTED));
+        replies.put("GET /_resolve/index/books", new Reply(404, "{}"));
+        replies.put(
+                "GET /_resolve/index/library",
+                new Reply(200, "{\"indices\":[{\"name\":\"library\"}],\"aliases\":[],\"data_streams\":[]}"));
+        assertEquals(
+                List.of("auto.create: got books for books, which does not exist, expected a target that does; create it"
+                        + " first"),
+                refusals("auto.create", "false"));
+        assertEquals(List.of(), refusals("auto.create", "false", "index.name", "library"));
+        String[] mapping = {"topic.to.external.resource.mapping", "books:library", "external.resource.usage", "INDEX"};
+        assertEquals(List.of(), refusals(mapping));
+        mapping[3] = "ALIAS_INDEX";
+        assertEquals(
+                List.of("topic.to.external.resource.mapping: got library for books, which is none of the aliases,"
+                        + " expected what external.resource.usage says"),
+                refusals(mapping));
+    }
+
+    /** Servers that are too old are refused where they say their version; other products are not judged. */
+    @Test
+    void oldVersionsAreRefused() {
+        replies.put("GET /", new Reply(200, "{\"version\":{\"number\":\"7.16.3\"}}"));
+        assertEquals(
+                List.of("connection.url: got Elasticsearch 7.16.3 at " + host() + ", expected 7.17 or later"),
+                refusals());
+        for (String version : new String[] {
+            "{\"number\":\"7.17.0\"}",
+            "{\"number\":\"9.5.3\"}",
+            "{\"number\":\"2.19.0\",\"distribution\":\"opensearch\"}"
+        }) {
+            replies.put("GET /", new Reply(200, "{\"version\":" + version + "}"));
+            assertEquals(List.of(), refusals(), version);
+        }
+    }
+
+    /** Whatever keeps an answer away is told as the URL's fault, with its cause. */
+    @Test
+    void anUnreachableClusterIsToldWithItsCause() {
+        server.stop(0);
+        assertEquals(List.of(unreachable(host(), "ConnectException: Connection refused")), refusals());
+        String unknown =
+                refusals("connection.url", "http://elasticsearch.invalid:9200").get(0);
+        assertTrue(
+                unknown.startsWith(
+                        "connection.url: got no answer from elasticsearch.invalid:9200 (UnknownHostException: "),
+                unknown);
+    }
+
+    /** A cluster that is away behind its proxy is unreachable too. */
+    @Test
+    void aGatewayWithoutAClusterIsNoAnswer() {
+        replies.put(PRIVILEGES, new Reply(503, "busy"));
+        assertEquals(List.of(unreachable(host(), "status 503")), refusals());
+    }
+
+    /** A server that keeps silent is not waited for longer than five seconds. */
+    @Test
+    void aSilentServerIsNotWaitedFor() throws IOException {
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            String host = "127.0.0.1:" + silent.getLocalPort();
+            assertEquals(
+                    List.of(unreachable(host, "nothing within 5000 ms")), refusals("connection.url", "http://" + host));
+        }
+    }
+
+    /** A certificate that nobody trusts is told of; with its trust store the cluster answers. */
+    @Test
+    void anUntrustedCertificateIsToldOf(@TempDir Path folder) throws Exception {
+        SelfSigned certificate = new SelfSigned(folder);
+        HttpsServer secure = certificate.server();
+        secure.createContext("/", this::handle);
+        secure.start();
+        try {
+            String host = "127.0.0.1:" + secure.getAddress().getPort();
+            String refusal = refusals("connection.url", "https://" + host).get(0);
+            assertTrue(
+                    refusal.startsWith(
+                            "connection.url: got no answer from " + host + " (SunCertPathBuilderException: "),
+                    refusal);
+            assertEquals(
+                    List.of(),
+                    refusals(
+                            "connection.url",
+                            "https://" + host,
+                            "elastic.security.protocol",
+                            "SSL",
+                            "elastic.https.ssl.truststore.location",
+                            certificate.store().toString(),
+                            "elastic.https.ssl.truststore.password",
+                            SelfSigned.PASSWORD,
+                            "elastic.https.ssl.truststore.type",
+                            "PKCS12"));
+        } finally {
+            secure.stop(0);
+        }
+    }
+
+    /** A trust store that cannot be read is told of before any request. */
+    @Test
+    void anUnreadableTrustStoreIsToldOf() {
+        assertEquals(
+                List.of("elastic.security.protocol: elastic.https.ssl.truststore.location: got /nowhere.jks, which"
+                        + " cannot be read (NoSuchFileException), expected a JKS store that its password opens"),
+                refusals(
+                        "connection.url", "https://127.0.0.1:9",
+                        "elastic.security.protocol", "SSL",
+                        "elastic.https.ssl.truststore.location", "/nowhere.jks"));
+    }
+
+    private static String unreachable(String host, String why) {
+        return "connection.url: got no answer from " + host + " (" + why
+                + "), expected Elasticsearch; start it, mend the URL, or set validate.connection=false";
+    }
+}
