@@ -139,6 +139,7 @@ def started_target(stack: LocalStack, profile: Profile, *, kept: bool, before: s
         elasticsearch_version=profile.elasticsearch.version,
         data_nodes=profile.elasticsearch.data_nodes,
         elasticsearch_heap_mb=profile.elasticsearch.heap_mb,
+        node_settings=profile.elasticsearch.node_settings,
     )
     with StackDisplay().showing() as progress:
         endpoints = stack.ensure(shape, kept=kept, progress=progress)

@@ -46,6 +46,22 @@ _SET_BY_THE_RUN: Mapping[tuple[str, ...], str] = {
     ("sink", "config", "index.name"): "nothing: the run names its index",
     ("sink", "config", "errors.deadletterqueue.topic.name"): "nothing: the run names its dead-letter topic",
     ("producer", "client", "bootstrap.servers"): "nothing: the run knows its brokers",
+    **{
+        ("elasticsearch", "node_settings", name): "nothing: the run makes its nodes and knows where they are"
+        for name in (
+            "cluster.initial_master_nodes",
+            "cluster.name",
+            "discovery.seed_hosts",
+            "discovery.type",
+            "http.port",
+            "network.host",
+            "node.name",
+            "node.roles",
+            "path.data",
+            "path.logs",
+            "transport.port",
+        )
+    },
 }
 EXPECTED: Mapping[str, str] = {
     "int_type": "a whole number",

@@ -18,6 +18,7 @@ from lab.profiles.problems import Problem
 VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
     ("index",),
     ("elasticsearch", "cluster_settings"),
+    ("elasticsearch", "node_settings"),
     ("topic", "config"),
     ("producer", "client"),
     ("sink", "config"),

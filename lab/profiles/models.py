@@ -81,6 +81,9 @@ class Elasticsearch(Section):
     data_nodes: int = Field(1, ge=1, le=4, description="Nodes that hold shards; the first one is the master, too")
     heap_mb: int = Field(1024, ge=128, description="Java heap of each node in MiB")
     cluster_settings: Settings = Field(default_factory=dict, description="Persistent cluster settings, verbatim")
+    node_settings: Settings = Field(
+        default_factory=dict, description="Static settings of each node, verbatim; the target must start the servers"
+    )
 
 
 class Drain(Section):

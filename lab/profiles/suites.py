@@ -22,7 +22,14 @@ AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
 
 METRICS = ("indexing_rate_docs_per_s/primaries", "indexing_latency_ms/primaries")
-_VERBATIM = ("index.", "sink.config.", "topic.config.", "producer.client.", "elasticsearch.cluster_settings.")
+_VERBATIM = (
+    "index.",
+    "sink.config.",
+    "topic.config.",
+    "producer.client.",
+    "elasticsearch.cluster_settings.",
+    "elasticsearch.node_settings.",
+)
 _SUFFIX = ".yaml"
 
 

@@ -100,6 +100,7 @@ def elasticsearch_spec(
     ports: Mapping[str, int],
     first_transport_port: int,
     user: int | None,
+    asked_settings: Mapping[str, object] | None = None,
 ) -> ServerSpec:
     """The n-th node of a cluster, its configuration, data and logs below `folder`.
 
@@ -108,9 +109,10 @@ def elasticsearch_spec(
         ports: `http` and `transport`.
         first_transport_port: Where the first node, the master, is found.
         user: Who it runs as; `None` for ourselves.
+        asked_settings: Further settings of the node; they win over ours, such as the disk watermarks.
     """
     config = folder / "config"
-    settings = node_settings(home, number, ports, first_transport_port, folder)
+    settings = node_settings(home, number, ports, first_transport_port, folder) | dict(asked_settings or {})
     if not config.is_dir():
         shutil.copytree(home / "config", config)
         options = config / "jvm.options"

@@ -35,6 +35,7 @@ class StackShape:
 
     Attributes:
         data_nodes: Elasticsearch nodes, 1 to 4; the first is also the master.
+        node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
         asked_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
     """
 
@@ -43,6 +44,7 @@ class StackShape:
     elasticsearch_heap_mb: int = 1024
     kafka_heap_mb: int = 512
     connect_heap_mb: int = 1024
+    node_settings: Mapping[str, object] = field(default_factory=dict)
     asked_ports: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -343,6 +345,7 @@ class LocalStack:
                 folder=folder / f"elasticsearch-{shape.elasticsearch_version}" / f"node-{number}",
                 jdk=elasticsearch_jdk,
                 heap_mb=shape.elasticsearch_heap_mb,
+                asked_settings=shape.node_settings,
                 ports=ports_of(elasticsearch.node_name(number), ports),
                 first_transport_port=ports[f"{elasticsearch.node_name(1)}.transport"],
                 user=user,

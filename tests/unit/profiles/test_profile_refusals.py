@@ -104,9 +104,16 @@ def test_an_option_has_the_type_and_the_choices_that_its_dataset_declares(reposi
 
 def test_settings_that_the_run_makes_cannot_be_set(repository: Repository) -> None:
     """A profile that could set them would contradict the run."""
-    assert repository.refusal("books", "sink.config.tasks.max=2", "producer.client.bootstrap.servers=x:1") == [
+    assert repository.refusal(
+        "books",
+        "sink.config.tasks.max=2",
+        "producer.client.bootstrap.servers=x:1",
+        "elasticsearch.node_settings.http.port=9200",
+    ) == [
         "--set sink.config.tasks.max: cannot be set here, expected `sink.tasks`",
         "--set producer.client.bootstrap.servers: cannot be set here, expected nothing: the run knows its brokers",
+        "--set elasticsearch.node_settings.http.port: cannot be set here, expected nothing: the run makes its nodes "
+        "and knows where they are",
     ]
 
 

@@ -121,8 +121,9 @@ def test_a_worker_of_another_configuration_has_another_shape(tmp_path: Path, cha
         {"ports": {"http": 9127, "transport": 9134}},
         {"first_transport_port": 9134},
         {"number": 2},
+        {"asked_settings": {"thread_pool.write.queue_size": 1}},
     ],
-    ids=["version", "heap", "JDK", "HTTP port", "transport port", "master's port", "number"],
+    ids=["version", "heap", "JDK", "HTTP port", "transport port", "master's port", "number", "asked settings"],
 )
 def test_a_node_of_another_configuration_has_another_shape(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:
     """It must be started anew."""
@@ -245,6 +246,15 @@ def test_the_settings_are_written_beside_the_distributions_own_configuration(hom
     )
     assert (config / "jvm.options").read_text() == "-XX:+UseG1GC\n"
     assert [path.name for path in (home / "config").iterdir()] == ["jvm.options"]
+
+
+def test_settings_asked_for_are_the_nodes_as_well_and_win(home: Path, tmp_path: Path) -> None:
+    """One that is ours too, such as a watermark, has the value asked for."""
+    asked = {"thread_pool.write.queue_size": 1, "cluster.routing.allocation.disk.watermark.low": "3gb"}
+    spec = node(home, tmp_path, asked_settings=asked)
+    written = yaml.safe_load((Path(spec.environment["ES_PATH_CONF"]) / "elasticsearch.yml").read_text())
+    assert {name: written[name] for name in asked} == asked
+    assert written["node.name"] == "elasticsearch-1"
 
 
 def test_a_node_has_one_heap_size(home: Path, tmp_path: Path) -> None:
