@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.records import Documents, Sample, SinkSample
+from lab.records import Documents, Ledger, Run, Sample, SinkSample
+
+SINK_PARTS = {
+    "indexed": "indexed as new",
+    "updated": "updated",
+    "deleted": "deleted",
+    "already_there": "already there: read twice",
+    "stale": "stale: a newer version was there",
+    "dead_lettered": "dead-lettered",
+    "dropped": "dropped",
+    "in_flight": "in flight at the end",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +40,17 @@ class Sum:
         return self.whole[1] - self.total
 
 
-def last_sink_sum(samples: Sequence[Sample]) -> Sum | None:
-    """The sink's own books at its last sample; `None` when it was never sampled."""
+def last_sink_sum(run: Run, samples: Sequence[Sample]) -> Sum | None:
+    """The sink's own books at the end of the load, or at its last sample; `None` when neither is known."""
+    if run.sink_ledger is not None:
+        return ledger_sum([task.total for task in run.sink_ledger.tasks.values()])
     last = next((sample.sink for sample in reversed(samples) if sample.sink), None)
-    return sink_sum(last) if last else None
+    return ledger_sum([ledger_of(last)]) if last else None
+
+
+def ledger_of(sample: SinkSample) -> Ledger:
+    """The ledger in a sample, which is summed over the tasks already."""
+    return Ledger(**{field: getattr(sample, f"records_{field}") for field in Ledger.model_fields})
 
 
 def run_sums(documents: Documents) -> tuple[Sum, Sum]:
@@ -58,19 +76,14 @@ def run_sums(documents: Documents) -> tuple[Sum, Sum]:
     )
 
 
-def sink_sum(sink: SinkSample) -> Sum:
-    """The sink's conservation law: what it has read is somewhere."""
+def ledger_sum(ledgers: Sequence[Ledger]) -> Sum:
+    """The sink's conservation law: what its tasks have read is somewhere."""
+
+    def records(field: str) -> int:
+        return sum(getattr(ledger, field) for ledger in ledgers)
+
     return Sum(
         "The sink's own books",
-        ("records read from Kafka", sink.records_read),
-        (
-            ("indexed as new", sink.records_indexed),
-            ("updated", sink.records_updated),
-            ("deleted", sink.records_deleted),
-            ("already there: read twice", sink.records_already_there),
-            ("stale: a newer version was there", sink.records_stale),
-            ("dead-lettered", sink.records_dead_lettered),
-            ("dropped", sink.records_dropped),
-            ("in flight at the last sample", sink.records_in_flight),
-        ),
+        ("records read from Kafka", records("read")),
+        tuple((name, records(field)) for field, name in SINK_PARTS.items()),
     )

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from lab.analysis import sections
+from lab.analysis import ledger, sections
 from lab.analysis.charts import charts
 from lab.analysis.folder import RunFolder, read_run
 from lab.analysis.result import result_of
@@ -42,7 +42,7 @@ def report(folder: RunFolder, result: Result) -> str:
         limit=sections.limit(result),
         warnings=sections.warnings(result),
         charts=sections.charts(charts(run, windows(folder.samples)), result),
-        books=sections.books(folder),
+        books=sections.books(folder) + ledger.section(run),
         dead_letters=sections.dead_letters(folder),
         cost=sections.cost(result),
         phases=sections.phases(result),

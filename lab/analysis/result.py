@@ -39,6 +39,7 @@ def result_of(folder: RunFolder) -> Result:
         measured_window=cut.measured,
         documents=run.documents,
         verification=run.verification,
+        sink_ledger=run.sink_ledger,
         metrics=metrics(run, cut),
         environment=run.environment,
         warnings=warnings(run, cut, limit),

@@ -142,7 +142,7 @@ def books(folder: RunFolder) -> str:
             ),
         ]
     )
-    of_run, of_sink = run_sums(documents), last_sink_sum(folder.samples)
+    of_run, of_sink = run_sums(documents), last_sink_sum(folder.run, folder.samples)
     left = "".join(_sum(part) for part in of_run) + card("Looked for and compared", found)
     return f'<div class="columns"><div class="stack">{left}</div>{_sum(of_sink) if of_sink else ""}</div>'
 

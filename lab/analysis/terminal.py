@@ -4,6 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.analysis.definitions import BY_NAME, value_of
+from lab.analysis.ledger import broken_laws
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records import Result
 
@@ -47,6 +48,8 @@ def terminal_table(result: Result) -> Table:
         ("Missing", result.documents.missing),
     ):
         table.add_row(name, "documents", count(records))
+    for broken in broken_laws(result.verification.ledger):
+        table.add_row(Text("Sink's ledger", style="bold red"), "", broken)
     table.add_section()
     table.add_row("Limited by", "", result.limited_by.stage if result.limited_by else UNKNOWN)
     good = result.status == "verified"

@@ -1,7 +1,8 @@
 """Reads what servers say of themselves, once per sampling interval, into the run's `samples.ndjson`."""
 
 from lab.monitor.histograms import merged_histogram, read_sink_histograms
+from lab.monitor.ledger import read_sink_ledger
 from lab.monitor.sampler import Sampler
 from lab.monitor.sources import Sources
 
-__all__ = ["Sampler", "Sources", "merged_histogram", "read_sink_histograms"]
+__all__ = ["Sampler", "Sources", "merged_histogram", "read_sink_histograms", "read_sink_ledger"]

@@ -21,7 +21,7 @@ def read_sink_histograms(jolokia_url: str, connector: str, *, timeout_s: float =
     """
     with httpx.Client(timeout=timeout_s, trust_env=False) as client:
         try:
-            beans = read_beans(client, jolokia_url, connector, [RECORD_AGE, BULK_SERVICE_TIME])
+            beans = read_beans(client, jolokia_url, connector, [RECORD_AGE, BULK_SERVICE_TIME]).values()
         except SinkNotRegisteredError:
             return SinkHistograms(record_age=None, bulk_service_time=None)
     return SinkHistograms(

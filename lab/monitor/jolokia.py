@@ -33,8 +33,8 @@ def task_beans(connector: str) -> str:
     return f"sluice.connect:type=sink-task-metrics,connector={connector},task=*"
 
 
-def read_beans(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> list[dict[str, Any]]:
-    """The attributes asked for, one dictionary per task.
+def read_beans(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The attributes asked for, one dictionary per task, by the bean's name.
 
     Raises:
         httpx.HTTPError: No answer.
@@ -52,7 +52,7 @@ def read_beans(client: httpx.Client, url: str, connector: str, attributes: Seque
         raise SinkNotRegisteredError(f"no task of connector {connector} has registered its metrics")
     if answer.get("status") != 200:
         raise JolokiaError(f"{answer.get('error_type', 'error')}: {answer.get('error', 'no reason given')}")
-    return list(answer["value"].values())
+    return dict(answer["value"])
 
 
 class SinkReader:
@@ -65,7 +65,8 @@ class SinkReader:
 
     def read(self) -> SinkSample:
         """The ledger at this instant; the histograms, which are costly to encode, are not read."""
-        beans = read_beans(self._client, self._url, self._connector, [attribute(field) for field in LEDGER_FIELDS])
+        asked = [attribute(field) for field in LEDGER_FIELDS]
+        beans = read_beans(self._client, self._url, self._connector, asked).values()
         sums = {field: sum(int(bean[attribute(field)]) for bean in beans) for field in LEDGER_FIELDS}
         return SinkSample(tasks=len(beans), **sums)
 

@@ -31,6 +31,7 @@ from lab.run.folder import RunFolder
 from lab.run.index import create_index, index_name
 from lab.run.kafka import KafkaTopics, kafka_text
 from lab.run.progress import RunProgress
+from lab.run.sink_ledger import Found, read_settled_ledger, samples_in, tasks_restarted, with_ledger
 from lab.run.target import Target
 from lab.run.verify import Subject, verify
 from producers.dataset import Dataset
@@ -169,10 +170,12 @@ class _RunUnderWay:
                     delivered = self.stream()
                     self.drain(sampler, delivered.delivered)
             histograms = self.histograms()
+            reading = read_settled_ledger(self.target.endpoints.metrics_url, self.names.connector)
             with self.clock.phase("settle"):
                 self.settle()
         with self.clock.phase("verify"):
             documents, verification = self.verify(delivered, key_is_id=connector.get("key.ignore", "false") != "true")
+            verification = with_ledger(verification, reading, self.found(documents))
         with self.clock.phase("collect"):
             self.progress.begin("collect", "writing down", None)
             environment = describe_environment(
@@ -197,6 +200,7 @@ class _RunUnderWay:
             verification=verification,
             delivery=delivery_record(delivered),
             sink_histograms=histograms,
+            sink_ledger=reading.ledger,
             environment=environment,
             warnings=tuple(self.warnings),
             command=tuple(command),
@@ -367,6 +371,15 @@ class _RunUnderWay:
             seed=self.folder.run_id,
         )
         return verify(subject, self.kafka, self.cluster, self.progress.update)
+
+    def found(self, documents: Documents) -> Found:
+        """What the sink's ledger is held against."""
+        ends = self.kafka.end_offsets(self.names.topic)
+        return Found(
+            in_topic={f"{self.names.topic}-{partition}": end for partition, end in ends.items()},
+            documents=documents,
+            restarted=tasks_restarted(samples_in(self.folder.samples)),
+        )
 
 
 def client_settings(profile: Profile) -> dict[str, str]:

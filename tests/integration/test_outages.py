@@ -62,3 +62,10 @@ def test_a_server_killed_in_the_middle_of_a_drain_costs_no_document(sluice: Slui
     assert result.status == "verified"
     assert (result.documents.delivered, result.documents.indexed, result.documents.missing) == (BOOKS, BOOKS, 0)
     assert "server_restarted" in {warning.kind.value for warning in result.warnings}
+    assert result.verification.ledger is not None
+    outcomes = {check.law: check.outcome for check in result.verification.ledger.checks}
+    assert (outcomes["balance"], outcomes["totals"]) == ("holds", "holds")
+    # The worker's counters have died with it; those of a worker that lived on cover the whole run.
+    if server == "connect":
+        assert result.verification.ledger.covers == "since a task's last start"
+        assert {outcomes[law] for law in ("topic", "index", "dead letters")} == {"not checked"}

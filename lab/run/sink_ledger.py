@@ -1,0 +1,205 @@
+"""The sink's own ledger against topic and index: which laws hold, and which cannot be held against it.
+
+A task's counters start again with the task, and records are read again after that. So the sums are compared with topic
+and index only where each record was counted; what was not compared is said, with the reason.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import httpx
+
+from lab.monitor import read_sink_ledger
+from lab.records import Documents, Ledger, LedgerCheck, LedgerVerdict, Sample, SinkLedger, Verification
+
+SETTLED_WITHIN_S = 5.0
+"""Offsets are committed once their records are decided; so nothing is in flight for longer than an instant."""
+
+POLL_S = 0.1
+NAMED = 3
+
+Law = Literal["balance", "totals", "topic", "index", "dead letters"]
+Covers = Literal["each record once", "some records twice", "since a task's last start"]
+
+
+@dataclass(frozen=True)
+class LedgerReading:
+    """The ledger at the end of the load, or in one sentence why there is none."""
+
+    ledger: SinkLedger | None
+    why_none: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the ledger is held against.
+
+    Attributes:
+        in_topic: Records in each partition of the topic, by `topic-partition`.
+        documents: What verification has counted.
+        restarted: Whether a task was seen to start again during the run.
+    """
+
+    in_topic: Mapping[str, int]
+    documents: Documents
+    restarted: bool
+
+
+def read_settled_ledger(
+    metrics_url: str | None,
+    connector: str,
+    *,
+    read: Callable[[str, str], SinkLedger] = read_sink_ledger,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> LedgerReading:
+    """The sink's ledger once nothing is in flight, or as it is after five seconds."""
+    if metrics_url is None:
+        return LedgerReading(None, "the worker offers no metrics")
+    deadline = clock() + SETTLED_WITHIN_S
+    while True:
+        try:
+            ledger = read(metrics_url, connector)
+        except (httpx.HTTPError, LookupError, ValueError) as error:
+            # A sink that is not ours keeps none, and the run is none the worse for it.
+            return LedgerReading(None, f"the sink's ledger cannot be read: {type(error).__name__}: {error}")
+        if clock() > deadline or not any(task.total.in_flight for task in ledger.tasks.values()):
+            return LedgerReading(ledger)
+        sleep(POLL_S)
+
+
+def tasks_restarted(samples: Iterable[Sample]) -> bool:
+    """Whether a task of the sink started again: decisions are never taken back, and a process keeps its number."""
+    decided, workers = 0, set()
+    for sample in samples:
+        if (worker := sample.processes.get("connect")) is not None:
+            workers.add(worker.pid)
+        if sample.sink is not None:
+            before, decided = decided, sample.sink.records_read - sample.sink.records_in_flight
+            if decided < before:
+                return True
+    return len(workers) > 1
+
+
+def samples_in(path: Path) -> Iterator[Sample]:
+    """The samples of the run; the sampler has ended, so that every line is whole."""
+    with path.open("rb") as lines:
+        yield from map(Sample.model_validate_json, lines)
+
+
+def with_ledger(verification: Verification, reading: LedgerReading, found: Found) -> Verification:
+    """The verification, and what the sink's ledger says to it; a law that is broken makes the run void."""
+    verdict = ledger_verdict(reading, found)
+    broken = tuple(f"sink's ledger: {check.found}" for check in verdict.checks if check.outcome == "broken")
+    return verification.model_copy(
+        update={
+            "verified": verification.verified and not broken,
+            "problems": (*verification.problems, *broken),
+            "ledger": verdict,
+        }
+    )
+
+
+def ledger_verdict(reading: LedgerReading, found: Found) -> LedgerVerdict:
+    """Every law, and whether it holds."""
+    laws: tuple[Law, ...] = ("balance", "totals", "topic", "index", "dead letters")
+    if reading.ledger is None:
+        return LedgerVerdict(covers=None, checks=tuple(not_checked(law, reading.why_none) for law in laws))
+    within = (balance(reading.ledger), totals(reading.ledger))
+    covers = coverage(reading.ledger, found)
+    if covers == "since a task's last start":
+        read, there = sum(records_read(reading.ledger).values()), sum(found.in_topic.values())
+        why = f"the ledger counts since a task's last start: {read} records read, the topic holds {there}"
+        if not found.restarted:
+            why += "; or they were taken out before they reached the sink, as by a transformation"
+        return LedgerVerdict(covers=covers, checks=(*within, *(not_checked(law, why) for law in laws[2:])))
+    return LedgerVerdict(covers=covers, checks=(*within, *against_the_run(reading.ledger, found, covers)))
+
+
+def not_checked(law: Law, why: str) -> LedgerCheck:
+    """A law that cannot be held against this ledger."""
+    return LedgerCheck(law=law, outcome="not checked", found=why)
+
+
+def checked(law: Law, found: str, *, holds: bool) -> LedgerCheck:
+    """A law that was held against the ledger."""
+    return LedgerCheck(law=law, outcome="holds" if holds else "broken", found=found)
+
+
+def partitions(ledger: SinkLedger) -> Iterator[tuple[str, str, Ledger]]:
+    """Task, partition and its ledger."""
+    for number, task in ledger.tasks.items():
+        for name, part in task.partitions.items():
+            yield number, name, part
+
+
+def records_read(ledger: SinkLedger) -> Counter[str]:
+    """Records read of each partition, by all tasks that had it."""
+    read: Counter[str] = Counter()
+    for _, name, part in partitions(ledger):
+        read[name] += part.read
+    return read
+
+
+def balance(ledger: SinkLedger) -> LedgerCheck:
+    """What a task has read of a partition is somewhere, and nothing is under way any more."""
+    parts = list(partitions(ledger))
+    wrong = [
+        f"task {number}, {name}: read {part.read}, accounted {part.accounted}, in flight {part.in_flight}"
+        for number, name, part in parts
+        if part.accounted != part.read or part.in_flight
+    ]
+    seen = f"{len(parts)} partitions balance" if not wrong else "; ".join(wrong[:NAMED])
+    return checked("balance", seen, holds=not wrong)
+
+
+def totals(ledger: SinkLedger) -> LedgerCheck:
+    """A task counts as a whole what it counts by partition."""
+    wrong = []
+    for number, task in ledger.tasks.items():
+        for field in Ledger.model_fields:
+            whole, parts = getattr(task.total, field), sum(getattr(part, field) for part in task.partitions.values())
+            if whole != parts:
+                wrong.append(f"task {number}: {field} {whole} as a whole, {parts} over its partitions")
+    seen = f"{len(ledger.tasks)} tasks agree with their partitions" if not wrong else "; ".join(wrong[:NAMED])
+    return checked("totals", seen, holds=not wrong)
+
+
+def coverage(ledger: SinkLedger, found: Found) -> Covers:
+    """What has been counted."""
+    read = records_read(ledger)
+    if found.restarted or any(read[name] < records for name, records in found.in_topic.items()):
+        return "since a task's last start"
+    return "each record once" if read == Counter(found.in_topic) else "some records twice"
+
+
+def against_the_run(ledger: SinkLedger, found: Found, covers: Covers) -> Iterator[LedgerCheck]:
+    """The laws between sink, topic and index. A record that was read twice may be counted twice, but never less."""
+    documents = found.documents
+    parts = [part for _, _, part in partitions(ledger)]
+    comparisons: tuple[tuple[Law, str, int, str, int], ...] = (
+        ("topic", "read", sum(part.read for part in parts), "records in the topic", sum(found.in_topic.values())),
+        (
+            "index",
+            "indexed + updated + already there + stale",
+            sum(part.stored for part in parts),
+            "indexed + already there, as found in the index,",
+            documents.indexed + documents.already_there,
+        ),
+        (
+            "dead letters",
+            "dead-lettered",
+            sum(part.dead_lettered for part in parts),
+            "records in the dead-letter topic",
+            documents.dead_lettered,
+        ),
+    )
+    for law, sinks_name, counted, our_name, seen in comparisons:
+        once = covers == "each record once"
+        relation = "against" if once else "against at least"
+        sentence = f"{sinks_name} {counted} {relation} {our_name} {seen}"
+        yield checked(law, sentence, holds=counted == seen if once else counted >= seen)

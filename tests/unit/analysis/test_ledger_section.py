@@ -1,0 +1,88 @@
+"""The sink's ledger in report and terminal: shown as a table, and in the terminal only when it does not balance."""
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lab.analysis import analyse, terminal_table, write_report
+from lab.records import Ledger, LedgerCheck, LedgerVerdict, Result, Run, SinkLedger, TaskLedger
+from tests.unit.analysis.synthetic import Truth, run, samples, written
+
+PART = Ledger(
+    read=1049,
+    indexed=1009,
+    updated=11,
+    deleted=2,
+    already_there=3,
+    stale=5,
+    dead_lettered=7,
+    dropped=12,
+    in_flight=0,
+)
+BALANCES = LedgerCheck(law="balance", outcome="holds", found="1 partitions balance")
+BROKEN = LedgerCheck(law="topic", outcome="broken", found="read 1049 against records in the topic 1051")
+
+
+def with_ledger(*checks: LedgerCheck) -> Run:
+    """A run whose sink kept this ledger, judged so."""
+    made = run(Truth())
+    verdict = LedgerVerdict(covers="each record once", checks=checks)
+    return made.model_copy(
+        update={
+            "sink_ledger": SinkLedger(tasks={"3": TaskLedger(total=PART, partitions={"books-17": PART})}),
+            "verification": made.verification.model_copy(update={"ledger": verdict}),
+        }
+    )
+
+
+def words(folder: Path, made: Run) -> str:
+    """The report's text."""
+    html = write_report(written(folder, made, samples(Truth()))).read_text("utf-8")
+    return " ".join(re.sub(r"<[^>]*>", " ", html).replace("\u202f", "").split())
+
+
+def terminal(folder: Path, made: Run) -> str:
+    """The terminal's table."""
+    console = Console(width=80, record=True, file=(folder / "out").open("w"))
+    console.print(terminal_table(analyse(written(folder, made, samples(Truth())))))
+    return console.export_text()
+
+
+def test_the_report_has_a_row_for_each_partition_and_each_law(tmp_path: Path) -> None:
+    """The row's parts add up to what was read."""
+    text = words(tmp_path, with_ledger(BALANCES, BROKEN))
+    assert "3 books-17 1049 1009 11 2 3 5 7 12 0" in text
+    assert "✓ balance 1 partitions balance ✗ topic read 1049 against records in the topic 1051" in text
+    assert "records read from Kafka ✓ 1049" in text
+
+
+def test_a_law_that_was_not_checked_is_in_the_report_with_its_reason(tmp_path: Path) -> None:
+    """Nobody may take it for one that holds."""
+    why = LedgerCheck(law="index", outcome="not checked", found="the worker offers no metrics")
+    assert "– index the worker offers no metrics" in words(tmp_path, with_ledger(why))
+
+
+@pytest.mark.parametrize(("checks", "told"), [((BALANCES,), False), ((BALANCES, BROKEN), True)])
+def test_the_terminal_tells_of_a_ledger_that_does_not_balance(
+    tmp_path: Path,
+    checks: tuple[LedgerCheck, ...],
+    told: bool,  # noqa: FBT001
+) -> None:
+    """And of no other."""
+    assert ("Sink's ledger" in terminal(tmp_path, with_ledger(*checks))) is told
+
+
+def test_the_result_has_the_ledger_and_the_verdict(tmp_path: Path) -> None:
+    """As the run's record has them."""
+    made = with_ledger(BALANCES)
+    folder = written(tmp_path, made, samples(Truth()))
+    analyse(folder)
+    result = Result.model_validate_json((folder / "result.json").read_bytes())
+    assert (result.sink_ledger, result.verification.ledger) == (made.sink_ledger, made.verification.ledger)
+
+
+def test_a_run_of_an_earlier_version_is_drawn_without_a_ledger(tmp_path: Path) -> None:
+    """Its record says nothing of one."""
+    assert "The sink's ledger" not in words(tmp_path, run(Truth()))

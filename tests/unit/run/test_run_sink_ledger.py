@@ -1,0 +1,266 @@
+"""The sink's ledger against topic and index: every law is broken once, and none gives a false alarm."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from lab.monitor.jolokia import SinkNotRegisteredError
+from lab.records import Documents, Ledger, ProcessSample, Sample, SinkLedger, SinkSample, TaskLedger, Verification
+from lab.run.sink_ledger import (
+    Found,
+    LedgerReading,
+    ledger_verdict,
+    read_settled_ledger,
+    tasks_restarted,
+    with_ledger,
+)
+
+LAWS = ["balance", "totals", "topic", "index", "dead letters"]
+
+
+def ledger(**counts: int) -> Ledger:
+    """A ledger with these counts and no others; what is not said to be read is the sum."""
+    zero = dict.fromkeys(Ledger.model_fields, 0)
+    return Ledger(**(zero | {"read": sum(counts.values())} | counts))
+
+
+def summed(parts: Sequence[Ledger]) -> Ledger:
+    """The sums of a task."""
+    return Ledger(**{field: sum(getattr(part, field) for part in parts) for field in Ledger.model_fields})
+
+
+def tasks(*partitions: dict[str, Ledger]) -> SinkLedger:
+    """A ledger of tasks that add up."""
+    return SinkLedger(
+        tasks={
+            str(number): TaskLedger(total=summed(list(parts.values())), partitions=parts)
+            for number, parts in enumerate(partitions)
+        }
+    )
+
+
+def found(in_topic: dict[str, int], *, restarted: bool = False, **counts: int) -> Found:
+    """A topic of these partitions, and what verification has counted."""
+    zero = dict.fromkeys(Documents.model_fields, 0)
+    return Found(in_topic=in_topic, documents=Documents(**(zero | counts)), restarted=restarted)
+
+
+WHOLE = tasks(
+    {"b-0": ledger(indexed=101, updated=7, stale=3), "b-1": ledger(indexed=89)},
+    {"b-2": ledger(indexed=53, already_there=2, dead_lettered=5)},
+)
+RUN = found({"b-0": 111, "b-1": 89, "b-2": 60, "b-3": 0}, indexed=243, already_there=12, dead_lettered=5)
+
+
+def outcomes(reading: SinkLedger | None, against: Found = RUN) -> list[str]:
+    """How each law came out, in the order of the laws."""
+    verdict = ledger_verdict(LedgerReading(reading, "no metrics"), against)
+    assert [check.law for check in verdict.checks] == LAWS
+    return [check.outcome for check in verdict.checks]
+
+
+def test_a_ledger_that_agrees_with_everything_holds_in_all_its_laws() -> None:
+    """Each record was read once and is somewhere."""
+    verdict = ledger_verdict(LedgerReading(WHOLE), RUN)
+    assert verdict.covers == "each record once"
+    assert [(check.outcome, check.found) for check in verdict.checks] == [
+        ("holds", "3 partitions balance"),
+        ("holds", "2 tasks agree with their partitions"),
+        ("holds", "read 260 against records in the topic 260"),
+        (
+            "holds",
+            "indexed + updated + already there + stale 255 against indexed + already there, as found in the index, 255",
+        ),
+        ("holds", "dead-lettered 5 against records in the dead-letter topic 5"),
+    ]
+
+
+def test_a_record_in_flight_at_the_end_breaks_the_balance() -> None:
+    """Its offset is committed and nobody knows where it is."""
+    lost = tasks({"b-0": ledger(indexed=101, in_flight=1)})
+    verdict = ledger_verdict(LedgerReading(lost), found({"b-0": 102}, indexed=101))
+    assert (verdict.checks[0].outcome, verdict.checks[0].found) == (
+        "broken",
+        "task 0, b-0: read 102, accounted 102, in flight 1",
+    )
+
+
+def test_a_record_that_is_nowhere_breaks_the_balance() -> None:
+    """Read, and in none of the sums."""
+    assert outcomes(tasks({"b-0": ledger(read=102, indexed=101)}), found({"b-0": 102}, indexed=102))[0] == "broken"
+
+
+def test_a_record_that_was_decided_twice_breaks_the_balance() -> None:
+    """It shows as less than nothing in flight."""
+    twice = tasks({"b-0": ledger(read=101, indexed=101, updated=1, in_flight=-1)})
+    assert outcomes(twice, found({"b-0": 101}, indexed=101))[0] == "broken"
+
+
+def test_a_task_that_disagrees_with_its_partitions_is_told() -> None:
+    """Both are counted apart from each other in the sink."""
+    parts = {"b-0": ledger(indexed=101)}
+    apart = SinkLedger(tasks={"3": TaskLedger(total=ledger(read=101, indexed=97, updated=4), partitions=parts)})
+    verdict = ledger_verdict(LedgerReading(apart), found({"b-0": 101}, indexed=101))
+    assert verdict.checks[1].outcome == "broken"
+    assert verdict.checks[1].found == (
+        "task 3: indexed 97 as a whole, 101 over its partitions; task 3: updated 4 as a whole, 0 over its partitions"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "law"), [("indexed", "index"), ("already_there", "index"), ("dead_lettered", "dead letters")]
+)
+def test_one_document_more_or_less_than_the_sink_counts_breaks_one_law(field: str, law: str) -> None:
+    """The sink says what it did, verification what is there."""
+    for change in (-1, 1):
+        documents = RUN.documents.model_copy(update={field: getattr(RUN.documents, field) + change})
+        seen = dict(zip(LAWS, outcomes(WHOLE, Found(RUN.in_topic, documents, restarted=False)), strict=True))
+        assert {name for name, outcome in seen.items() if outcome == "broken"} == {law}
+
+
+def test_a_broken_law_makes_the_run_void() -> None:
+    """Its sentence is one of the run's problems."""
+    verified = Verification(verified=True, problems=())
+    documents = RUN.documents.model_copy(update={"dead_lettered": 4})
+    judged = with_ledger(verified, LedgerReading(WHOLE), Found(RUN.in_topic, documents, restarted=False))
+    assert (judged.verified, judged.problems) == (
+        False,
+        ("sink's ledger: dead-lettered 5 against records in the dead-letter topic 4",),
+    )
+
+
+def test_a_ledger_that_balances_leaves_the_verification_as_it_is() -> None:
+    """A run that is void for another reason stays so."""
+    for before in (Verification(verified=True, problems=()), Verification(verified=False, problems=("7 are missing",))):
+        judged = with_ledger(before, LedgerReading(WHOLE), RUN)
+        assert (judged.verified, judged.problems) == (before.verified, before.problems)
+
+
+def test_after_a_restart_only_the_ledger_itself_is_checked() -> None:
+    """The counters have begun again, and some records were read twice: nothing can be said of the whole."""
+    for since, restarted in (({"b-0": ledger(indexed=31)}, False), ({"b-0": ledger(indexed=97, stale=31)}, True)):
+        against = found({"b-0": 101}, indexed=101, restarted=restarted)
+        assert outcomes(tasks(since), against) == ["holds", "holds", "not checked", "not checked", "not checked"]
+        assert ledger_verdict(LedgerReading(tasks(since)), against).covers == "since a task's last start"
+
+
+def test_a_law_that_is_not_checked_says_why() -> None:
+    """Both counts are named; without a restart that was seen, another reason is possible."""
+    since = tasks({"b-0": ledger(indexed=31)})
+    sentences = [
+        ledger_verdict(LedgerReading(since), found({"b-0": 101}, indexed=101, restarted=restarted)).checks[2].found
+        for restarted in (True, False)
+    ]
+    assert sentences[0] == ("the ledger counts since a task's last start: 31 records read, the topic holds 101")
+    assert sentences[1] == sentences[0] + (
+        "; or they were taken out before they reached the sink, as by a transformation"
+    )
+
+
+def test_records_read_twice_are_no_false_alarm_and_missing_ones_still_an_alarm() -> None:
+    """A partition that changed its task is read again in part."""
+    twice = tasks(
+        {"b-0": ledger(indexed=53, dead_lettered=2)}, {"b-0": ledger(indexed=48, already_there=7, dead_lettered=1)}
+    )
+    against = found({"b-0": 103}, indexed=101, dead_lettered=2)
+    assert outcomes(twice, against) == ["holds"] * 5
+    assert ledger_verdict(LedgerReading(twice), against).covers == "some records twice"
+    assert outcomes(twice, found({"b-0": 103}, indexed=109, dead_lettered=2))[3] == "broken"
+
+
+def test_a_sink_without_a_ledger_has_no_law_checked() -> None:
+    """A sink that is not ours is none the worse for it, and nobody is told that its books balance."""
+    verdict = ledger_verdict(LedgerReading(None, "the worker offers no metrics"), RUN)
+    assert verdict.covers is None
+    assert {(check.outcome, check.found) for check in verdict.checks} == {
+        ("not checked", "the worker offers no metrics")
+    }
+
+
+# --- reading it -----------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+
+
+def settled(answers: list[Any]) -> LedgerReading:
+    """What is read from a sink that answers so, one after the other, the last one for ever."""
+    clock = Clock()
+
+    def read(_url: str, _connector: str) -> SinkLedger:
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        assert isinstance(answer, SinkLedger)
+        return answer
+
+    return read_settled_ledger("http://worker", "sluice-x", read=read, sleep=clock.sleep, clock=clock)
+
+
+def test_the_ledger_is_read_once_nothing_is_in_flight() -> None:
+    """A record that is under way at the first look is not lost."""
+    busy, idle = tasks({"b-0": ledger(indexed=7, in_flight=3)}), tasks({"b-0": ledger(indexed=10)})
+    assert settled([busy, busy, idle]) == LedgerReading(idle)
+
+
+def test_what_stays_in_flight_is_read_as_it_is() -> None:
+    """The check says then what it found."""
+    busy = tasks({"b-0": ledger(indexed=7, in_flight=3)})
+    assert settled([busy]) == LedgerReading(busy)
+
+
+def test_a_sink_that_is_not_ours_has_no_ledger() -> None:
+    """With the reason."""
+    reading = settled([SinkNotRegisteredError("no task of connector sluice-x has registered its metrics")])
+    assert reading == LedgerReading(
+        None,
+        "the sink's ledger cannot be read: SinkNotRegisteredError: no task of connector sluice-x has registered its "
+        "metrics",
+    )
+    assert read_settled_ledger(None, "sluice-x") == LedgerReading(None, "the worker offers no metrics")
+
+
+# --- restarts -------------------------------------------------------------------------------------------------------
+
+
+def sample(at_s: float, *, read: int | None, in_flight: int = 0, worker: int | None = None) -> Sample:
+    """The sink's and the worker's part of a sample."""
+    counts = dict.fromkeys(SinkSample.model_fields, 0) | {"records_read": read or 0, "records_in_flight": in_flight}
+    process = ProcessSample(
+        pid=worker or 0, cpu_s=1, rss_bytes=1, major_page_faults=0, disk_read_bytes=None, disk_write_bytes=None
+    )
+    return Sample(
+        at_s=at_s,
+        phase="load",
+        sink=None if read is None else SinkSample(**counts),
+        processes={} if worker is None else {"connect": process},
+    )
+
+
+def test_a_counter_that_falls_is_a_restart() -> None:
+    """Also over a gap without an answer."""
+    assert tasks_restarted([sample(1, read=101), sample(2, read=None), sample(3, read=7)])
+
+
+def test_records_given_back_are_no_restart() -> None:
+    """They no longer count as read, but were never decided."""
+    assert not tasks_restarted([sample(1, read=101, in_flight=50), sample(2, read=60, in_flight=3), sample(3, read=71)])
+
+
+def test_another_process_is_a_restart() -> None:
+    """Even when its counters have overtaken those of the one before."""
+    assert tasks_restarted([sample(1, read=101, worker=7), sample(2, read=211, worker=11)])
+    assert not tasks_restarted([sample(1, read=101, worker=7), sample(2, read=211, worker=7)])
