@@ -292,6 +292,25 @@ class RealElasticsearchIT {
         }
     }
 
+    /** A document is found by the routing that stands in it; one without it by its id. */
+    @Test
+    void documentsAreRoutedByWhatStandsInThem() throws Exception {
+        ask("DELETE", "/" + INDEX, null);
+        ask("PUT", "/" + INDEX, "{\"settings\":{\"number_of_shards\":5,\"number_of_replicas\":0}}");
+        try (TaskHarness harness = harness("routing", "/subInfo/shop", "behavior.on.null.values", "ignore")) {
+            harness.put(List.of(
+                    harness.record("a", "{\"subInfo\":{\"shop\":\"s7\"}}"),
+                    harness.record("b", "{\"subInfo\":{\"shop\":{}}}"),
+                    harness.record("c", "{\"subInfo\":{}}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 2L, "DeadLettered", 1L), harness.fates());
+            String stored = ask("GET", "/" + INDEX + "/_doc/a?routing=s7", null);
+            assertTrue(stored.contains("\"_routing\":\"s7\""), stored);
+            String unrouted = ask("GET", "/" + INDEX + "/_doc/c", null);
+            assertTrue(unrouted.contains("\"found\":true") && !unrouted.contains("_routing"), unrouted);
+        }
+    }
+
     /** Two indices by date, made by Elasticsearch. */
     @Test
     void datesMakeIndices() throws Exception {

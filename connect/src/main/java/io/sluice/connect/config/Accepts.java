@@ -84,8 +84,8 @@ final class Accepts {
 
     static Validator routing() {
         return present((key, value) -> {
-            if (!value.toString().matches("|key|header:.+")) {
-                throw refusal(key, value, "key or header:NAME");
+            if (!value.toString().matches("|key|header:.+|/(?:[^~]|~[01])+")) {
+                throw refusal(key, value, "key, header:NAME or a JSON pointer such as /shop/id");
             }
         });
     }

@@ -34,7 +34,7 @@ public final class DocumentSettings {
                         "",
                         Accepts.routing(),
                         LOW,
-                        "Where a document's routing comes from: key, or header:NAME.")
+                        "Where a document's routing comes from: key, header:NAME, or a JSON pointer into it.")
                 .define(
                         METADATA_FIELDS,
                         Type.LIST,
@@ -62,6 +62,16 @@ public final class DocumentSettings {
                         Accepts.text(),
                         LOW,
                         "Header with the time a record was due, 8 bytes, microseconds since the epoch.");
+    }
+
+    /** A tombstone has no document to find the shard by, and would delete nothing. */
+    static void check(Findings findings) {
+        boolean isPointer = String.valueOf(findings.valueOf(ROUTING)).startsWith("/");
+        if (isPointer && findings.isText(WriteSettings.ON_NULL_VALUES, "delete")) {
+            findings.refuse(
+                    ROUTING,
+                    "got a JSON pointer, expected key or header:NAME with " + WriteSettings.ON_NULL_VALUES + "=delete");
+        }
     }
 
     public String pipeline() {

@@ -18,6 +18,7 @@ public final class SettingsCheck {
         RetrySettings.check(findings);
         IdentitySettings.check(findings);
         TargetSettings.check(findings);
+        DocumentSettings.check(findings);
         return new Config(all);
     }
 }

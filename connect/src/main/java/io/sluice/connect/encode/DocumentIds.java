@@ -11,6 +11,8 @@ final class DocumentIds {
     /** Elasticsearch refuses the whole bulk request when one id is longer. */
     private static final int LONGEST_ID_BYTES = 512;
 
+    static final byte[] NOTHING = {};
+
     private DocumentIds() {}
 
     /** Topic, partition and offset, which no other record has. */
@@ -20,15 +22,24 @@ final class DocumentIds {
 
     /** The record's key as text: bytes, strings, whole numbers and booleans. */
     static byte[] ofKey(Object key) throws MalformedRecordException {
-        byte[] id = textOf(key);
-        if (id.length == 0 || id.length > LONGEST_ID_BYTES) {
-            throw new MalformedRecordException("record key: got " + id.length + " bytes, expected 1 to "
-                    + LONGEST_ID_BYTES + " (it becomes the document's _id)");
-        }
-        return isPlain(id) ? id : escaped(id);
+        return quotable(key, "record key", "_id");
     }
 
-    private static byte[] textOf(Object key) throws MalformedRecordException {
+    /** Likewise for a routing; {@code where} says in a refusal where it comes from. */
+    static byte[] ofRouting(Object value, String where) throws MalformedRecordException {
+        return quotable(value, where, "routing");
+    }
+
+    private static byte[] quotable(Object value, String where, String what) throws MalformedRecordException {
+        byte[] text = textOf(value, where, what);
+        if (text.length == 0 || text.length > LONGEST_ID_BYTES) {
+            throw new MalformedRecordException(where + ": got " + text.length + " bytes, expected 1 to "
+                    + LONGEST_ID_BYTES + " (it becomes the document's " + what + ")");
+        }
+        return isPlain(text) ? text : escaped(text, where);
+    }
+
+    private static byte[] textOf(Object key, String where, String what) throws MalformedRecordException {
         if (key instanceof byte[] bytes) {
             return bytes;
         }
@@ -40,9 +51,9 @@ final class DocumentIds {
         if (key instanceof String || key instanceof Number || key instanceof Boolean) {
             return key.toString().getBytes(UTF_8);
         }
-        throw new MalformedRecordException("record key: got "
+        throw new MalformedRecordException(where + ": got "
                 + (key == null ? "none" : key.getClass().getSimpleName())
-                + ", expected bytes, a string or a number (key.ignore=false makes it the document's _id)");
+                + ", expected bytes, a string or a number (it becomes the document's " + what + ")");
     }
 
     private static boolean isPlain(byte[] id) {
@@ -54,12 +65,12 @@ final class DocumentIds {
         return true;
     }
 
-    private static byte[] escaped(byte[] id) throws MalformedRecordException {
+    private static byte[] escaped(byte[] id, String where) throws MalformedRecordException {
         String text;
         try {
             text = UTF_8.newDecoder().decode(ByteBuffer.wrap(id)).toString();
         } catch (CharacterCodingException notUtf8) {
-            throw new MalformedRecordException("record key: got bytes that are not UTF-8, expected text", notUtf8);
+            throw new MalformedRecordException(where + ": got bytes that are not UTF-8, expected text", notUtf8);
         }
         StringBuilder json = new StringBuilder(text.length() + 8);
         text.chars().forEach(c -> appendEscaped(json, (char) c));

@@ -75,6 +75,9 @@ class SettingsCheckTest {
                         "connection.username", "sluice",
                         "retry.backoff.max.ms", "50"));
         assertEquals(
+                List.of("routing: got a JSON pointer, expected key or header:NAME with behavior.on.null.values=delete"),
+                refusals("routing", "/shop/0", "behavior.on.null.values", "delete"));
+        assertEquals(
                 List.of("connection.api.key: got a key, expected none with connection.username"),
                 refusals("connection.username", "u", "connection.password", "p", "connection.api.key", "k"));
     }
@@ -99,7 +102,7 @@ class SettingsCheckTest {
                         "data.stream.dataset: got nothing, expected a value with data.stream.type",
                         "index.name: got {yyyy-MM-dd-mm}, expected a date pattern of hours or more such as {yyyy.MM.dd}",
                         "metadata.fields: got colour, expected one of topic, partition, offset, timestamp, key, headers",
-                        "routing: got field:shop, expected key or header:NAME",
+                        "routing: got field:shop, expected key, header:NAME or a JSON pointer such as /shop/id",
                         "topic.to.external.resource.mapping: got nothing, expected topic:target with"
                                 + " external.resource.usage"),
                 refusals(
