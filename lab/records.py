@@ -377,6 +377,9 @@ class WarningKind(StrEnum):
     LATE_PRODUCER = "late_producer"
     SHARDS_UNASSIGNED = "shards_unassigned"
     MEMORY_PRESSURE = "memory_pressure"
+    ENVIRONMENTS_DIFFER = "environments_differ"
+    REPETITION_DIFFERS = "repetition_differs"
+    RUNS_FAILED = "runs_failed"
 
 
 class RunWarning(Record):

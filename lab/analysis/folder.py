@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 from pydantic import ValidationError
 
 from lab.errors import ProfileError
 from lab.records import Record, Run, Sample
+
+Kind = TypeVar("Kind", bound=Record)
+
+A_RUN = "a run's folder, such as runs/latest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +40,11 @@ def read_run(path: Path) -> RunFolder:
 
 
 def _run(path: Path) -> Run:
-    run = _parsed(Run, _bytes(path), str(path))
-    assert isinstance(run, Run)  # noqa: S101 - tells the type checker, not the reader
-    return run
+    return parsed(Run, content_of(path, A_RUN), str(path))
 
 
 def _samples(path: Path) -> tuple[Sample, ...]:
-    content = _bytes(path)
-    lines = content.split(b"\n")
-    # What follows the last line feed was cut off in the middle of being written.
-    whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
-    samples = [_parsed(Sample, line, f"{path}:{number}") for number, line in whole]
-    return tuple(sorted((sample for sample in samples if isinstance(sample, Sample)), key=lambda sample: sample.at_s))
+    return tuple(sorted(parsed_lines(Sample, path, A_RUN), key=lambda sample: sample.at_s))
 
 
 def _profile(path: Path) -> dict[str, object] | None:
@@ -59,16 +57,38 @@ def _profile(path: Path) -> dict[str, object] | None:
     return profile if isinstance(profile, dict) else None
 
 
-def _bytes(path: Path) -> bytes:
+def content_of(path: Path, expected: str) -> bytes:
+    """What a file holds.
+
+    Args:
+        expected: What the folder was taken for, in the words of a message.
+
+    Raises:
+        ProfileError: It cannot be read.
+    """
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ProfileError(
-            f"{path}: cannot be read: {error.strerror}; expected a run's folder, such as runs/latest"
-        ) from error
+        raise ProfileError(f"{path}: cannot be read: {error.strerror}; expected {expected}") from error
 
 
-def _parsed(kind: type[Record], content: bytes, where: str) -> Record:
+def parsed_lines(kind: type[Kind], path: Path, expected: str) -> list[Kind]:
+    """One record per line of a file; what follows the last line feed was cut off while it was being written.
+
+    Raises:
+        ProfileError: The file cannot be read, or one of its lines is no such record.
+    """
+    lines = content_of(path, expected).split(b"\n")
+    whole = [(number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()]
+    return [parsed(kind, line, f"{path}:{number}") for number, line in whole]
+
+
+def parsed(kind: type[Kind], content: bytes, where: str) -> Kind:
+    """A record as it was written down.
+
+    Raises:
+        ProfileError: It is no such record, or one of another version.
+    """
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:

@@ -1,0 +1,69 @@
+"""Which variants are compared with which, and what each comparison says."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from lab.suite_records import Effect, MetricAsked, SuitePlan, VariantMetric, Verdict
+
+Pair = tuple[str, str]
+"""A variant and what it is compared with."""
+
+EffectOf: TypeAlias = Callable[[str, str, MetricAsked, Sequence[tuple[float | None, float | None]]], Effect]
+"""What makes an effect of: variant, the other, metric, and by block the values of both."""
+
+DETECTED = frozenset({"faster", "slower", "higher", "lower"})
+"""Verdicts that claim a difference."""
+
+
+def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
+    """What the plan compares: the control against itself (A/A) first, then in the order of the variants."""
+    names = {variant.name for variant in plan.variants} - plan.skipped.keys()
+    pairs = [
+        (variant.name, variant.against)
+        for variant in plan.variants
+        if variant.against is not None and {variant.name, variant.against} <= names
+    ]
+    return tuple(sorted(pairs, key=lambda pair: pair[0] != plan.repetition))
+
+
+def effects(
+    pairs: Iterable[Pair], metrics: Sequence[MetricAsked], figures: Sequence[VariantMetric], effect: EffectOf
+) -> tuple[Effect, ...]:
+    """What every comparison says of every metric, metric by metric."""
+    values = {(figure.variant, figure.name, figure.scope): figure.values for figure in figures}
+    chosen = list(pairs)
+    return tuple(
+        effect(
+            variant,
+            against,
+            asked,
+            list(zip(values[variant, asked.name, asked.scope], values[against, asked.name, asked.scope], strict=True)),
+        )
+        for asked in metrics
+        for variant, against in chosen
+    )
+
+
+def effect_on(effects: Iterable[Effect], pair: Pair, asked: MetricAsked) -> Effect | None:
+    """What a comparison says of a metric; `None` where the two were not compared by it."""
+    for found in effects:
+        if (found.variant, found.against) == pair and metric_of(found) == asked:
+            return found
+    return None
+
+
+def is_detected(found: Effect | None) -> bool:
+    """Whether an effect claims a difference, and its interval does not contradict the claim."""
+    if found is None or found.verdict not in DETECTED:
+        return False
+    return found.low is None or found.high is None or not found.low <= 1 <= found.high
+
+
+def verdict_of(found: Effect) -> Verdict:
+    """The verdict as it may be shown: one that its own interval contradicts is none."""
+    return found.verdict if is_detected(found) or found.verdict == "too few runs" else "no difference detectable"
+
+
+def metric_of(found: Effect) -> MetricAsked:
+    """The metric that an effect is one of."""
+    return MetricAsked(name=found.metric, scope=found.scope)

@@ -1,0 +1,101 @@
+"""What a suite warns of, so that nobody believes a comparison that is none."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from lab.analysis.suite import analyse_suite
+from lab.records import Run, RunWarning, WarningKind
+from tests.unit.analysis.suite.suite_folders import AGAIN, Rung, SuiteTruth, effect, small, suite_folder
+from tests.unit.analysis.synthetic import Truth
+
+
+def warned(folder: Path, truth: SuiteTruth) -> dict[WarningKind, RunWarning]:
+    """The warnings of a suite, by kind."""
+    result = analyse_suite(suite_folder(folder, truth), effect=effect)
+    kinds = [warning.kind for warning in result.warnings]
+    assert len(kinds) == len(set(kinds))
+    return {warning.kind: warning for warning in result.warnings}
+
+
+def idle_elasticsearch(truth: Truth) -> Truth:
+    """A run in which records waited for the sink."""
+    return replace(truth, machine_cpu_percent=41.0, write_active=0)
+
+
+def with_other_cpu(made: Run) -> Run:
+    """The same run on another machine."""
+    environment = made.environment.model_copy(update={"cpu_model": "Another CPU", "memory_bytes": 8_000_000_000})
+    return made.model_copy(update={"environment": environment})
+
+
+def test_a_sound_suite_warns_of_nothing(tmp_path: Path) -> None:
+    """Silence must mean something."""
+    assert warned(tmp_path, small()) == {}
+
+
+def test_two_variants_at_the_pace_of_the_driver_are_no_comparison(tmp_path: Path) -> None:
+    """One of two is: the other shows what Elasticsearch can do."""
+    driven = Rung(change=idle_elasticsearch)
+    rungs = {
+        "aladin/control": replace(driven, against=None),
+        "aladin/static": driven,
+        "aladin/flat": Rung(),
+    }
+    found = warned(tmp_path, small(rungs=rungs))
+    assert set(found) == {WarningKind.DRIVER_LIMITED}
+    assert found[WarningKind.DRIVER_LIMITED].seen == (
+        "in 6 of 9 runs (control 3, static 3) what drives the load was the limit (producer, sink, or a machine that"
+        " these filled), and in most runs of both variants of: static against control"
+    )
+
+
+def test_one_variant_at_the_pace_of_the_driver_is_told_too(tmp_path: Path) -> None:
+    """Its rate is a lower bound."""
+    rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change=idle_elasticsearch)}
+    assert warned(tmp_path, small(rungs=rungs))[WarningKind.DRIVER_LIMITED].seen == (
+        "in 3 of 6 runs (static 3) what drives the load was the limit (producer, sink, or a machine that these filled)"
+    )
+
+
+def test_runs_on_different_machines_are_told(tmp_path: Path) -> None:
+    """With both values, and nothing of what the machines share."""
+    rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change_run=with_other_cpu)}
+    found = warned(tmp_path, small(rungs=rungs))[WarningKind.ENVIRONMENTS_DIFFER]
+    assert found.seen.replace("\u202f", " ") == (
+        "the runs do not share CPU model: Another CPU and Example CPU @ 2.80GHz, memory: 24 GB and 8 GB"
+    )
+
+
+def test_variants_may_differ_in_their_servers_but_the_runs_of_one_may_not(tmp_path: Path) -> None:
+    """A suite that compares versions compares versions."""
+
+    def newer(made: Run) -> Run:
+        servers = tuple(server.model_copy(update={"version": "9.5.3"}) for server in made.environment.servers)
+        return made.model_copy(update={"environment": made.environment.model_copy(update={"servers": servers})})
+
+    rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change_run=newer)}
+    assert warned(tmp_path, small(rungs=rungs)) == {}
+
+
+def test_a_control_that_differs_from_itself_is_told_on_top(tmp_path: Path) -> None:
+    """Then the method finds differences where there are none."""
+    rungs = {"aladin/control": Rung(against=None), AGAIN: Rung(rate=1.25)}
+    folder = suite_folder(tmp_path, small(rungs=rungs))
+    result = analyse_suite(folder, effect=effect)
+    assert result.warnings[0].kind == WarningKind.REPETITION_DIFFERS
+    assert result.warnings[0].seen.startswith(
+        "the control differs from its own repetition (A/A): indexing rate 1.25 [1.25–1.25]"
+    )
+    assert "But the control differs from itself (A/A: 1.25 [1.25–1.25])" in result.answer
+
+
+def test_warnings_of_runs_are_told_once_with_their_number(tmp_path: Path) -> None:
+    """Fifteen times the same would hide the others."""
+
+    def late(truth: Truth) -> Truth:
+        return replace(truth, gc_ms_per_tick=211)
+
+    rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change=late)}
+    assert warned(tmp_path, small(rungs=rungs))[WarningKind.MEMORY_PRESSURE].seen.startswith(
+        "in 3 of 6 runs (static 3); the first of them: elasticsearch-1 paused for garbage collection 21.1 % of the time"
+    )
