@@ -7,6 +7,7 @@ import io.sluice.connect.bulk.RestBulkClient;
 import io.sluice.connect.config.OnMalformedDocuments;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.config.WriteMethod;
+import io.sluice.connect.metrics.PluginGauges;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.metrics.SinkTaskMBean;
 import io.sluice.connect.offset.Offsets;
@@ -67,6 +68,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
         metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
         new StallWatch(name, config.retries().stallTimeoutMs(), timers, metrics).start();
         bean = SinkTaskMBean.register(connector, task, metrics);
+        PluginGauges.addWhereOffered(context, metrics);
         long writingBytes = RestBulkClient.writingBytes(
                 config.connection().compressed(), config.requests().maxInFlightRequests());
         LOG.info(

@@ -16,7 +16,9 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.sink.ErrantRecordReporter;
 import org.apache.kafka.connect.sink.SinkRecord;
@@ -32,6 +34,7 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
     private final Map<String, String> settings = new HashMap<>();
     volatile Runnable beforeReport = () -> {};
     volatile String reportedBy = "";
+    private final Metrics workerMetrics = new Metrics();
     private long nextOffset;
 
     TaskHarness(String url, Map<String, String> more) {
@@ -126,6 +129,7 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
     public void close() {
         task.close(List.of(PARTITION));
         task.stop();
+        workerMetrics.close();
     }
 
     @Override
@@ -177,7 +181,7 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
 
     @Override
     public PluginMetrics pluginMetrics() {
-        throw new UnsupportedOperationException();
+        return new PluginMetricsImpl(workerMetrics, Map.of());
     }
 
     @Override

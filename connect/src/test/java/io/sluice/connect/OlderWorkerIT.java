@@ -1,0 +1,136 @@
+package io.sluice.connect;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import java.io.File;
+import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The connector and a task on the classes of the last Connect 3.x, which the build puts into target/kafka-3.9. */
+class OlderWorkerIT {
+    private static final String TASK = "io.sluice.connect.ElasticsearchSinkTask";
+    private static final String CONTEXT = "org.apache.kafka.connect.sink.SinkTaskContext";
+
+    private HttpServer server;
+    private URLClassLoader older;
+
+    @BeforeEach
+    void start() throws Exception {
+        byte[] accepted = "{\"errors\":false,\"items\":[{\"index\":{\"status\":201}}]}".getBytes(UTF_8);
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            try (exchange) {
+                exchange.getRequestBody().readAllBytes();
+                exchange.getResponseHeaders().add("Content-Type", "application/json");
+                exchange.sendResponseHeaders(200, accepted.length);
+                exchange.getResponseBody().write(accepted);
+            }
+        });
+        server.start();
+        older = new URLClassLoader(classes(), ClassLoader.getPlatformClassLoader());
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        older.close();
+        server.stop(0);
+    }
+
+    /** What a test has, with the older Kafka in place of the one it is built with. */
+    private static URL[] classes() throws MalformedURLException {
+        List<URL> classes = new ArrayList<>();
+        for (File jar : Path.of("target", "kafka-3.9").toFile().listFiles()) {
+            classes.add(jar.toURI().toURL());
+        }
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            if (!entry.contains(Path.of("org", "apache", "kafka").toString())) {
+                classes.add(new File(entry).toURI().toURL());
+            }
+        }
+        return classes.toArray(new URL[0]);
+    }
+
+    private static Object call(Object target, Class<?> type, String method, Class<?> parameter, Object argument)
+            throws ReflectiveOperationException {
+        return type.getMethod(method, parameter).invoke(target, argument);
+    }
+
+    private Map<String, String> settings() {
+        return Map.of(
+                "connection.url", "http://127.0.0.1:" + server.getAddress().getPort(), "name", "older");
+    }
+
+    /** The older worker really has no plugin metrics. */
+    @Test
+    void theOlderWorkerHasNoPluginMetrics() throws Exception {
+        Class<?> context = older.loadClass(CONTEXT);
+        assertThrows(NoSuchMethodException.class, () -> context.getMethod("pluginMetrics"));
+    }
+
+    /** The connector judges its settings there. */
+    @Test
+    void theConnectorJudgesItsSettings() throws Exception {
+        Class<?> type = older.loadClass("io.sluice.connect.ElasticsearchSinkConnector");
+        Object config = call(type.getConstructor().newInstance(), type, "validate", Map.class, settings());
+        Collection<?> values =
+                (Collection<?>) config.getClass().getMethod("configValues").invoke(config);
+        assertTrue(values.size() > 50);
+        for (Object value : values) {
+            assertEquals(List.of(), value.getClass().getMethod("errorMessages").invoke(value), value.toString());
+        }
+    }
+
+    /** A task starts, writes a record and lets its offset be committed there. */
+    @Test
+    void aTaskWritesThere() throws Exception {
+        Class<?> type = older.loadClass(TASK);
+        Object task = type.getConstructor().newInstance();
+        Object partition = older.loadClass("org.apache.kafka.common.TopicPartition")
+                .getConstructor(String.class, int.class)
+                .newInstance("books", 0);
+        call(task, type, "initialize", older.loadClass(CONTEXT), context());
+        call(task, type, "start", Map.class, settings());
+        call(task, type, "open", Collection.class, List.of(partition));
+        call(task, type, "put", Collection.class, List.of(record()));
+        Object next = older.loadClass("org.apache.kafka.clients.consumer.OffsetAndMetadata")
+                .getConstructor(long.class)
+                .newInstance(1L);
+        Map<?, ?> read = Map.of(partition, next);
+        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> {
+            while (!read.equals(call(task, type, "preCommit", Map.class, read))) {
+                Thread.sleep(3);
+            }
+        });
+        call(task, type, "close", Collection.class, List.of(partition));
+        type.getMethod("stop").invoke(task);
+    }
+
+    private Object context() throws ClassNotFoundException {
+        return Proxy.newProxyInstance(older, new Class<?>[] {older.loadClass(CONTEXT)}, (proxy, method, given) -> null);
+    }
+
+    private Object record() throws ReflectiveOperationException {
+        Class<?> schema = older.loadClass("org.apache.kafka.connect.data.Schema");
+        return older.loadClass("org.apache.kafka.connect.sink.SinkRecord")
+                .getConstructor(String.class, int.class, schema, Object.class, schema, Object.class, long.class)
+                .newInstance("books", 0, null, "k", null, "{}".getBytes(UTF_8), 0L);
+    }
+}
