@@ -189,8 +189,9 @@ class Phase(Record):
     """One phase of a run, from its first to its last instant.
 
     Attributes:
-        name: `prepare` makes servers, topic and index; `fill` preloads the topic, for a drain only; `load` is what is
-            measured; `settle` waits for refresh and merges; `verify` compares; `collect` writes down.
+        name: `prepare` makes servers, topic and index; `fill` preloads the topic of a drain, or makes the bodies of a
+            direct load; `load` is what is measured; `settle` waits for refresh and merges; `verify` compares; `collect`
+            writes down.
     """
 
     name: PhaseName
@@ -203,11 +204,12 @@ class Documents(Record):
 
     Attributes:
         produced: Handed to the producer.
-        delivered: Acknowledged by Kafka.
-        failed: Given up by the producer; produced = delivered + failed.
+        delivered: Acknowledged by Kafka; `None` for a direct load, which knows no Kafka.
+        failed: Given up by the producer; produced = delivered + failed; `None` for a direct load.
         indexed: Records whose document is in the index (counted in the index itself, id by id).
         already_there: Records whose document a later record of the same key has replaced, as in a stream of updates.
-        dead_lettered: Records in the dead-letter topic; delivered = indexed + already there + dead-lettered.
+        dead_lettered: Records in the dead-letter topic; delivered = indexed + already there + dead-lettered. `None` for
+            a direct load, for which produced = indexed + already there.
         missing: Documents that ought to be in the index and are not.
         unexpected: Documents in the index that nothing of this run produced.
         sampled: Documents drawn at random and compared with the dataset.
@@ -215,15 +217,20 @@ class Documents(Record):
     """
 
     produced: Count
-    delivered: Count
-    failed: Count
+    delivered: Count | None
+    failed: Count | None
     indexed: Count
     already_there: Count
-    dead_lettered: Count
+    dead_lettered: Count | None
     missing: Count
     unexpected: Count
     sampled: Count
     sample_mismatches: Count
+
+    @property
+    def loaded(self) -> int:
+        """Documents that were there to be indexed: those delivered, or those of a direct load."""
+        return self.produced if self.delivered is None else self.delivered
 
 
 class DeadLetterReason(Record):
@@ -352,8 +359,42 @@ class Delivery(Record):
     cpu_s: float
 
 
+class DirectLoad(Record):
+    """What a direct load did: ready-made bulk requests over several connections, sent as fast as they were answered.
+
+    Attributes:
+        source_bytes: Size of the documents (action lines not counted).
+        entities: Books, or whatever the dataset counts, that these documents describe.
+        body_bytes: Size of all bulk bodies.
+        prepared_s: Time that preparing the bodies took, before the load.
+        started_s: When the connections were told to send.
+        ended_s: When the last answer was read.
+        bulk_documents: Documents in the bulk requests that were answered with 200.
+        accepted: Documents that Elasticsearch answered with success.
+        already_there: Documents of which it had the same or a later version.
+        refused: Status and type of the refusal → documents; each of them makes the run void.
+    """
+
+    connections: Count
+    source_bytes: Count
+    entities: Count
+    body_bytes: Count
+    prepared_s: float
+    started_s: float
+    ended_s: float
+    bulk_requests: Count
+    bulk_requests_failed: Count
+    bulk_retries: Count
+    bulk_documents: Count
+    bulk_bytes: Count
+    item_retries: Count
+    accepted: Count
+    already_there: Count
+    refused: dict[str, Count]
+
+
 class SinkHistograms(Record):
-    """The sink's histograms at the end of the load, summed over its tasks.
+    """The sink's histograms at the end of the load, summed over its tasks; of a direct load those of its connections.
 
     Attributes:
         record_age: Base64 of a compressed HdrHistogram in µs: intended send time → acknowledged by Elasticsearch.
@@ -423,6 +464,8 @@ class Run(Record):
 
     Attributes:
         sink_ledger: `None` where it could not be read; `verification.ledger` says why.
+        via: `kafka`: through topic and sink; `direct`: ready-made bulk requests, with no topic.
+        delivery: `None` for a direct load, and `direct` for every other one.
         command: The command line that started the run, word by word, so that a reader can start it again.
     """
 
@@ -433,16 +476,28 @@ class Run(Record):
     ended_s: float
     phases: tuple[Phase, ...]
     load: Literal["drain", "stream"]
+    via: Literal["kafka", "direct"] = "kafka"
     index: str
-    topic: str
+    topic: str | None
     documents: Documents
     verification: Verification
-    delivery: Delivery
+    delivery: Delivery | None
+    direct: DirectLoad | None = None
     sink_histograms: SinkHistograms
     sink_ledger: SinkLedger | None = None
     environment: Environment
     warnings: tuple[RunWarning, ...] = ()
     command: tuple[str, ...] = ()
+
+    @property
+    def source_bytes(self) -> int | None:
+        """Size of the documents that were there to be indexed."""
+        return next((part.source_bytes for part in (self.delivery, self.direct) if part), None)
+
+    @property
+    def entities(self) -> int | None:
+        """Books, or whatever the dataset counts, that these documents describe."""
+        return next((part.entities for part in (self.delivery, self.direct) if part), None)
 
 
 # --- result.json ----------------------------------------------------------------------------------------------------
@@ -473,10 +528,11 @@ class Limit(Record):
     """The stage of the pipeline that had no slack left, and what shows it.
 
     Attributes:
-        stage: `requested rate`: all stages kept up with what was asked; `machine`: no core was left for any of them.
+        stage: `requested rate`: all stages kept up with what was asked; `sender`: that of a direct load; `machine`: no
+            core was left for any of them.
     """
 
-    stage: Literal["requested rate", "producer", "sink", "elasticsearch", "merge throttling", "machine"]
+    stage: Literal["requested rate", "producer", "sink", "sender", "elasticsearch", "merge throttling", "machine"]
     evidence: str
 
 

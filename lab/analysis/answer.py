@@ -10,20 +10,27 @@ WAITING = "For a drain this contains the time a record waited in the topic, whic
 
 def what_was_run(run: Run) -> str:
     """The first sentence."""
-    environment, delivery = run.environment, run.delivery
+    environment = run.environment
     where = (
         f"on one machine with {environment.cpu_cores} cores" if environment.target != "remote" else "on remote servers"
     )
-    documents = f"{count(run.documents.produced)} documents ({bytes_text(delivery.source_bytes)})"
-    if delivery.entities != run.documents.delivered:
-        documents += f" that describe {count(delivery.entities)} entities"
+    documents = f"{count(run.documents.produced)} documents ({bytes_text(run.source_bytes)})"
+    if run.entities != run.documents.loaded:
+        documents += f" that describe {count(run.entities)} entities"
+    return f"{documents} were {how_loaded(run)} Elasticsearch {elasticsearch_version(environment)}, {where}."
+
+
+def how_loaded(run: Run) -> str:
+    """By which way the documents came into Elasticsearch, ending in a preposition."""
+    if run.direct is not None:
+        connections = f"{run.direct.connections} connection{'s' if run.direct.connections > 1 else ''}"
+        return f"sent as ready-made bulk requests over {connections}, past Kafka and Kafka Connect, straight to"
     if run.load == "drain":
-        how = f"{documents} were put into Kafka and then drained through Kafka Connect into"
-    elif delivery.rate_docs_per_s is None:
-        how = f"{documents} were streamed through Kafka and Kafka Connect, as fast as possible, into"
-    else:
-        how = f"{documents} were streamed at {number(delivery.rate_docs_per_s)}/s through Kafka and Kafka Connect into"
-    return f"{how} Elasticsearch {elasticsearch_version(environment)}, {where}."
+        return "put into Kafka and then drained through Kafka Connect into"
+    rate = run.delivery.rate_docs_per_s if run.delivery else None
+    if rate is None:
+        return "streamed through Kafka and Kafka Connect, as fast as possible, into"
+    return f"streamed at {number(rate)}/s through Kafka and Kafka Connect into"
 
 
 def what_came_out(run: Run, result: Result) -> str:

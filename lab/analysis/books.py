@@ -53,8 +53,17 @@ def ledger_of(sample: SinkSample) -> Ledger:
     return Ledger(**{field: getattr(sample, f"records_{field}") for field in Ledger.model_fields})
 
 
-def run_sums(documents: Documents) -> tuple[Sum, Sum]:
-    """The run's two laws: produced = delivered + failed; delivered = indexed + already there + dead-lettered."""
+def run_sums(documents: Documents) -> tuple[Sum, ...]:
+    """The run's two laws: produced = delivered + failed; delivered = indexed + already there + dead-lettered.
+
+    A direct load knows no Kafka and has one law: produced = indexed + already there.
+    """
+    found = (
+        ("indexed: found in the index, id by id", documents.indexed),
+        ("already there: replaced by a later record of the same key", documents.already_there),
+    )
+    if documents.delivered is None or documents.failed is None:
+        return (Sum("Into Elasticsearch", ("documents made ready", documents.produced), found),)
     return (
         Sum(
             "Into Kafka",
@@ -67,11 +76,7 @@ def run_sums(documents: Documents) -> tuple[Sum, Sum]:
         Sum(
             "Into Elasticsearch",
             ("records delivered", documents.delivered),
-            (
-                ("indexed: found in the index, id by id", documents.indexed),
-                ("already there: replaced by a later record of the same key", documents.already_there),
-                ("dead-lettered: refused, kept with the reason", documents.dead_lettered),
-            ),
+            (*found, ("dead-lettered: refused, kept with the reason", documents.dead_lettered or 0)),
         ),
     )
 

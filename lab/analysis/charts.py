@@ -29,7 +29,7 @@ BREAK: Literal["break-paths-show-domains"] = "break-paths-show-domains"
 """A value that is not known interrupts its line."""
 
 BLUE, ORANGE, GREEN, VIOLET, RED, GREY = "#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#8b929c"
-PROCESS_COLOURS = {"connect": ORANGE, "kafka": GREEN, "producer": VIOLET, "other programs": GREY}
+PROCESS_COLOURS = {"connect": ORANGE, "kafka": GREEN, "producer": VIOLET, "direct": RED, "other programs": GREY}
 ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea")
 
 CONFIG = {
@@ -128,7 +128,8 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
 def charts(run: Run, cut: Windows) -> list[Chart]:
     """All charts of a run, in the order in which they are read."""
     axis = time_axis(run, cut.measured)
-    over_time = [] if axis is None else [chart(run, cut, axis) for chart in (rate, latency, progress, lag, cpu)]
+    drawn = (rate, latency, progress, lag, cpu) if run.via == "kafka" else (rate, latency, cpu)
+    over_time = [] if axis is None else [chart(run, cut, axis) for chart in drawn]
     return [*over_time, percentiles(run)]
 
 
@@ -218,7 +219,9 @@ def percentiles(run: Run) -> Chart:
     rows = [Row(n, max(0.001, ms), name) for name, (curve, _) in curves.items() for n, ms in curve]
     colours = {name: colour for name, (curve, colour) in curves.items() if curve}
     waiting = (
-        " For a drain, end to end contains the waiting time in the preloaded topic." if run.load == "drain" else ""
+        " For a drain, end to end contains the waiting time in the preloaded topic."
+        if run.load == "drain" and run.via == "kafka"
+        else ""
     )
     return Chart(
         "Latency percentiles",

@@ -83,7 +83,7 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     """The stage with no slack; `None` when the samples show none, or there are too few of them.
 
     Asked in this order, the first that applies: the profile's own rate; Elasticsearch throttling itself for its merges;
-    the machine's cores; the producer; Elasticsearch's write threads; the sink.
+    the machine's cores; the producer; Elasticsearch's write threads; the sink, or the sender of a direct load.
     """
     if sum(1 for sample in window if sample.elasticsearch) < 2:
         return None
@@ -94,13 +94,13 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
         or _machine(run, seen)
         or _producer(run, seen)
         or _write_threads(seen)
-        or _sink(seen)
+        or _sink(run, seen)
     )
 
 
 def _requested_rate(run: Run, seen: Evidence) -> Limit | None:
-    asked = run.delivery.rate_docs_per_s
-    if run.load != "stream" or not asked or seen.rate_docs_per_s is None:
+    asked = run.delivery.rate_docs_per_s if run.delivery else None
+    if run.delivery is None or run.load != "stream" or not asked or seen.rate_docs_per_s is None:
         return None
     late = run.delivery.late_documents / run.documents.produced if run.documents.produced else 0.0
     if seen.rate_docs_per_s < KEPT_UP * asked or not seen.lag_is_small or late > LATE:
@@ -123,7 +123,7 @@ def _merge_throttling(seen: Evidence) -> Limit | None:
 
 
 def _producer(run: Run, seen: Evidence) -> Limit | None:
-    if run.load != "stream" or not seen.lag_is_small:
+    if run.delivery is None or run.load != "stream" or not seen.lag_is_small:
         return None
     late = run.delivery.late_documents
     how_late = f" and {count(late)} documents were sent more than 100 ms late" if late else ""
@@ -164,11 +164,15 @@ def _write_threads(seen: Evidence) -> Limit | None:
     )
 
 
-def _sink(seen: Evidence) -> Limit | None:
+def _sink(run: Run, seen: Evidence) -> Limit | None:
     if seen.write_threads_busy is None or seen.lag_is_small:
         return None
     idle = f"only {number(100 * seen.write_threads_busy)} % of Elasticsearch's write threads were at work"
     machine = "" if seen.machine_cpu_percent is None else f", the machine was {number(seen.machine_cpu_percent)} % busy"
+    if run.direct is not None:
+        return Limit(
+            stage="sender", evidence=f"{idle}{machine}, with {run.direct.connections} bulk requests under way."
+        )
     flight = ""
     if seen.bulks_in_flight is not None:
         allowed = f" of {seen.bulks_allowed} allowed" if seen.bulks_allowed else ""
@@ -184,6 +188,8 @@ def driver_share(seen: Evidence) -> float | None:
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
     """Cores that the producers of a stream kept busy, by their own count, where they are not sampled."""
+    if run.delivery is None:
+        return {}
     elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
     if run.load != "stream" or elapsed_s <= 0 or any(name.startswith("producer") for name in sampled):
         return {}

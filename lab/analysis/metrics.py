@@ -1,6 +1,7 @@
 """All figures of a run."""
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from statistics import fmean
 
 from lab.analysis.cost import cpu_cores_mean, cpu_s_per_million_docs, cpu_s_used, process_names, used
@@ -9,9 +10,19 @@ from lab.analysis.definitions import metric
 from lab.analysis.latency import indexing_latency_ms, percentiles_ms
 from lab.analysis.rates import entities_per_s, indexing_rate_docs_per_s, source_mb_per_s
 from lab.analysis.windows import Windows
-from lab.records import Metric, NodeCounters, Run, Sample, SinkSample
+from lab.records import Delivery, Metric, NodeCounters, Run, Sample, SinkSample
 
 SCOPES = ("primaries", "total")
+
+BULK_COUNTERS = {
+    "bulk_requests": "bulk_requests",
+    "bulk_documents": "bulk_documents_total",
+    "bulk_bytes": "bulk_bytes_total",
+    "bulk_requests_failed": "bulk_requests_failed",
+    "bulk_retries": "bulk_retries",
+    "item_retries": "item_retries",
+}
+"""What a direct load calls a counter → what the sink calls it."""
 
 CUMULATIVE = {
     "merge_count": "merges_total",
@@ -30,10 +41,8 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
     return (
         *indexing(run, cut.growing),
-        *delivery(run),
-        *end_to_end(run),
+        *through_kafka(run, cut.load),
         *bulks(run, cut.load),
-        metric("lag_records_max", lag_records_max(cut.load)),
         *costs(run, cut),
         *nodes(cut.run),
         *cumulative(cut.run),
@@ -44,21 +53,32 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
 def indexing(run: Run, window: Sequence[Sample]) -> list[Metric]:
     """Rates and latencies of the measured window."""
     rates = {scope: indexing_rate_docs_per_s(window, scope) for scope in SCOPES}
-    documents, delivered = run.delivery, run.documents.delivered
+    loaded = run.documents.loaded
     return [
         *(metric("indexing_rate_docs_per_s", rates[scope], scope) for scope in SCOPES),
         *(metric("indexing_latency_ms", indexing_latency_ms(window, scope), scope) for scope in SCOPES),
-        metric("source_mb_per_s", source_mb_per_s(rates["primaries"], documents.source_bytes, delivered)),
-        metric("entities_per_s", entities_per_s(rates["primaries"], documents.entities, delivered)),
+        metric("source_mb_per_s", source_mb_per_s(rates["primaries"], run.source_bytes, loaded)),
+        metric("entities_per_s", entities_per_s(rates["primaries"], run.entities, loaded)),
     ]
 
 
-def delivery(run: Run) -> list[Metric]:
-    """How the documents came into Kafka."""
-    elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
-    latency = run.delivery.latency_ms
+def through_kafka(run: Run, load: Sequence[Sample]) -> list[Metric]:
+    """What there is to measure only where documents go through Kafka; nothing for a direct load."""
+    if run.delivery is None:
+        return []
     return [
-        metric("delivery_rate_docs_per_s", run.documents.delivered / elapsed_s if elapsed_s > 0 else None),
+        *delivery(run.delivery, run.documents.loaded),
+        *end_to_end(run),
+        metric("lag_records_max", lag_records_max(load)),
+    ]
+
+
+def delivery(delivered: Delivery, documents: int) -> list[Metric]:
+    """How the documents came into Kafka."""
+    elapsed_s = delivered.last_acknowledged_s - delivered.first_intended_s
+    latency = delivered.latency_ms
+    return [
+        metric("delivery_rate_docs_per_s", documents / elapsed_s if elapsed_s > 0 else None),
         metric("delivery_latency_ms_p50", latency.get("p50")),
         metric("delivery_latency_ms_p99", latency.get("p99")),
     ]
@@ -73,22 +93,25 @@ def end_to_end(run: Run) -> list[Metric]:
 
 
 def bulks(run: Run, load: Sequence[Sample]) -> list[Metric]:
-    """The sink's bulk requests over the load phase."""
+    """The bulk requests of the sink, over the load phase, or of a direct load."""
     percentiles = percentiles_ms(run.sink_histograms.bulk_service_time)
 
     def counted(counter: Callable[[SinkSample], int]) -> int | None:
         return growth_from_zero(counter(sample.sink) for sample in load if sample.sink)
 
-    requests = counted(lambda sink: sink.bulk_requests)
+    requests, documents, size_bytes, failed, retries, item_retries = (
+        getattr(run.direct, name) if run.direct else counted(attrgetter(name_of_sink))
+        for name, name_of_sink in BULK_COUNTERS.items()
+    )
     return [
         metric("bulk_service_time_ms_p50", percentiles.get("p50")),
         metric("bulk_service_time_ms_p99", percentiles.get("p99")),
-        metric("bulk_size_docs_mean", ratio(counted(lambda sink: sink.bulk_documents_total), requests)),
-        metric("bulk_size_bytes_mean", ratio(counted(lambda sink: sink.bulk_bytes_total), requests)),
+        metric("bulk_size_docs_mean", ratio(documents, requests)),
+        metric("bulk_size_bytes_mean", ratio(size_bytes, requests)),
         metric("bulk_requests", requests),
-        metric("bulk_requests_failed", counted(lambda sink: sink.bulk_requests_failed)),
-        metric("bulk_retries", counted(lambda sink: sink.bulk_retries)),
-        metric("item_retries", counted(lambda sink: sink.item_retries)),
+        metric("bulk_requests_failed", failed),
+        metric("bulk_retries", retries),
+        metric("item_retries", item_retries),
     ]
 
 
@@ -104,16 +127,21 @@ def lag_records_max(load: Sequence[Sample]) -> int | None:
 
 def costs(run: Run, cut: Windows) -> list[Metric]:
     """What each process used; producers count themselves, since they may live for less than a sampling interval."""
-    delivered = run.documents.delivered
+    loaded = run.documents.loaded
+    producer_cpu_s = run.delivery.cpu_s if run.delivery else None
     servers = [name for name in process_names(cut.run) if not name.startswith("producer")]
     busy = [sample.machine_cpu_percent for sample in cut.growing if sample.machine_cpu_percent is not None]
     return [
         *(
-            metric("cpu_s_per_million_docs", cpu_s_per_million_docs(cpu_s_used(cut.load, name), delivered), name)
+            metric("cpu_s_per_million_docs", cpu_s_per_million_docs(cpu_s_used(cut.load, name), loaded), name)
             for name in servers
         ),
-        metric("cpu_s_per_million_docs", cluster_cpu_s_per_million_docs(cut.load, servers, delivered), "elasticsearch"),
-        metric("cpu_s_per_million_docs", cpu_s_per_million_docs(run.delivery.cpu_s, delivered), "producer"),
+        metric("cpu_s_per_million_docs", cluster_cpu_s_per_million_docs(cut.load, servers, loaded), "elasticsearch"),
+        *(
+            [metric("cpu_s_per_million_docs", cpu_s_per_million_docs(producer_cpu_s, loaded), "producer")]
+            if run.delivery
+            else []
+        ),
         *(metric("cpu_cores_mean", cpu_cores_mean(cut.growing, name), name) for name in servers),
         metric("machine_cpu_percent_mean", fmean(busy) if busy else None),
         *(metric("rss_bytes_max", rss_bytes_max(cut.run, name), name) for name in process_names(cut.run)),

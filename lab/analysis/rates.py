@@ -60,19 +60,19 @@ def indexing_rate_docs_per_s(window: Sequence[Sample], scope: str) -> float | No
     return grown / elapsed_s if elapsed_s > 0 else None
 
 
-def source_mb_per_s(rate_docs_per_s: float | None, source_bytes: int, documents: int) -> float | None:
+def source_mb_per_s(rate_docs_per_s: float | None, source_bytes: int | None, documents: int) -> float | None:
     """Megabytes (10⁶ bytes) of source documents indexed per second, keys and headers not counted.
 
     The rate times the mean size of the documents delivered. `None` when nothing was delivered.
 
     Source: 52 700 /s × 42 000 000 bytes / 50 000 documents = 44.268 MB/s.
     """
-    if rate_docs_per_s is None or not documents:
+    if rate_docs_per_s is None or source_bytes is None or not documents:
         return None
     return rate_docs_per_s * source_bytes / documents / 1e6
 
 
-def entities_per_s(rate_docs_per_s: float | None, entities: int, documents: int) -> float | None:
+def entities_per_s(rate_docs_per_s: float | None, entities: int | None, documents: int) -> float | None:
     """Books, or whatever the dataset counts, indexed per second.
 
     The unit in which document models can be compared: a flat model splits a book into several small documents and must
@@ -80,7 +80,7 @@ def entities_per_s(rate_docs_per_s: float | None, entities: int, documents: int)
 
     Source: 30 000 docs/s of 50 000 documents that describe 10 000 books = 6 000 books/s.
     """
-    if rate_docs_per_s is None or not documents:
+    if rate_docs_per_s is None or entities is None or not documents:
         return None
     return rate_docs_per_s * entities / documents
 

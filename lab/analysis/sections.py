@@ -265,7 +265,7 @@ def environment(folder: RunFolder) -> str:
     return (
         f'<div class="columns">{card("Machine", pairs(machine))}{card("Software", pairs(software))}</div>'
         + folded("Effective index settings", _json(found.index_settings))
-        + folded("Connector configuration", _json(found.connector))
+        + (folded("Connector configuration", _json(found.connector)) if found.connector else "")
         + (folded("Server options", options) if options else "")
         + (folded("Effective profile", _json(folder.profile)) if folder.profile else "")
     )

@@ -47,7 +47,8 @@ def terminal_table(result: Result) -> Table:
         ("Dead-lettered", result.documents.dead_lettered),
         ("Missing", result.documents.missing),
     ):
-        table.add_row(name, "documents", count(records))
+        if records is not None:
+            table.add_row(name, "documents", count(records))
     for broken in broken_laws(result.verification.ledger):
         table.add_row(Text("Sink's ledger", style="bold red"), "", broken)
     table.add_section()

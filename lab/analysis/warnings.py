@@ -100,7 +100,7 @@ def dead_letters(run: Run) -> list[RunWarning]:
     return [
         RunWarning(
             kind=WarningKind.DEAD_LETTERS,
-            seen=f"{count(refused)} of {count(run.documents.delivered)} records went to the dead-letter topic",
+            seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
             likely_cause=f"Elasticsearch refused them; the most frequent reason: {first}",
             remedy="correct the documents or the mapping, then send them again",
         )
@@ -109,7 +109,7 @@ def dead_letters(run: Run) -> list[RunWarning]:
 
 def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> list[RunWarning]:
     """The rate is the load driver's and not Elasticsearch's."""
-    if limit is None or limit.stage not in {"producer", "sink", "machine"}:
+    if limit is None or limit.stage not in {"producer", "sink", "sender", "machine"}:
         return []
     share = driver_share(evidence(run, window))
     if limit.stage == "machine" and (share is None or share < DRIVER_MOST):
@@ -143,8 +143,8 @@ def busy_machine(run: Run, window: Sequence[Sample]) -> list[RunWarning]:
 
 def late_producer(run: Run) -> list[RunWarning]:
     """Documents that were sent after they were due."""
-    late = run.delivery.late_documents
-    if run.delivery.rate_docs_per_s is None or not late:
+    late = run.delivery.late_documents if run.delivery else 0
+    if run.delivery is None or run.delivery.rate_docs_per_s is None or not late:
         return []
     return [
         RunWarning(

@@ -16,6 +16,7 @@ from lab.run import RunFolder, Target, run_profile, without_secrets, words_witho
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.places import ROOT
+from lab.stack.server import STACK_MARKER
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 
@@ -158,4 +159,5 @@ def started_target(stack: LocalStack, profile: Profile, *, kept: bool, before: s
         ],
         java_versions={entry.spec.name: entry.spec.java_version for entry in state.servers},
         fresh=not {entry.pid for entry in state.servers} <= before,
+        child_environment={STACK_MARKER: str(stack.folder)},
     )

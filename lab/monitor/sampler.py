@@ -83,8 +83,14 @@ def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]
     """The readers of a run's sources; nothing is asked yet, so servers that are not up yet are no error."""
     return Readers(
         elasticsearch=ElasticsearchReader(sources.elasticsearch_urls, sources.index, timeout_s=timeout_s, now=now),
-        kafka=KafkaReader(
-            ConsumerOffsetsClient(sources.kafka_bootstrap, sources.topic, sources.consumer_group, timeout_s=timeout_s)
+        kafka=(
+            KafkaReader(
+                ConsumerOffsetsClient(
+                    sources.kafka_bootstrap, sources.topic, sources.consumer_group, timeout_s=timeout_s
+                )
+            )
+            if sources.topic
+            else None
         ),
         sink=(
             SinkReader(sources.jolokia_url, sources.connector, timeout_s=timeout_s)

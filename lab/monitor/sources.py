@@ -11,7 +11,7 @@ class Sources:
         elasticsearch_urls: Nodes of the cluster under test; any one that answers is asked.
         index: The index under test.
         kafka_bootstrap: `host:port` of at least one broker, comma-separated.
-        topic: The topic under test.
+        topic: The topic under test; `None` where there is none, and Kafka is then not asked.
         consumer_group: Whose committed offset counts; a sink connector's is `connect-<connector>`.
         jolokia_url: HTTP endpoint of the JMX agent in the Connect worker, such as `http://127.0.0.1:8778/jolokia/`;
             `None` where there is none, and the sink's ledger is then not sampled.
@@ -21,7 +21,7 @@ class Sources:
     elasticsearch_urls: tuple[str, ...]
     index: str
     kafka_bootstrap: str
-    topic: str
+    topic: str | None
     consumer_group: str
     jolokia_url: str | None
     connector: str | None

@@ -11,6 +11,7 @@ from lab.profiles.loader import (
 )
 from lab.profiles.models import (
     Dataset,
+    Direct,
     Drain,
     Elasticsearch,
     Load,
@@ -25,6 +26,7 @@ from lab.profiles.models import (
 
 __all__ = [
     "Dataset",
+    "Direct",
     "Drain",
     "EffectiveValue",
     "Elasticsearch",

@@ -9,9 +9,11 @@ from pydantic_core import ErrorDetails
 
 from lab.profiles.dataset_checks import dataset_problems
 from lab.profiles.index_settings import KnownSettings, known_settings, parsed_version
+from lab.profiles.layers import WITHOUT_USE_FOR_DIRECT
 from lab.profiles.located import Located
 from lab.profiles.models import (
     Dataset,
+    Direct,
     Drain,
     Elasticsearch,
     Producer,
@@ -31,7 +33,7 @@ _SECTIONS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "producer": (Producer,),
     "sink": (Sink,),
     "elasticsearch": (Elasticsearch,),
-    "load": (Drain, Stream),
+    "load": (Drain, Stream, Direct),
     "verify": (Verify,),
     "sampling": (Sampling,),
 }
@@ -127,7 +129,7 @@ def _deciding_place(tree: Located, section: tuple[str, ...]) -> Place:
 
 def _path(location: tuple[int | str, ...]) -> tuple[str, ...]:
     """Names of the author's; pydantic puts the kind of a load behind `load`."""
-    if location[:1] == ("load",) and location[1:2] in {("drain",), ("stream",)}:
+    if location[:1] == ("load",) and location[1:2] in {("drain",), ("stream",), ("direct",)}:
         location = location[:1] + location[2:]
     return tuple(map(str, location))
 
@@ -153,7 +155,8 @@ def expected(details: ErrorDetails) -> str:
     if kind in bounds:
         return bounds[kind].format(**{name: f"{bound:g}" for name, bound in context.items()})
     if kind == "literal_error":
-        return str(context["expected"]).replace("'", "")
+        # `drain` and `stream` are one kind of load for the models, which then know of one way only.
+        return "`kafka` or `direct`" if details["loc"][-1] == "via" else str(context["expected"]).replace("'", "")
     if kind == "string_pattern_mismatch" or details["loc"] == ("elasticsearch", "version"):
         return "a version such as 8.19.21"
     return EXPECTED.get(kind, details["msg"])
@@ -179,6 +182,8 @@ def _lower_first(text: str) -> str:
 def _unknown_key(path: tuple[str, ...]) -> str:
     if path == ("load", "rate_docs_per_s"):
         return "a drain has no rate, expected none (or `mode: stream`)"
+    if path[0] == "load" and path[-1] in Direct.model_fields:
+        return "only a direct load has it, expected none (or `via: direct`)"
     known = fields_of(path[0]) if len(path) > 1 else _TOP_LEVEL
     match = nearest(path[-1], known) or _elsewhere(path[-1])
     return f"unknown key, {f'did you mean `{match}`?' if match else suggestion(path[-1], known, 'one of')}"
@@ -225,6 +230,17 @@ def _version(tree: Located) -> tuple[int, ...]:
         return parsed_version(default)
 
 
+def load_problems(tree: Located) -> Iterator[Problem]:
+    """Sections that a direct load, which knows no Kafka and no sink, has no use for."""
+    via = tree.at("load", "via")
+    if via is None or via.value != "direct":
+        return
+    for section in WITHOUT_USE_FOR_DIRECT:
+        entry = tree.at(section)
+        if entry is not None:
+            yield Problem(entry.place, section, "a direct load has none, expected no such section (or `via: kafka`)")
+
+
 def verbatim_problems(tree: Located) -> Iterator[Problem]:
     """Settings of clients that are no scalars, and settings that a profile would only contradict the run with."""
     for section in _CLIENT_SETTINGS:
@@ -248,6 +264,7 @@ def problems_of(tree: Located, root: Path) -> Iterator[Problem]:
         yield Problem(tree.entries[name].place, name, _unknown_key((name,)))
     yield from dataset_problems(tree)
     yield from index_problems(tree, known_settings())
+    yield from load_problems(tree)
     yield from verbatim_problems(tree)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),

@@ -6,7 +6,9 @@ an inherited value meaningless takes that value with it:
 - `documents` replaces inherited `books`, and the other way round;
 - another dataset drops the inherited options that it does not have, and the inherited mapping;
 - another model of the same dataset drops the inherited mapping;
-- `load.mode: drain` drops an inherited rate.
+- `load.mode: drain` drops an inherited rate;
+- `load.via: direct` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
+- `load.via: kafka` drops what only a direct load has.
 """
 
 from dataclasses import replace
@@ -27,6 +29,9 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 
 _OWN_TO_EACH_FILE = ("question", "extends")
 _COUNTS = ("documents", "books")
+_ONLY_DIRECT = ("connections", "batch_documents", "bulk_size_bytes")
+WITHOUT_USE_FOR_DIRECT = ("topic", "producer", "sink")
+"""Sections that say nothing to a direct load."""
 
 
 def flattened(tree: Located) -> tuple[Located, list[Problem]]:
@@ -93,12 +98,24 @@ def _without_superseded(farther: Located, nearer: Located) -> Located:
             farther = without(farther, "dataset", count)
     if _stated(nearer, "load", "mode") == "drain":
         farther = without(farther, "load", "rate_docs_per_s")
+    farther = _without_the_other_way(farther, _stated(nearer, "load", "via"))
     before, now = _stated(farther, "dataset", "name"), _stated(nearer, "dataset", "name")
     if before is not None and now is not None and before != now:
         return without(_with_options_of(farther, now), "mapping")
     model = _stated(nearer, "dataset", "model")
     if model is not None and model != _model(farther):
         return without(farther, "mapping")
+    return farther
+
+
+def _without_the_other_way(farther: Located, via: str | None) -> Located:
+    """`farther` without what belongs to the way, direct or by Kafka, that the nearer layer does not go."""
+    if via == "direct":
+        for path in (("load", "mode"), ("load", "rate_docs_per_s"), *((name,) for name in WITHOUT_USE_FOR_DIRECT)):
+            farther = without(farther, *path)
+    if via == "kafka":
+        for name in _ONLY_DIRECT:
+            farther = without(farther, "load", name)
     return farther
 
 

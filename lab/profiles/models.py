@@ -86,10 +86,15 @@ class Elasticsearch(Section):
     )
 
 
+MODE = "drain: everything is ready before the load starts; stream: produce at a rate"
+VIA = "kafka: through the topic and the sink; direct: ready-made bulk requests, straight to Elasticsearch"
+
+
 class Drain(Section):
     """The topic is filled first; then the connector starts and drains it as fast as it can."""
 
-    mode: Literal["drain"] = Field("drain", description="drain: fill the topic first; stream: produce at a rate")
+    mode: Literal["drain"] = Field("drain", description=MODE)
+    via: Literal["kafka"] = Field("kafka", description=VIA)
     timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
     rate_docs_per_s: ClassVar[None] = None
 
@@ -97,17 +102,40 @@ class Drain(Section):
 class Stream(Section):
     """The connector runs while documents are produced at a rate."""
 
-    mode: Literal["stream"] = Field(description="drain: fill the topic first; stream: produce at a rate")
+    mode: Literal["stream"] = Field(description=MODE)
+    via: Literal["kafka"] = Field("kafka", description=VIA)
     rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all producer processes")
     timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
 
 
-def load_mode(load: object) -> object:
-    """The mode that a `load` section states, `drain` when it states none."""
-    return load.get("mode", "drain") if isinstance(load, Mapping) else getattr(load, "mode", "drain")
+class Direct(Section):
+    """No Kafka and no sink: ready-made bulk requests of the same documents, ids and versions, sent as fast as answered.
+
+    What Elasticsearch takes at most, for a drain to be compared with.
+    """
+
+    mode: Literal["drain"] = Field("drain", description=MODE)
+    via: Literal["direct"] = Field(description=VIA)
+    connections: PositiveInt = Field(2, description="Connections, each with one bulk request under way")
+    batch_documents: PositiveInt = Field(2000, description="Most documents in a bulk request")
+    bulk_size_bytes: PositiveInt = Field(5_242_880, description="Most bytes in one; a larger document goes alone")
+    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    rate_docs_per_s: ClassVar[None] = None
 
 
-Load = Annotated[Annotated[Drain, Tag("drain")] | Annotated[Stream, Tag("stream")], Discriminator(load_mode)]
+def load_kind(load: object) -> object:
+    """Which of the loads a `load` section asks for: `direct`, or else its mode, `drain` when it states none."""
+
+    def stated(name: str, default: str) -> object:
+        return load.get(name, default) if isinstance(load, Mapping) else getattr(load, name, default)
+
+    return "direct" if stated("via", "kafka") == "direct" else stated("mode", "drain")
+
+
+Load = Annotated[
+    Annotated[Drain, Tag("drain")] | Annotated[Stream, Tag("stream")] | Annotated[Direct, Tag("direct")],
+    Discriminator(load_kind),
+]
 
 
 class Verify(Section):

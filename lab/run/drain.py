@@ -1,7 +1,8 @@
-"""Watching a topic being drained: how far the sink is, how fast, and whether it still moves."""
+"""Watching a load: how far it is, how fast, and whether it still moves."""
 
 import time
 from collections.abc import Callable
+from typing import Literal
 
 from lab.errors import StackError
 from lab.records import Sample
@@ -10,16 +11,33 @@ STALLED_S = 300.0
 """A load in which nothing moves for so long is given up. The sink bridges shorter outages."""
 
 
+Goal = Literal["committed", "indexed"]
+
+WHERE_TO_LOOK: dict[Goal, str] = {
+    "committed": "`./sluice logs connect` tells what the sink waits for",
+    "indexed": "`./sluice logs elasticsearch-1` tells what Elasticsearch waits for",
+}
+
+
 class DrainWatch:
-    """Follows the samples of a load until every record is committed.
+    """Follows the samples of a load until every record has reached its goal.
 
     Args:
-        records: How many records the sink has to commit.
+        records: How many records there are.
         timeout_s: A load that takes longer is given up.
+        goal: What has to become of them: `committed` by the sink, or `indexed`.
     """
 
-    def __init__(self, records: int, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        records: int,
+        timeout_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        goal: Goal = "committed",
+    ) -> None:
         self._records = records
+        self._goal = goal
         self._timeout_s = timeout_s
         self._clock = clock
         self._started_s = self._moved_s = clock()
@@ -30,7 +48,7 @@ class DrainWatch:
         self._committed = 0
 
     def done(self, sample: Sample | None) -> bool:
-        """Whether the newest sample shows every record committed.
+        """Whether the newest sample shows every record at its goal.
 
         Raises:
             StackError: Nothing has moved for five minutes, or the time is over.
@@ -38,18 +56,14 @@ class DrainWatch:
         now_s = self._clock()
         if sample is not None and sample is not self._last_sample:
             self._follow(sample, now_s)
-        if self._committed >= self._records:
+        reached = self._committed if self._goal == "committed" else self.indexed
+        if reached >= self._records:
             return True
+        so_far = f"{reached} of {self._records} records are {self._goal}"
         if now_s - self._moved_s > STALLED_S:
-            raise StackError(
-                f"load: nothing moved for {STALLED_S:.0f} s: {self._committed} of {self._records} records are "
-                "committed; `./sluice logs connect` tells what the sink waits for"
-            )
+            raise StackError(f"load: nothing moved for {STALLED_S:.0f} s: {so_far}; {WHERE_TO_LOOK[self._goal]}")
         if now_s - self._started_s > self._timeout_s:
-            raise StackError(
-                f"load: not done after load.timeout_s = {self._timeout_s:g} s: {self._committed} of {self._records} "
-                "records are committed"
-            )
+            raise StackError(f"load: not done after load.timeout_s = {self._timeout_s:g} s: {so_far}")
         return False
 
     def _follow(self, sample: Sample, now_s: float) -> None:
@@ -68,6 +82,8 @@ class DrainWatch:
 
     @property
     def detail(self) -> str:
-        """Rate and lag in a few words."""
-        rate = "" if self._rate_docs_per_s is None else f"{self._rate_docs_per_s:,.0f}/s indexed, "
-        return f"{rate}lag {max(0, self._records - self._committed):,}"
+        """Rate and, of a topic, lag in a few words."""
+        rate = "" if self._rate_docs_per_s is None else f"{self._rate_docs_per_s:,.0f}/s indexed"
+        if self._goal != "committed":
+            return rate
+        return f"{rate}{', ' if rate else ''}lag {max(0, self._records - self._committed):,}"

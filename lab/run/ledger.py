@@ -27,12 +27,12 @@ Hashes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class DeliveredRecords:
-    """What the producers say, and what the topic says, in records."""
+    """What the producers say, and what the topic says, in records; a direct load has `produced` alone."""
 
     produced: int
-    delivered: int
-    failed: int
-    in_topic: int
+    delivered: int | None
+    failed: int | None
+    in_topic: int | None
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,7 @@ def close_books(
     missing_named: Sequence[str],
     sampled: int,
     mismatches: Sequence[str],
+    refusals: Sequence[str] = (),
 ) -> tuple[Documents, Verification]:
     """The books of the run, and every law that they break, in one sentence each.
 
@@ -130,6 +131,7 @@ def close_books(
         missing_named: Ids of some of the missing documents.
         sampled: Documents that were compared with the dataset.
         mismatches: Ids of those that differ from it.
+        refusals: Problems that the load itself has seen, a sentence each.
     """
     documents = Documents(
         produced=records.produced,
@@ -137,21 +139,24 @@ def close_books(
         failed=records.failed,
         indexed=comparison.indexed,
         already_there=comparison.already_there,
-        dead_lettered=len(letters),
+        dead_lettered=len(letters) if records.delivered is not None else None,
         missing=len(comparison.missing),
         unexpected=comparison.unexpected + comparison.duplicates,
         sampled=sampled,
         sample_mismatches=len(mismatches),
     )
     problems = (
+        *refusals,
         *delivery_problems(documents, records.in_topic),
         *storage_problems(documents, comparison, missing_named, mismatches),
     )
     return documents, Verification(verified=not problems, problems=problems, dead_letters=dead_letter_reasons(letters))
 
 
-def delivery_problems(documents: Documents, in_topic: int) -> Iterator[str]:
-    """One sentence for each law between dataset and topic that does not hold."""
+def delivery_problems(documents: Documents, in_topic: int | None) -> Iterator[str]:
+    """One sentence for each law between dataset and topic that does not hold; none where there is no topic."""
+    if documents.delivered is None or documents.failed is None:
+        return
     if documents.produced != documents.delivered + documents.failed:
         yield f"produced {documents.produced} is not delivered {documents.delivered} + failed {documents.failed}"
     if documents.failed:
@@ -173,8 +178,15 @@ def storage_problems(
     if mismatches:
         named = ", ".join(mismatches[:NAMED])
         yield f"{len(mismatches)} of {documents.sampled} sampled documents differ from the dataset, such as {named}"
-    accounted = documents.indexed + documents.already_there + documents.dead_lettered
-    if documents.delivered != accounted and not documents.missing:
+    accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0)
+    if documents.loaded == accounted or documents.missing:
+        return
+    if documents.delivered is None:
+        yield (
+            f"produced {documents.produced} is not indexed {documents.indexed} + already there "
+            f"{documents.already_there}"
+        )
+    else:
         yield (
             f"delivered {documents.delivered} is not indexed {documents.indexed} + already there "
             f"{documents.already_there} + dead-lettered {documents.dead_lettered}"

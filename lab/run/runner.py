@@ -11,9 +11,10 @@ import httpx
 import producers.delivery
 from lab.errors import StackError
 from lab.monitor import Sampler, Sources, read_sink_histograms
-from lab.profiles import Profile
+from lab.profiles import Direct, Profile
 from lab.records import (
     Delivery,
+    DirectLoad,
     Documents,
     Phase,
     PhaseName,
@@ -24,6 +25,7 @@ from lab.records import (
 )
 from lab.run.cautions import cold_servers, shards_unassigned
 from lab.run.connector import ConnectWorker, connector_config
+from lab.run.direct import load_directly, refusals
 from lab.run.drain import DrainWatch
 from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.environment import describe_environment
@@ -31,7 +33,7 @@ from lab.run.folder import RunFolder
 from lab.run.index import create_index, index_name
 from lab.run.kafka import KafkaTopics, kafka_text
 from lab.run.progress import RunProgress
-from lab.run.sink_ledger import Found, read_settled_ledger, samples_in, tasks_restarted, with_ledger
+from lab.run.sink_ledger import Found, LedgerReading, read_settled_ledger, samples_in, tasks_restarted, with_ledger
 from lab.run.target import Target
 from lab.run.verify import Subject, verify
 from producers.dataset import Dataset
@@ -147,6 +149,8 @@ class _RunUnderWay:
         self.cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls)
         self.worker = ConnectWorker(target.endpoints.connect_url)
         self.kafka = KafkaTopics(target.endpoints.kafka_bootstrap)
+        self.is_direct = isinstance(profile.load, Direct)
+        self.children: dict[str, int] = {}
         self.warnings: list[RunWarning] = []
         self.produced: int | None = None
 
@@ -157,8 +161,12 @@ class _RunUnderWay:
             self.warnings.append(cold_servers())
         with self.clock.phase("prepare"):
             connector = self.prepare()
+        delivered: Delivered | None = None
+        direct: DirectLoad | None = None
         with self.sampler() as sampler:
-            if self.profile.load.mode == "drain":
+            if isinstance(self.profile.load, Direct):
+                direct, histograms = self.send_directly(self.profile.load, sampler)
+            elif self.profile.load.mode == "drain":
                 with self.clock.phase("fill"):
                     delivered = self.fill()
                 with self.clock.phase("load"):
@@ -169,13 +177,17 @@ class _RunUnderWay:
                     self.start_connector(connector)
                     delivered = self.stream()
                     self.drain(sampler, delivered.delivered)
-            histograms = self.histograms()
-            reading = read_settled_ledger(self.target.endpoints.metrics_url, self.names.connector)
+            reading: LedgerReading | None = None
+            if delivered:
+                histograms = self.histograms()
+                reading = read_settled_ledger(self.target.endpoints.metrics_url, self.names.connector)
             with self.clock.phase("settle"):
                 self.settle()
         with self.clock.phase("verify"):
-            documents, verification = self.verify(delivered, key_is_id=connector.get("key.ignore", "false") != "true")
-            verification = with_ledger(verification, reading, self.found(documents))
+            key_is_id = connector.get("key.ignore", "false") != "true"
+            documents, verification = self.verify(delivered, direct, key_is_id=key_is_id)
+            if reading:
+                verification = with_ledger(verification, reading, self.found(documents))
         with self.clock.phase("collect"):
             self.progress.begin("collect", "writing down", None)
             environment = describe_environment(
@@ -194,13 +206,15 @@ class _RunUnderWay:
             ended_s=time.time(),
             phases=tuple(self.clock.phases),
             load=self.profile.load.mode,
+            via=self.profile.load.via,
             index=self.names.index,
-            topic=self.names.topic,
+            topic=self.topic,
             documents=documents,
             verification=verification,
-            delivery=delivery_record(delivered),
+            delivery=delivery_record(delivered) if delivered else None,
+            direct=direct,
             sink_histograms=histograms,
-            sink_ledger=reading.ledger,
+            sink_ledger=reading.ledger if reading else None,
             environment=environment,
             warnings=tuple(self.warnings),
             command=tuple(command),
@@ -220,9 +234,26 @@ class _RunUnderWay:
 
     # --- phases -----------------------------------------------------------------------------------------------------
 
+    @property
+    def topic(self) -> str | None:
+        """The topic of this run; a direct load has none."""
+        return None if self.is_direct else self.names.topic
+
     def prepare(self) -> dict[str, str]:
-        """Make index and topics; the configuration for the connector."""
+        """Make index and topics; the configuration for the connector, empty where there is none."""
         self.progress.begin("prepare", "making index and topic", None)
+        connector = {} if self.is_direct else self.valid_connector()
+        unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
+        if unassigned:
+            self.warnings.append(shards_unassigned(unassigned, self.profile))
+        self.remove_earlier_runs()
+        self.cluster.put_cluster_settings(self.profile.elasticsearch.cluster_settings)
+        if not self.is_direct:
+            self.create_topics()
+        return connector
+
+    def valid_connector(self) -> dict[str, str]:
+        """The configuration for the connector, which the worker has approved of."""
         values = {
             "connector": self.names.connector,
             "topic": self.names.topic,
@@ -233,11 +264,10 @@ class _RunUnderWay:
         }
         connector = connector_config(self.root / "connect" / "connectors", self.profile, values)
         self.worker.validate(connector)
-        unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
-        if unassigned:
-            self.warnings.append(shards_unassigned(unassigned, self.profile))
-        self.remove_earlier_runs()
-        self.cluster.put_cluster_settings(self.profile.elasticsearch.cluster_settings)
+        return connector
+
+    def create_topics(self) -> None:
+        """Make the run's topic and the one for its dead letters."""
         topic = self.profile.topic
         self.kafka.create(
             self.names.topic,
@@ -248,7 +278,6 @@ class _RunUnderWay:
         self.kafka.create(
             self.names.dead_letter_topic, partitions=1, replication_factor=topic.replication_factor, config={}
         )
-        return connector
 
     def remove_earlier_runs(self) -> None:
         """Remove connectors and topics that earlier runs of this profile left behind."""
@@ -266,18 +295,33 @@ class _RunUnderWay:
             elasticsearch_urls=endpoints.elasticsearch_urls,
             index=self.names.index,
             kafka_bootstrap=endpoints.kafka_bootstrap,
-            topic=self.names.topic,
+            topic=self.topic,
             consumer_group=self.names.consumer_group,
             jolokia_url=endpoints.metrics_url,
-            connector=self.names.connector,
+            connector=None if self.is_direct else self.names.connector,
         )
         return Sampler(
             sources,
             self.folder.samples,
             self.profile.sampling.interval_s,
-            processes=self.target.process_ids,
+            processes=lambda: {**self.target.process_ids(), **self.children},
             phase=lambda: self.clock.current,
             produced=lambda: self.produced,
+        )
+
+    def send_directly(self, load: Direct, sampler: Sampler) -> tuple[DirectLoad, SinkHistograms]:
+        """Make bulk bodies of the whole dataset and send them."""
+        return load_directly(
+            load,
+            self.dataset,
+            index=self.names.index,
+            urls=self.target.endpoints.elasticsearch_urls,
+            folder=self.folder.path,
+            environment=self.target.child_environment,
+            phase=self.clock.phase,
+            progress=self.progress,
+            latest=lambda: sampler.latest,
+            children=self.children,
         )
 
     def fill(self) -> Delivered:
@@ -355,17 +399,20 @@ class _RunUnderWay:
             self.progress.update(0, f"{merges} merges under way")
             time.sleep(POLL_S)
 
-    def verify(self, delivered: Delivered, *, key_is_id: bool) -> tuple[Documents, Verification]:
+    def verify(
+        self, delivered: Delivered | None, direct: DirectLoad | None, *, key_is_id: bool
+    ) -> tuple[Documents, Verification]:
         """Compare what is stored with what was produced."""
         self.progress.begin("verify", "reading every id back", self.dataset.documents)
         subject = Subject(
             dataset=self.dataset,
-            topic=self.names.topic,
+            topic=self.topic,
             dead_letter_topic=self.names.dead_letter_topic,
             index=self.names.index,
-            produced=delivered.produced,
-            delivered=delivered.delivered,
-            failed=delivered.failed,
+            produced=delivered.produced if delivered else self.dataset.documents,
+            delivered=delivered.delivered if delivered else None,
+            failed=delivered.failed if delivered else None,
+            refusals=refusals(direct) if direct else (),
             key_is_id=key_is_id,
             sample=self.profile.verify.sample,
             seed=self.folder.run_id,

@@ -195,7 +195,7 @@ def against_the_run(ledger: SinkLedger, found: Found, covers: Covers) -> Iterato
             "dead-lettered",
             sum(part.dead_lettered for part in parts),
             "records in the dead-letter topic",
-            documents.dead_lettered,
+            documents.dead_lettered or 0,
         ),
     )
     for law, sinks_name, counted, our_name, seen in comparisons:

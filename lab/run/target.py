@@ -1,7 +1,7 @@
 """What a run needs to know of the servers it runs on, wherever they are."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from lab.records import Server
@@ -39,6 +39,8 @@ class Target:
         name: `local`, `compose`, `remote`.
         process_ids: Server name → pid on this machine, as it is at the moment; empty for servers elsewhere.
         fresh: Whether they were started just now, and are cold.
+        child_environment: What a process that a run starts must have in its environment, so that it is found again
+            and stopped if the run dies without stopping it.
     """
 
     name: str
@@ -47,3 +49,4 @@ class Target:
     servers: Sequence[Server]
     java_versions: Mapping[str, str]
     fresh: bool
+    child_environment: Mapping[str, str] = field(default_factory=dict)

@@ -32,22 +32,26 @@ class Subject:
     """What is to be verified.
 
     Attributes:
-        produced: Documents that were handed to the producer.
+        topic: `None` for a direct load.
+        produced: Documents that were handed to the producer, or that a direct load had.
+        delivered, failed: `None` for a direct load.
         key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
         sample: Documents to draw at random.
         seed: Another seed draws others.
+        refusals: Problems that the load itself has seen, a sentence each.
     """
 
     dataset: Dataset
-    topic: str
+    topic: str | None
     dead_letter_topic: str
     index: str
     produced: int
-    delivered: int
-    failed: int
+    delivered: int | None
+    failed: int | None
     key_is_id: bool
     sample: int
     seed: str
+    refusals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,11 +149,7 @@ def verify(
     Returns:
         The books, and whether they balance.
     """
-    end_offsets = kafka.end_offsets(subject.topic)
-    letters = distinct_letters(kafka.dead_letters(subject.dead_letter_topic))
-    ids = (
-        KeyIds(subject.dataset) if subject.key_is_id else OffsetIds(subject.dataset, subject.topic, kafka, end_offsets)
-    )
+    end_offsets, letters, ids = in_kafka(subject, kafka)
     expected = ids.hashes()
     dead = hashes_of(ids.dead(letter) for letter in letters)
     comparison = compare(expected, stored_hashes(cluster, subject.index, on_progress), dead)
@@ -159,13 +159,32 @@ def verify(
     # Several records may share an id: the first one names it.
     missing = [int(np.flatnonzero(expected == gone)[0]) for gone in comparison.missing[:NAMED]]
     return close_books(
-        DeliveredRecords(subject.produced, subject.delivered, subject.failed, sum(end_offsets.values())),
+        DeliveredRecords(
+            subject.produced,
+            subject.delivered,
+            subject.failed,
+            None if end_offsets is None else sum(end_offsets.values()),
+        ),
         comparison,
         letters,
         missing_named=[ids.name(position) for position in missing],
         sampled=len(sample),
         mismatches=mismatches,
+        refusals=subject.refusals,
     )
+
+
+def in_kafka(
+    subject: Subject, kafka: KafkaTopics
+) -> tuple[dict[int, int] | None, list[DeadLetter], KeyIds | OffsetIds]:
+    """End offsets and dead letters, and which id each record has; a direct load has no offsets and no dead letters."""
+    if subject.topic is None:
+        return None, [], KeyIds(subject.dataset)
+    end_offsets = kafka.end_offsets(subject.topic)
+    letters = distinct_letters(kafka.dead_letters(subject.dead_letter_topic))
+    if subject.key_is_id:
+        return end_offsets, letters, KeyIds(subject.dataset)
+    return end_offsets, letters, OffsetIds(subject.dataset, subject.topic, kafka, end_offsets)
 
 
 def stored_hashes(cluster: ElasticsearchClient, index: str, on_progress: Callable[[int, str], None]) -> Hashes:

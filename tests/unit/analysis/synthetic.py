@@ -11,6 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from lab.records import (
     Delivery,
+    DirectLoad,
     Documents,
     ElasticsearchSample,
     Environment,
@@ -264,6 +265,44 @@ def run(truth: Truth) -> Run:
         environment=environment(),
         command=("./sluice", "run", "aladin/synthetic", "--set", "index.number_of_replicas=0"),
     )
+
+
+def directly(truth: Truth) -> tuple[Run, list[Sample]]:
+    """The same load past Kafka and the sink: ready-made bulk requests over two connections."""
+    made = run(truth)
+    documents = made.documents.model_copy(
+        update={"produced": truth.indexed, "delivered": None, "failed": None, "dead_lettered": None}
+    )
+    load = DirectLoad(
+        connections=2,
+        source_bytes=truth.indexed * truth.bytes_per_doc,
+        entities=truth.indexed // truth.docs_per_entity,
+        body_bytes=truth.indexed * (truth.bytes_per_doc + 61),
+        prepared_s=truth.fill_s,
+        started_s=truth.load_starts_s,
+        ended_s=truth.load_starts_s + truth.load_s,
+        bulk_requests=101,
+        bulk_requests_failed=3,
+        bulk_retries=2,
+        bulk_documents=truth.indexed,
+        bulk_bytes=truth.indexed * (truth.bytes_per_doc + 61),
+        item_retries=7,
+        accepted=truth.indexed,
+        already_there=0,
+        refused={},
+    )
+    histograms = made.sink_histograms.model_copy(update={"record_age": None})
+    changes = {
+        "via": "direct",
+        "topic": None,
+        "delivery": None,
+        "direct": load,
+        "documents": documents,
+        "sink_histograms": histograms,
+        "environment": made.environment.model_copy(update={"connector": {}}),
+    }
+    seen = with_samples(samples(truth), lambda _: {"kafka": None, "sink": None, "produced": None})
+    return made.model_copy(update=changes), seen
 
 
 def environment() -> Environment:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from profile_repository import Repository
 
-from lab.profiles import effective, load_profile, override
+from lab.profiles import Direct, Drain, effective, load_profile, override
 
 
 def test_mappings_are_merged_and_lists_replaced(repository: Repository) -> None:
@@ -62,6 +62,43 @@ def test_documents_and_books_replace_each_other(repository: Repository) -> None:
     repository.write("both", "question: Both?\nextends: books\ndataset:\n  books: 13\n  documents: 17\n")
     assert repository.refusal("both") == [
         "both.yaml:4: dataset.books: `documents` is given already, expected one of the two"
+    ]
+
+
+def test_a_direct_load_drops_what_belongs_to_kafka(repository: Repository) -> None:
+    """Topic, producer, sink and rate of what it extends mean nothing to it; its own would be a contradiction."""
+    repository.write(
+        "paced",
+        """
+        question: P?
+        extends: books
+        topic: {partitions: 7}
+        sink: {tasks: 3}
+        load: {mode: stream, rate_docs_per_s: 100, timeout_s: 97}
+        """,
+    )
+    repository.write("direct", "question: D?\nextends: paced\nload: {via: direct, connections: 3}\n")
+    direct = repository.load("direct")
+    assert isinstance(direct.load, Direct)
+    assert (direct.load.mode, direct.load.connections, direct.load.timeout_s) == ("drain", 3, 97)
+    assert (direct.topic.partitions, direct.sink.tasks) == (1, 1)
+    assert repository.load("direct", "load.via=kafka").load == Drain(timeout_s=97)
+    assert repository.refusal("direct", "sink.tasks=3") == [
+        "--set sink.tasks: sink: a direct load has none, expected no such section (or `via: kafka`)"
+    ]
+
+
+def test_only_a_direct_load_has_connections(repository: Repository) -> None:
+    """A setting that would do nothing is refused, and so is a way that there is not."""
+    assert repository.refusal("books", "load.connections=3") == [
+        "--set load.connections: only a direct load has it, expected none (or `via: direct`)"
+    ]
+    assert repository.refusal("books", "load.via=directly") == [
+        '--set load.via: got "directly", expected `kafka` or `direct`'
+    ]
+    assert repository.refusal("books", "load={via: direct, mode: stream, connections: 0}") == [
+        '--set load: load.mode: got "stream", expected `drain`',
+        "--set load: load.connections: got 0, expected more than 0",
     ]
 
 

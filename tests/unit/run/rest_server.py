@@ -16,12 +16,20 @@ class Rest:
 
     Attributes:
         answers: (status, JSON or text); the last one is given again and again.
-        requests: (method, path, JSON) of each request.
+        requests: (method, path, JSON) of each request; of one whose body is no JSON value, the body.
     """
 
     answers: list[tuple[int, Any]]
     requests: list[tuple[str, str, Any]] = field(default_factory=list)
     url: str = ""
+
+
+def parsed(body: bytes) -> Any:
+    """The body's JSON; the body itself if it is none, such as a bulk request; `None` without one."""
+    try:
+        return orjson.loads(body) if body else None
+    except orjson.JSONDecodeError:
+        return body
 
 
 @contextlib.contextmanager
@@ -34,7 +42,7 @@ def rest(*answers: tuple[int, Any]) -> Iterator[Rest]:
 
         def respond(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            made.requests.append((self.command, self.path, orjson.loads(body) if body else None))
+            made.requests.append((self.command, self.path, parsed(body)))
             status, answer = made.answers.pop(0) if len(made.answers) > 1 else made.answers[0]
             payload = answer.encode() if isinstance(answer, str) else orjson.dumps(answer)
             self.send_response(status)

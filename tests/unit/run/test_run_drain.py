@@ -41,6 +41,21 @@ def test_a_drain_is_done_when_every_record_is_committed(clock: Clock) -> None:
     assert watch.done(sample(2, committed=1009, indexed=1001))
 
 
+def test_a_direct_load_is_watched_by_what_is_indexed(clock: Clock) -> None:
+    """Nothing is ever committed; the message names the server that is waited for."""
+    watch = DrainWatch(1009, 601, clock, goal="indexed")
+    assert not watch.done(sample(1, indexed=503))
+    assert watch.detail == ""
+    clock.now_s += 301
+    with pytest.raises(StackError) as caught:
+        watch.done(None)
+    assert str(caught.value) == (
+        "load: nothing moved for 300 s: 503 of 1009 records are indexed; "
+        "`./sluice logs elasticsearch-1` tells what Elasticsearch waits for"
+    )
+    assert watch.done(sample(2, indexed=1009))
+
+
 def test_a_drain_of_nothing_is_done(clock: Clock) -> None:
     """There is nothing to wait for."""
     assert DrainWatch(0, 60, clock).done(None)

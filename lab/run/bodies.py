@@ -1,0 +1,132 @@
+"""Ready-made bulk bodies: the documents of a dataset as Elasticsearch takes them, one after the other in a file."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from lab.errors import StackError
+from producers.dataset import Dataset, Record
+
+MARGIN = 1.1
+"""What the bodies may take beyond an estimate from the first documents."""
+
+SPARE_BYTES = 1 << 30
+"""Disk that is left to Elasticsearch's index and to everything else, at least."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """One bulk body.
+
+    Attributes:
+        offset: Where it begins in the file, in bytes.
+        length: Its bytes.
+    """
+
+    offset: int
+    length: int
+    documents: int
+
+
+@dataclass(frozen=True)
+class BulkBodies:
+    """All bulk bodies of a dataset.
+
+    Attributes:
+        file: Has no name, so that nothing is left of it however this process ends.
+        source_bytes: Size of the documents without their action lines.
+    """
+
+    file: BinaryIO
+    spans: tuple[Span, ...]
+    source_bytes: int
+
+    @property
+    def body_bytes(self) -> int:
+        """Size of all bodies."""
+        return sum(span.length for span in self.spans)
+
+
+def operation(record: Record, number: int) -> bytes:
+    """The two lines of a document, the same as the sink's: the key is the id, and a later document of a key wins.
+
+    Args:
+        number: Of the document; it is the version, as the offset is in a topic of one partition.
+    """
+    key, document = record
+    name = orjson.dumps(key.decode())
+    # A line feed within a document can only be white space between its tokens.
+    source = document.replace(b"\n", b" ")
+    return b'{"index":{"_id":%b,"version_type":"external","version":%d}}\n%b\n' % (name, number, source)
+
+
+def operations(dataset: Dataset) -> Iterator[tuple[bytes, int]]:
+    """The lines of every document, and the document's own size, in order."""
+    number = 0
+    for batch in dataset.batches(0, dataset.documents):
+        for record in batch:
+            yield operation(record, number), len(record[1])
+            number += 1
+
+
+def prepare_bodies(
+    dataset: Dataset,
+    folder: Path,
+    *,
+    batch_documents: int,
+    bulk_size_bytes: int,
+    on_progress: Callable[[int], None] = lambda _documents: None,
+) -> BulkBodies:
+    """Write the bulk bodies of the whole dataset to disk; no more than one of them is ever in memory.
+
+    Args:
+        folder: Where the file takes its place on the disk.
+        batch_documents: Most documents in a body.
+        bulk_size_bytes: Most bytes in one, unless a single document has more.
+        on_progress: Told how many documents are written.
+
+    Raises:
+        StackError: The disk has too little room.
+    """
+    check_room(dataset, folder)
+    file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as the load
+    spans: list[Span] = []
+    lines: list[bytes] = []
+    offset = size = source_bytes = written = 0
+
+    def close_body() -> None:
+        nonlocal offset, size
+        file.write(b"".join(lines))
+        spans.append(Span(offset, size, len(lines)))
+        offset, size = offset + size, 0
+        lines.clear()
+
+    for operation_lines, document_bytes in operations(dataset):
+        if lines and (len(lines) == batch_documents or size + len(operation_lines) > bulk_size_bytes):
+            close_body()
+            written += spans[-1].documents
+            on_progress(written)
+        lines.append(operation_lines)
+        size += len(operation_lines)
+        source_bytes += document_bytes
+    close_body()
+    file.flush()
+    return BulkBodies(file, tuple(spans), source_bytes)
+
+
+def check_room(dataset: Dataset, folder: Path) -> None:
+    """Refuse to fill the disk."""
+    first = [operation(record, 0) for record in next(dataset.batches(0, dataset.documents))]
+    needed = int(sum(map(len, first)) / len(first) * dataset.documents * MARGIN) + SPARE_BYTES
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StackError(
+            f"{os.fspath(folder)}: ready-made bulk bodies: got {free // 10**6} MB free, expected {needed // 10**6} MB; "
+            "free some or lower dataset.documents"
+        )

@@ -1,0 +1,244 @@
+"""A direct load: ready-made bulk bodies, and the process that sends them as fast as they are answered."""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import astuple
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from lab.errors import StackError
+from lab.profiles import Direct
+from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms
+from lab.run.bodies import BulkBodies, prepare_bodies
+from lab.run.drain import DrainWatch
+from lab.run.progress import RunProgress
+from producers.dataset import Dataset
+
+READY_WITHIN_S = 60.0
+GRACE_S = 10.0
+POLL_S = 0.1
+LAST_SAMPLE_WITHIN_S = 30.0
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def import_path() -> str:
+    """Where a process finds what this one can import, whatever its working directory."""
+    return os.pathsep.join([str(ROOT), *(place for place in sys.path if place and place != str(ROOT))])
+
+
+class Sender:
+    """The sending process, from its start until it has ended. Leaving the context ends it if it still runs.
+
+    Args:
+        bodies: What is to be sent; their file goes to the process as it is.
+        urls: Elasticsearch's nodes; connections are shared out among them.
+        environment: What the process must have in its environment besides ours.
+    """
+
+    def __init__(
+        self, load: Direct, bodies: BulkBodies, index: str, urls: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
+        self._load = load
+        self._bodies = bodies
+        self._index = index
+        self._urls = tuple(urls)
+        self._environment = environment
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        descriptor = self._bodies.file.fileno()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "lab.run.direct_sender"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            pass_fds=(descriptor,),
+            env={**os.environ, **self._environment, "PYTHONPATH": import_path()},
+            start_new_session=True,
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        process = self._running()
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+        self._errors.close()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._running().pid
+
+    def prepare(self) -> None:
+        """Have it open its connections, so that the load begins with the first body.
+
+        Raises:
+            StackError: Elasticsearch does not answer, or the process has ended.
+        """
+        self._tell(
+            {
+                "urls": self._urls,
+                "index": self._index,
+                "connections": self._load.connections,
+                "file_descriptor": self._bodies.file.fileno(),
+            }
+        )
+        if self.answer(READY_WITHIN_S) is None:
+            raise StackError(f"direct load: the sending process was not ready after {READY_WITHIN_S:.0f} s")
+
+    def go(self) -> None:
+        """Let it send."""
+        self._tell([astuple(span) for span in self._bodies.spans])
+
+    def answer(self, timeout_s: float) -> dict[str, Any] | None:
+        """The next word of the process; `None` if it says none in time.
+
+        Raises:
+            StackError: It has failed or ended.
+        """
+        stream = self._running().stdout
+        if stream is None or not select.select([stream], [], [], timeout_s)[0]:
+            return None
+        line = stream.readline()
+        if not line:
+            raise StackError(f"direct load: the sending process ended{self._last_lines()}")
+        answer: dict[str, Any] = json.loads(line)
+        if answer["kind"] == "error":
+            raise StackError(f"direct load: {answer['message']}")
+        return answer
+
+    def _tell(self, word: object) -> None:
+        stream = self._running().stdin
+        if stream is not None:
+            try:
+                stream.write(json.dumps(word).encode() + b"\n")
+                stream.flush()
+            except BrokenPipeError as error:
+                raise StackError(f"direct load: the sending process ended{self._last_lines()}") from error
+
+    def _last_lines(self) -> str:
+        status = self._running().wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()[-3:]
+        return f" with status {status}{'; its last lines: ' + ' | '.join(lines) if lines else ''}"
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "entered before it is used"  # noqa: S101
+        return self._process
+
+
+def load_directly(
+    load: Direct,
+    dataset: Dataset,
+    *,
+    index: str,
+    urls: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    phase: Callable[[PhaseName], AbstractContextManager[None]],
+    progress: RunProgress,
+    latest: Callable[[], Sample | None],
+    children: dict[str, int],
+) -> tuple[DirectLoad, SinkHistograms]:
+    """Make the bulk bodies (phase `fill`), send them and wait until a sample has seen the last of them (phase `load`).
+
+    Args:
+        folder: Where the bodies lie meanwhile.
+        environment: What the sending process must have in its environment besides ours.
+        phase: Times a phase.
+        latest: The newest sample.
+        children: Told of the sending process, by name, while it lives.
+
+    Raises:
+        StackError: The bodies have no room, Elasticsearch refuses requests, or nothing moves any more.
+    """
+    with contextlib.ExitStack() as leaving:
+        with phase("fill"):
+            started_s = time.monotonic()
+            progress.begin("fill", "making bulk bodies", dataset.documents)
+            bodies = prepare_bodies(
+                dataset,
+                folder,
+                batch_documents=load.batch_documents,
+                bulk_size_bytes=load.bulk_size_bytes,
+                on_progress=progress.update,
+            )
+            leaving.enter_context(bodies.file)
+            sender = leaving.enter_context(Sender(load, bodies, index, urls, environment))
+            children["direct"] = sender.pid
+            leaving.callback(children.pop, "direct")
+            sender.prepare()
+            prepared_s = time.monotonic() - started_s
+        with phase("load"):
+            progress.begin("load", "indexing", dataset.documents)
+            sender.go()
+            watch = DrainWatch(dataset.documents, load.timeout_s, goal="indexed")
+            while (done := sender.answer(POLL_S)) is None:
+                watch.done(latest())
+                progress.update(watch.indexed, watch.detail)
+            wait_for_sample_after(done["ended_s"], latest)
+    entities = dataset.entities(0, dataset.documents)
+    return (
+        direct_record(load, bodies, done, entities=entities, prepared_s=prepared_s),
+        SinkHistograms(record_age=None, bulk_service_time=done["service_times"]),
+    )
+
+
+def wait_for_sample_after(
+    instant_s: float,
+    latest: Callable[[], Sample | None],
+    *,
+    clock: Callable[[], float] = time.time,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Return once Elasticsearch's counters have been read after the instant, or were asked for in vain for a while."""
+    deadline_s = clock() + LAST_SAMPLE_WITHIN_S
+    while clock() < deadline_s:
+        sample = latest()
+        if sample is not None and sample.elasticsearch is not None:
+            read_s = sample.elasticsearch.read_s
+            if (sample.at_s if read_s is None else read_s) > instant_s:
+                return
+        sleep(POLL_S)
+
+
+def direct_record(
+    load: Direct, bodies: BulkBodies, done: Mapping[str, Any], *, entities: int, prepared_s: float
+) -> DirectLoad:
+    """What the sending process did, for the run's record."""
+    counted = {name: value for name, value in done.items() if name in DirectLoad.model_fields}
+    return DirectLoad(
+        connections=load.connections,
+        source_bytes=bodies.source_bytes,
+        entities=entities,
+        body_bytes=bodies.body_bytes,
+        prepared_s=prepared_s,
+        **counted,
+    )
+
+
+def refusals(direct: DirectLoad) -> tuple[str, ...]:
+    """One sentence if Elasticsearch has refused documents, by status and type."""
+    if not direct.refused:
+        return ()
+    reasons = ", ".join(f"{reason} ({count})" for reason, count in sorted(direct.refused.items()))
+    return (f"Elasticsearch refused {sum(direct.refused.values())} documents: {reasons}",)

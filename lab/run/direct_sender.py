@@ -1,0 +1,289 @@
+"""The process that sends ready-made bulk bodies: one connection per thread, each body from the file to the socket.
+
+It is told what to do on its standard input, a line of JSON each: the task, then the bodies, which is the word to start.
+It answers `ready`, then `done` or `error`, likewise. It ends at once when its standard input closes, which is what
+happens when the process that started it dies, however that dies.
+"""
+
+import json
+import os
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, BinaryIO, Final
+from urllib.parse import quote, urlsplit
+
+from hdrh.histogram import HdrHistogram
+
+WANTED: Final = "errors,error.type,items.*.status,items.*.error.type"
+"""The parts of an answer that decide; of documents it holds nothing."""
+
+NO_ERRORS: Final = b'{"errors":false'
+BUSY: Final = frozenset({408, 429, 502, 503, 504})
+CONFLICT: Final = 409
+ANSWER_WITHIN_S: Final = 60.0
+FIRST_WAIT_S: Final = 0.1
+LONGEST_WAIT_S: Final = 30.0
+GIVE_UP_S: Final = 600.0
+"""How long one body is sent again without any progress, as the sink does by default."""
+
+LONGEST_SERVICE_TIME_US: Final = 3_600_000_000
+
+Body = tuple[int, int] | bytes
+"""Offset and length of a body in the file, or the body itself."""
+
+
+class RefusedError(Exception):
+    """Elasticsearch refuses requests for good, or has not answered for too long."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all connections share."""
+
+    urls: tuple[str, ...]
+    index: str
+    connections: int
+    file_descriptor: int
+
+
+@dataclass
+class Tally:
+    """What became of the bodies of one connection."""
+
+    bulk_requests: int = 0
+    bulk_requests_failed: int = 0
+    bulk_retries: int = 0
+    bulk_documents: int = 0
+    bulk_bytes: int = 0
+    item_retries: int = 0
+    accepted: int = 0
+    already_there: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: "Tally") -> None:
+        """Add what became of another connection's."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+class Bodies:
+    """The bodies, handed out one at a time to whichever connection asks next."""
+
+    def __init__(self, spans: Sequence[tuple[int, int, int]]) -> None:
+        self._left: Iterator[tuple[int, int, int]] = iter(spans)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> "Bodies":
+        return self
+
+    def __next__(self) -> tuple[int, int, int]:
+        with self._lock:
+            return next(self._left)
+
+
+def wait_s(attempt: int, draw: Callable[[float, float], float] = random.uniform) -> float:
+    """How long to wait before another attempt: at random, below a bound that doubles and is capped."""
+    return draw(0.0, min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt))
+
+
+def lines_of(body: bytes, places: Sequence[int]) -> bytes:
+    """The operations at these places of a body, two lines each."""
+    lines = body.split(b"\n")
+    return b"".join(b"%b\n%b\n" % (lines[2 * place], lines[2 * place + 1]) for place in places)
+
+
+def judge(items: Sequence[Mapping[str, Mapping[str, Any]]], tally: Tally) -> list[int]:
+    """Count what became of each item; the places of those that are to be sent again."""
+    again = []
+    for place, item in enumerate(items):
+        (answer,) = item.values()
+        status = int(answer["status"])
+        if status in BUSY:
+            again.append(place)
+        elif status < 300:
+            tally.accepted += 1
+        elif status == CONFLICT:
+            tally.already_there += 1
+        else:
+            tally.refused[f"{status} {answer.get('error', {}).get('type', 'without a type')}"] += 1
+    return again
+
+
+class Connection:
+    """One keep-alive connection and the thread that uses it."""
+
+    def __init__(self, task: Task, number: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        base = urlsplit(task.urls[number % len(task.urls)])
+        kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
+        self._http = kind(base.hostname or "", base.port, timeout=ANSWER_WITHIN_S)
+        self._path = f"{base.path.rstrip('/')}/{quote(task.index, safe='')}/_bulk?filter_path={WANTED}"
+        self._file = os.fdopen(os.dup(task.file_descriptor), "rb", buffering=0)
+        self._sleep = sleep
+        self.tally = Tally()
+        self.service_times_us: list[int] = []
+        self.failure: str | None = None
+
+    def connect(self) -> None:
+        """Open the connection before the load starts."""
+        self._http.connect()
+
+    def send_all(self, bodies: Bodies) -> None:
+        """Send bodies until none is left; what ends it before is kept in `failure`."""
+        try:
+            for offset, length, documents in bodies:
+                self._deliver((offset, length), documents)
+        except RefusedError as error:
+            self.failure = str(error)
+        finally:
+            self._http.close()
+
+    def _deliver(self, body: Body, documents: int) -> None:
+        attempt, give_up_s = 0, time.monotonic() + GIVE_UP_S
+        while documents:
+            status, answer = self._answer(body)
+            again = self._undecided(status, answer, body, documents)
+            if again is None:
+                self.tally.bulk_retries += 1
+            elif again:
+                if len(again) < documents:
+                    give_up_s = time.monotonic() + GIVE_UP_S
+                self.tally.item_retries += len(again)
+                body = lines_of(self._bytes(body), again)
+                documents = len(again)
+            else:
+                return
+            if time.monotonic() > give_up_s:
+                last = "there was no answer" if status is None else f"the last status was {status}"
+                raise RefusedError(f"a bulk request was not accepted for {GIVE_UP_S:.0f} s; {last}")
+            self._sleep(wait_s(attempt))
+            attempt += 1
+
+    def _undecided(self, status: int | None, answer: bytes, body: Body, documents: int) -> list[int] | None:
+        """Places of the items to be sent again; `None` for all of them, because the request itself failed."""
+        if status is None or status in BUSY:
+            self.tally.bulk_requests_failed += 1
+            return None
+        if status >= 300:
+            self.tally.bulk_requests_failed += 1
+            raise RefusedError(f"a bulk request was refused with status {status} ({error_type(answer)})")
+        self.tally.bulk_requests += 1
+        self.tally.bulk_documents += documents
+        self.tally.bulk_bytes += len(body) if isinstance(body, bytes) else body[1]
+        if answer.startswith(NO_ERRORS):
+            self.tally.accepted += documents
+            return []
+        return judge(json.loads(answer)["items"], self.tally)
+
+    def _answer(self, body: Body) -> tuple[int | None, bytes]:
+        """Status and content of the answer; no status when there was none."""
+        started_ns = time.monotonic_ns()
+        try:
+            self._write(body)
+            response = self._http.getresponse()
+            content = response.read()
+        except (OSError, HTTPException):
+            self._http.close()
+            return None, b""
+        self.service_times_us.append((time.monotonic_ns() - started_ns) // 1000)
+        return response.status, content
+
+    def _write(self, body: Body) -> None:
+        length = len(body) if isinstance(body, bytes) else body[1]
+        self._http.putrequest("POST", self._path, skip_accept_encoding=True)
+        self._http.putheader("Content-Type", "application/x-ndjson")
+        self._http.putheader("Content-Length", str(length))
+        self._http.endheaders()
+        if isinstance(body, bytes):
+            self._http.send(body)
+        else:
+            # The bytes go from the page cache to the socket and never through this process.
+            self._http.sock.sendfile(self._file, *body)
+
+    def _bytes(self, body: Body) -> bytes:
+        return body if isinstance(body, bytes) else os.pread(self._file.fileno(), body[1], body[0])
+
+
+def error_type(answer: bytes) -> str:
+    """The type that an error answer gives; its reason might quote a document."""
+    try:
+        return str(json.loads(answer)["error"]["type"])
+    except (ValueError, LookupError, TypeError):
+        return "without a type"
+
+
+def encoded(service_times_us: Sequence[int]) -> str | None:
+    """The service times as a compressed HdrHistogram in µs; `None` without any."""
+    histogram = HdrHistogram(1, LONGEST_SERVICE_TIME_US, 3)
+    for service_time_us in service_times_us:
+        histogram.record_value(min(max(1, service_time_us), LONGEST_SERVICE_TIME_US))
+    return histogram.encode().decode() if service_times_us else None
+
+
+def send(connections: Sequence[Connection], spans: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
+    """Send all bodies; what became of them.
+
+    Raises:
+        RefusedError: One connection could not go on.
+    """
+    bodies, started_s = Bodies(spans), time.time()
+    threads = [threading.Thread(target=connection.send_all, args=(bodies,)) for connection in connections]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ended_s = time.time()
+    total = Tally()
+    for connection in connections:
+        if connection.failure:
+            raise RefusedError(connection.failure)
+        total.add(connection.tally)
+    times_us = [time_us for connection in connections for time_us in connection.service_times_us]
+    return {**vars(total), "started_s": started_s, "ended_s": ended_s, "service_times": encoded(times_us)}
+
+
+def end_with(commands: BinaryIO) -> None:
+    """End this process, without another word, when its standard input closes."""
+
+    def watch() -> None:
+        commands.read()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> int:
+    """Do one task; what is wrong goes to the process that started this one, as a sentence."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+
+    def tell(kind: str, **content: Any) -> None:
+        answers.write(json.dumps({"kind": kind, **content}).encode() + b"\n")
+
+    try:
+        given = json.loads(sys.stdin.buffer.readline() or "null")
+        if given is None:
+            return 1
+        task = Task(**{**given, "urls": tuple(given["urls"])})
+        connections = [Connection(task, number) for number in range(task.connections)]
+        for connection in connections:
+            connection.connect()
+        tell("ready")
+        line = sys.stdin.buffer.readline()
+        if not line:
+            return 1
+        spans = json.loads(line)
+        end_with(sys.stdin.buffer)
+        tell("done", **send(connections, spans))
+    except (RefusedError, OSError, HTTPException) as error:
+        tell("error", message=str(error) or type(error).__name__)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

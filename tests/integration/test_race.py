@@ -1,0 +1,57 @@
+"""What a race runs besides the sink: ready-made bulk requests, a sink that stores nothing, other people's pipelines."""
+
+from lab.records import Run, Sample
+from tests.integration.conftest import Sluice
+from tests.integration.test_run import metric
+
+BOOKS = 20_011
+
+
+def samples_of(sluice: Sluice) -> list[Sample]:
+    """The samples of the last run."""
+    return [Sample.model_validate_json(line) for line in (sluice.latest() / "samples.ndjson").open()]
+
+
+def run_of(sluice: Sluice) -> Run:
+    """The record of the last run."""
+    return Run.model_validate_json((sluice.latest() / "run.json").read_bytes())
+
+
+def test_a_direct_load_is_verified_and_measured_like_a_drain(sluice: Sluice) -> None:
+    """Every book is stored as a drain would store it, by a process that is sampled, without a topic."""
+    done = sluice.run("sink/direct", "--documents", str(BOOKS))
+
+    assert (done.status, done.errors) == (0, "")
+    result, record = sluice.result(), run_of(sluice)
+    assert result.status == "verified"
+    assert (result.documents.produced, result.documents.indexed, result.documents.missing) == (BOOKS, BOOKS, 0)
+    assert (result.documents.delivered, result.documents.sampled) == (None, 1000)
+    assert [phase.name for phase in result.phases] == ["prepare", "fill", "load", "settle", "verify", "collect"]
+    assert (record.topic, record.delivery) == (None, None)
+    assert record.direct is not None
+    assert (record.direct.accepted, record.direct.refused) == (BOOKS, {})
+    assert metric(result, "drain_s", "run") is not None
+    assert metric(result, "bulk_size_docs_mean", "run") == BOOKS / -(-BOOKS // 2000)
+    assert any("direct" in sample.processes for sample in samples_of(sluice))
+    assert all("kafka" not in sample.lost for sample in samples_of(sluice))
+    assert "straight to" in (sluice.latest() / "report.html").read_text()
+
+
+def test_a_direct_load_keeps_the_last_version_of_each_book(sluice: Sluice) -> None:
+    """However the connections overtake each other, the later version wins, as with the sink."""
+    done = sluice.run("sink/direct", "--set", "dataset={books: 5003, updates: 0.5}", "--set", "load.connections=3",
+                      "--set", "load.batch_documents=101")  # fmt: skip
+
+    assert (done.status, done.errors) == (0, "")
+    documents = sluice.result().documents
+    assert (documents.indexed, documents.sample_mismatches) == (5003, 0)
+    assert documents.already_there == documents.produced - 5003 > 0
+
+
+def test_documents_that_a_direct_load_cannot_store_void_the_run(sluice: Sluice) -> None:
+    """There is no dead-letter topic to keep them: they are counted with status and type, and the run fails."""
+    done = sluice.run("sink/direct", "--documents", "1009", "--set", "mapping=events.static")
+
+    assert done.status == 4
+    assert "Elasticsearch refused 1009 documents: 400 " in done.errors
+    assert sluice.result().status == "failed"

@@ -1,0 +1,91 @@
+"""A direct load in result, report and terminal: what is comparable with a drain is there, what knows Kafka is not."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from lab.analysis import analyse, terminal_table, write_report
+from lab.analysis.definitions import value_of
+from lab.records import Result
+from tests.unit.analysis.synthetic import Truth, directly, run, samples, written
+
+TRUTH = Truth()
+COMPARABLE = (
+    ("indexing_rate_docs_per_s", "primaries"),
+    ("indexing_latency_ms", "primaries"),
+    ("source_mb_per_s", "run"),
+    ("entities_per_s", "run"),
+    ("drain_s", "run"),
+    ("cpu_s_per_million_docs", "elasticsearch-1"),
+)
+OF_KAFKA = {
+    "delivery_rate_docs_per_s",
+    "delivery_latency_ms_p50",
+    "end_to_end_latency_ms_p99",
+    "lag_records_max",
+}
+
+
+def analysed(folder: Path) -> tuple[Result, Result]:
+    """The result of a drain, and that of the same load sent directly."""
+    drained = analyse(written(folder / "drain", run(TRUTH), samples(TRUTH)))
+    return drained, analyse(written(folder / "direct", *directly(TRUTH)))
+
+
+def test_a_direct_loads_figures_are_those_of_a_drain(tmp_path: Path) -> None:
+    """Same window, same definitions: their quotient means something."""
+    drained, direct = analysed(tmp_path)
+
+    assert direct.measured_window == drained.measured_window
+    for name, scope in COMPARABLE:
+        assert value_of(direct.metrics, name, scope) == value_of(drained.metrics, name, scope) is not None, name
+
+
+def test_what_only_kafka_has_is_not_there(tmp_path: Path) -> None:
+    """Neither as a zero nor as a figure that was not measured."""
+    drained, direct = analysed(tmp_path)
+
+    assert {metric.name for metric in drained.metrics} >= OF_KAFKA
+    assert not OF_KAFKA & {metric.name for metric in direct.metrics}
+    assert "producer" not in {metric.scope for metric in direct.metrics}
+    assert (direct.documents.delivered, direct.documents.failed, direct.documents.dead_lettered) == (None, None, None)
+
+
+def test_bulk_figures_come_from_the_connections(tmp_path: Path) -> None:
+    """The load counts them itself, since nobody samples it."""
+    _, direct = analysed(tmp_path)
+
+    assert value_of(direct.metrics, "bulk_requests") == 101
+    assert value_of(direct.metrics, "bulk_requests_failed") == 3
+    assert value_of(direct.metrics, "item_retries") == 7
+    assert value_of(direct.metrics, "bulk_size_docs_mean") == TRUTH.indexed / 101
+
+
+def test_report_and_terminal_speak_of_no_kafka(tmp_path: Path) -> None:
+    """The first sentence says how the documents came in; the books have one law; no chart is empty."""
+    _, direct = analysed(tmp_path)
+
+    page = write_report(tmp_path / "direct").read_text("utf-8")
+    assert "sent as ready-made bulk requests over 2 connections, past Kafka and Kafka Connect, straight to" in page
+    assert "documents made ready ✓" in page
+    assert "Into Kafka" not in page
+    assert "Not measured: the samples hold nothing" not in page
+    console = Console(width=80, record=True, file=(tmp_path / "terminal").open("w"))
+    console.print(terminal_table(direct))
+    text = console.export_text()
+    assert ("Produced" in text, "Delivered" in text, "Dead-lettered" in text) == (True, False, False)
+
+
+def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_path: Path) -> None:
+    """Then the rate is not Elasticsearch's own, and a warning says so."""
+    idle = Truth(machine_cpu_percent=53.0, write_threads=4, write_active=1)
+
+    result = analyse(written(tmp_path, *directly(idle)))
+
+    assert result.limited_by is not None
+    assert (result.limited_by.stage, result.limited_by.evidence) == (
+        "sender",
+        "only 23.9 % of Elasticsearch's write threads were at work, the machine was 53 % busy, with 2 bulk requests"
+        " under way.",
+    )
+    assert "driver_limited" in {warning.kind.value for warning in result.warnings}

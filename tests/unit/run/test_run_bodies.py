@@ -1,0 +1,90 @@
+"""Ready-made bulk bodies: every document once, the sink's action lines, and bounds that hold."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from numpy.typing import NDArray
+
+from lab.errors import StackError
+from lab.run import bodies as bodies_module
+from lab.run.bodies import BulkBodies, operation, prepare_bodies
+from producers.dataset import NumberedDataset, Record
+from producers.registry import make_dataset
+
+BOOKS = 1009
+
+
+class Lines(NumberedDataset):
+    """Documents of chosen sizes, each with a key of its own."""
+
+    name = "lines"
+    seed = 1
+
+    def __init__(self, *sizes: int) -> None:
+        self._sizes = sizes
+        self.documents = len(sizes)
+
+    def records(self, numbers: NDArray[np.int64]) -> list[Record]:
+        """A JSON string of the document's size is enough here."""
+        return [(b"k%d" % number, b'{"t":"%b"}' % (b"x" * self._sizes[number])) for number in numbers]
+
+
+def contents(made: BulkBodies) -> list[bytes]:
+    """The bodies as they lie in the file."""
+    return [os.pread(made.file.fileno(), span.length, span.offset) for span in made.spans]
+
+
+def test_the_bodies_hold_every_document_with_its_key_as_id_and_its_number_as_version(tmp_path: Path) -> None:
+    """What is sent directly is what the sink would send from a topic of one partition."""
+    dataset = make_dataset("aladin", documents=BOOKS)
+    told: list[int] = []
+
+    made = prepare_bodies(dataset, tmp_path, batch_documents=101, bulk_size_bytes=5_000_000, on_progress=told.append)
+
+    lines = [line for body in contents(made) for line in body.splitlines()]
+    actions = [orjson.loads(line)["index"] for line in lines[::2]]
+    assert actions == [
+        {"_id": dataset.key(number).decode(), "version_type": "external", "version": number} for number in range(BOOKS)
+    ]
+    assert lines[1::2] == [dataset.document(number) for number in range(BOOKS)]
+    assert [span.documents for span in made.spans] == [101] * 9 + [100]
+    assert made.source_bytes == sum(len(dataset.document(number)) for number in range(BOOKS))
+    assert made.body_bytes == sum(map(len, contents(made)))
+    assert told == [101 * body for body in range(1, 10)]
+
+
+def test_a_body_is_closed_before_it_would_have_too_many_bytes(tmp_path: Path) -> None:
+    """A document that is too large for any body goes alone."""
+    made = prepare_bodies(Lines(31, 31, 997, 31, 31), tmp_path, batch_documents=7, bulk_size_bytes=251)
+
+    assert [span.documents for span in made.spans] == [2, 1, 2]
+    assert [span.length <= 251 for span in made.spans] == [True, False, True]
+
+
+def test_keys_are_quoted_and_line_feeds_within_documents_are_not_sent() -> None:
+    """Either would end the line in its middle."""
+    assert operation((b'say "no"', b'{"a":\n7}'), 13) == (
+        b'{"index":{"_id":"say \\"no\\"","version_type":"external","version":13}}\n{"a": 7}\n'
+    )
+
+
+def test_nothing_is_left_of_the_file(tmp_path: Path) -> None:
+    """It has no name even while it is there, so that a killed run leaves nothing behind."""
+    made = prepare_bodies(Lines(31), tmp_path, batch_documents=7, bulk_size_bytes=251)
+
+    assert (list(tmp_path.iterdir()), made.body_bytes > 31) == ([], True)
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence says how much is there and how much is needed."""
+    monkeypatch.setattr(bodies_module, "SPARE_BYTES", 10**18)
+
+    with pytest.raises(
+        StackError, match=rf"^{tmp_path}: ready-made bulk bodies: got \d+ MB free, expected 10{{12}} MB"
+    ):
+        prepare_bodies(Lines(31), tmp_path, batch_documents=7, bulk_size_bytes=251)

@@ -1,0 +1,147 @@
+"""The sending process: what it sends, and what it makes of each kind of answer."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO
+
+import pytest
+
+from lab.run.direct_sender import Bodies, Connection, RefusedError, Tally, Task, error_type, judge, send, wait_s
+from tests.unit.run.rest_server import Rest, Time, rest
+
+FINE = (200, '{"errors":false,"items":[{"index":{"status":201}}]}')
+OPERATIONS = [b'{"index":{"_id":"%d"}}\n{"n":%d}\n' % (number, number) for number in range(7)]
+
+
+def answer(*statuses: int, kind: str = "document_parsing_exception") -> tuple[int, object]:
+    """Elasticsearch's answer to a bulk request of which these became."""
+    items = [
+        {"index": {"status": status} | ({"error": {"type": kind}} if status >= 300 else {})} for status in statuses
+    ]
+    return 200, {"errors": True, "items": items}
+
+
+@pytest.fixture
+def file() -> Iterator[IO[bytes]]:
+    """Seven operations in a file."""
+    with tempfile.TemporaryFile() as made:
+        made.write(b"".join(OPERATIONS))
+        made.flush()
+        yield made
+
+
+def spans(*documents: int) -> list[tuple[int, int, int]]:
+    """Bodies of so many documents each."""
+    made, first = [], 0
+    for count in documents:
+        offset = sum(map(len, OPERATIONS[:first]))
+        made.append((offset, sum(map(len, OPERATIONS[first : first + count])), count))
+        first += count
+    return made
+
+
+def connection(server: Rest, file: IO[bytes], time: Time | None = None) -> Connection:
+    """A connection to the server that sleeps by the test's own clock."""
+    task = Task((server.url,), "sluice-books", 1, file.fileno())
+    return Connection(task, 0, sleep=(time or Time()).sleep)
+
+
+def test_bodies_arrive_as_they_lie_in_the_file(file: IO[bytes]) -> None:
+    """Byte for byte, on the index's own path, asking for nothing of a document in the answer."""
+    with rest(FINE) as server:
+        done = send([connection(server, file)], spans(3, 4))
+
+    assert [content for _, _, content in server.requests] == [b"".join(OPERATIONS[:3]), b"".join(OPERATIONS[3:])]
+    assert {path for _, path, _ in server.requests} == {
+        "/sluice-books/_bulk?filter_path=errors,error.type,items.*.status,items.*.error.type"
+    }
+    assert (done["accepted"], done["bulk_requests"], done["bulk_documents"]) == (7, 2, 7)
+    assert done["bulk_bytes"] == sum(map(len, OPERATIONS))
+    assert done["started_s"] <= done["ended_s"]
+    assert done["service_times"].startswith("HISTF")
+
+
+def test_connections_share_the_bodies_and_send_each_once(file: IO[bytes]) -> None:
+    """Whichever is free takes the next."""
+    with rest(FINE) as server:
+        done = send([connection(server, file), connection(server, file)], spans(1, 1, 1, 1, 1, 1, 1))
+
+    assert Counter(content for _, _, content in server.requests) == Counter(OPERATIONS)
+    assert done["accepted"] == 7
+
+
+def test_a_busy_server_is_sent_the_same_body_again(file: IO[bytes]) -> None:
+    """A 429 for the request counts as a failed one and as a retry; nothing is accepted twice."""
+    time = Time()
+    with rest((429, {"error": {"type": "circuit_breaking_exception"}}), (503, "busy"), FINE) as server:
+        done = send([connection(server, file, time)], spans(7))
+
+    assert [content for _, _, content in server.requests] == [b"".join(OPERATIONS)] * 3
+    assert (done["accepted"], done["bulk_requests"], done["bulk_requests_failed"], done["bulk_retries"]) == (7, 1, 2, 2)
+    assert len(time.naps) == 2
+
+
+def test_only_the_items_that_were_turned_away_go_again(file: IO[bytes]) -> None:
+    """Their neighbours are stored already."""
+    with rest(answer(201, 429, 201, 201, 503, 201, 201), FINE) as server:
+        done = send([connection(server, file)], spans(7))
+
+    assert server.requests[1][2] == OPERATIONS[1] + OPERATIONS[4]
+    assert (done["accepted"], done["item_retries"], done["bulk_retries"]) == (7, 2, 0)
+
+
+def test_refused_and_present_documents_are_counted_by_what_was_said(file: IO[bytes]) -> None:
+    """A conflict of versions is a document that is there already; anything else is refused, with status and type."""
+    with rest(answer(201, 409, 400, 400, 200, 201, 404)) as server:
+        done = send([connection(server, file)], spans(7))
+
+    assert (done["accepted"], done["already_there"]) == (3, 1)
+    assert done["refused"] == {"400 document_parsing_exception": 2, "404 document_parsing_exception": 1}
+
+
+def test_a_request_refused_for_good_ends_the_load(file: IO[bytes]) -> None:
+    """With the status and the type; the reason, which may quote a document, is not in the sentence."""
+    refusal = (400, {"error": {"type": "illegal_argument_exception", "reason": "of the book"}, "status": 400})
+    with (
+        rest(refusal) as server,
+        pytest.raises(
+            RefusedError, match=r"^a bulk request was refused with status 400 \(illegal_argument_exception\)$"
+        ),
+    ):
+        send([connection(server, file)], spans(7))
+
+
+def test_a_server_that_goes_away_is_tried_again(file: IO[bytes]) -> None:
+    """The connection is opened anew."""
+    with rest(FINE) as server:
+        made = connection(server, file)
+        made.connect()
+        made._http.sock.close()
+        done = send([made], spans(7))
+
+    assert (done["accepted"], done["bulk_requests_failed"], done["bulk_retries"]) == (7, 1, 1)
+
+
+def test_each_body_is_handed_out_once() -> None:
+    """The iterator is what the connections share."""
+    made = Bodies(spans(3, 4))
+    assert [list(made), list(made)] == [spans(3, 4), []]
+
+
+def test_waits_double_up_to_a_bound() -> None:
+    """At random below it: the upper ends are what is looked at here."""
+    assert [wait_s(attempt, lambda _low, high: high) for attempt in (0, 1, 2, 20)] == [0.1, 0.2, 0.4, 30.0]
+
+
+def test_items_without_a_type_are_counted_too() -> None:
+    """An answer may lack the part that says why."""
+    tally = Tally()
+    assert judge([{"create": {"status": 500}}], tally) == []
+    assert tally.refused == {"500 without a type": 1}
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"not JSON", b'{"error":"text"}'])
+def test_an_error_answer_of_any_shape_has_words(content: bytes) -> None:
+    """A proxy answers in its own way."""
+    assert error_type(content) == "without a type"
