@@ -97,7 +97,7 @@ def test_only_a_direct_load_has_connections(repository: Repository) -> None:
         '--set load.via: got "directly", expected `kafka` or `direct`'
     ]
     assert repository.refusal("books", "load={via: direct, mode: stream, connections: 0}") == [
-        '--set load: load.mode: got "stream", expected `drain`',
+        '--set load: load.mode: got "stream", expected drain',
         "--set load: load.connections: got 0, expected more than 0",
     ]
 

@@ -95,6 +95,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
                 config.requests().bulkSizeBytes(),
                 config.requests().lingerMs(),
                 config.requests().maxInFlightRequests(),
+                config.requests().adaptive(),
                 config.retries().maxRetries(),
                 config.retries().retryTimeoutMs(),
                 config.writing().writeMethod() == WriteMethod.UPSERT,

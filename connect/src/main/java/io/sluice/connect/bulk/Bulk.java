@@ -12,6 +12,7 @@ final class Bulk {
     private String host = "";
     private boolean partial;
     private int attempts;
+    private int sendings;
     private int countedAttempts;
     private long firstFailureAtNanos;
     private long sentAtNanos;
@@ -82,7 +83,13 @@ final class Bulk {
 
     void sent(long nowNanos) {
         attempts++;
+        sendings++;
         sentAtNanos = nowNanos;
+    }
+
+    /** Whether it was sent once only, whatever progress there was since. */
+    boolean isFirstSending() {
+        return sendings == 1;
     }
 
     int countAttempt() {

@@ -3,17 +3,13 @@ package io.sluice.connect.bulk;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.metrics.SinkMetrics;
 import java.io.IOException;
-import java.util.ArrayDeque;
+import java.net.SocketTimeoutException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.connect.errors.ConnectException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Forms bulk requests, keeps up to N of them under way, and repeats what failed and may succeed.
@@ -23,8 +19,9 @@ import org.slf4j.LoggerFactory;
  * index, so that under load the requests fill up whatever the linger time.
  */
 public final class BulkWriter implements BulkClient.Listener {
-    private static final Logger LOG = LoggerFactory.getLogger(BulkWriter.class);
-    private static final long WARNING_INTERVAL_NANOS = 10_000_000_000L;
+    private static final int REFUSALS_BEFORE_HALVING = 3;
+    private static final long SMALL_REQUEST_BYTES = 256L << 10;
+    private static final int TOO_MANY_REQUESTS = 429;
 
     private final BulkSettings settings;
     private final Pace pace;
@@ -34,13 +31,13 @@ public final class BulkWriter implements BulkClient.Listener {
     private final Decisions decisions;
     private final SinkMetrics metrics;
 
-    private final Map<String, Lane> lanes = new HashMap<>();
-    private final ArrayDeque<Bulk> ready = new ArrayDeque<>();
+    private final Limiter limiter;
+    private final Lanes lanes;
     private final Set<Bulk> underWay = new HashSet<>();
+    private final Failures failures;
     private final HeldOperations held = new HeldOperations();
+    private Limits told;
     private boolean authorised;
-    private long warnedAtNanos;
-    private long failuresSinceWarning;
     private boolean stopped;
 
     public BulkWriter(
@@ -52,18 +49,15 @@ public final class BulkWriter implements BulkClient.Listener {
             SinkMetrics metrics) {
         this.settings = settings;
         this.pace = new Pace(settings.maxDocumentsPerSecond(), settings.maxBytesPerSecond());
+        this.limiter = settings.limiter();
+        this.lanes = new Lanes(settings.lingerMs(), timers, this::sendLingering);
         this.client = client;
         this.backoff = backoff;
         this.timers = timers;
         this.decisions = decisions;
         this.metrics = metrics;
-    }
-
-    /** What is being formed for one index. */
-    private static final class Lane {
-        private Bulk forming;
-        private long formingSinceNanos;
-        private boolean partialUnderWay;
+        this.failures = new Failures(metrics);
+        tellLimits();
     }
 
     /** Takes an operation over; it is sent with others when a request is full or the linger time is over. */
@@ -73,7 +67,7 @@ public final class BulkWriter implements BulkClient.Listener {
             if (settings.inOrder() && held.mustWait(operation)) {
                 return;
             }
-            if (append(operation)) {
+            if (lanes.add(operation, limiter.limits())) {
                 sendable = takeSendable();
             }
         }
@@ -84,7 +78,7 @@ public final class BulkWriter implements BulkClient.Listener {
     public void flush() {
         List<Bulk> sendable;
         synchronized (this) {
-            lanes.values().forEach(this::seal);
+            lanes.flush();
             sendable = takeSendable();
         }
         sendable.forEach(this::send);
@@ -99,15 +93,7 @@ public final class BulkWriter implements BulkClient.Listener {
         List<Bulk> sendable;
         synchronized (this) {
             givenUp.addAll(held.takeGivenUp());
-            List<Operation> released = new ArrayList<>();
-            ready.forEach(bulk -> released.addAll(bulk.takeGivenUp()));
-            ready.removeIf(bulk -> bulk.size() == 0);
-            for (Lane lane : lanes.values()) {
-                if (lane.forming != null) {
-                    released.addAll(lane.forming.takeGivenUp());
-                    lane.forming = lane.forming.size() == 0 ? null : lane.forming;
-                }
-            }
+            List<Operation> released = lanes.takeGivenUp();
             appendReleased(released);
             givenUp.addAll(released);
             sendable = takeSendable();
@@ -124,88 +110,47 @@ public final class BulkWriter implements BulkClient.Listener {
     /** Age of the operation that has waited longest, 0 when there is none. */
     public synchronized long oldestAgeMillis() {
         long now = timers.nanoTime();
-        long oldest = now;
+        long oldest = Math.min(now, lanes.oldestReadAtNanos());
         for (Bulk bulk : underWay) {
             oldest = Math.min(oldest, bulk.oldestReadAtNanos());
         }
-        for (Bulk bulk : ready) {
-            oldest = Math.min(oldest, bulk.oldestReadAtNanos());
-        }
-        for (Lane lane : lanes.values()) {
-            oldest = lane.forming == null ? oldest : Math.min(oldest, lane.forming.oldestReadAtNanos());
-        }
         return TimeUnit.NANOSECONDS.toMillis(now - oldest);
-    }
-
-    /** Returns whether a request became ready. */
-    private boolean append(Operation operation) {
-        Lane lane = lanes.computeIfAbsent(operation.index(), index -> new Lane());
-        boolean overflows =
-                lane.forming != null && lane.forming.bodyBytes() + operation.bodyBytes() > settings.bulkSizeBytes();
-        if (overflows) {
-            seal(lane);
-        }
-        if (lane.forming == null) {
-            lane.forming = new Bulk(operation.index());
-            lane.formingSinceNanos = timers.nanoTime();
-            timers.after(settings.lingerMs(), this::sendLingering);
-        }
-        lane.forming.add(operation);
-        boolean full =
-                lane.forming.size() >= settings.batchSize() || lane.forming.bodyBytes() >= settings.bulkSizeBytes();
-        if (full) {
-            seal(lane);
-        }
-        return full || overflows;
-    }
-
-    private void seal(Lane lane) {
-        if (lane.forming != null) {
-            ready.add(lane.forming);
-            lane.forming = null;
-        }
     }
 
     private void sendLingering() {
         List<Bulk> sendable;
         synchronized (this) {
+            lanes.disarm();
             sendable = takeSendable();
         }
         sendable.forEach(this::send);
     }
 
-    /** Takes permits for full requests first, then for those whose linger time is over. */
+    /** Takes permits for what may be sent. */
     private List<Bulk> takeSendable() {
         if (stopped) {
             return List.of();
         }
+        tellLimits();
+        Limits limits = limiter.limits();
         List<Bulk> sendable = new ArrayList<>();
-        while (underWay.size() < settings.maxInFlight() && !ready.isEmpty()) {
-            sendable.add(take(ready.poll()));
-        }
-        for (Lane lane : lanes.values()) {
-            if (underWay.size() < settings.maxInFlight() && isDue(lane)) {
-                lane.forming.setPartial(true);
-                lane.partialUnderWay = true;
-                sendable.add(take(lane.forming));
-                lane.forming = null;
+        while (underWay.size() < limits.inFlight()) {
+            Bulk next = lanes.next(limits);
+            if (next == null) {
+                break;
             }
+            underWay.add(next);
+            sendable.add(next);
         }
         return sendable;
     }
 
-    private Bulk take(Bulk bulk) {
-        underWay.add(bulk);
-        return bulk;
-    }
-
-    private boolean isDue(Lane lane) {
-        if (lane.forming == null || lane.partialUnderWay) {
-            return false;
+    private void tellLimits() {
+        Limits limits = limiter.limits();
+        if (!limits.equals(told)) {
+            told = limits;
+            metrics.aimsAt(limits.inFlight(), limits.documents(), limits.bytes());
         }
-        long remainingMs =
-                settings.lingerMs() - TimeUnit.NANOSECONDS.toMillis(timers.nanoTime() - lane.formingSinceNanos);
-        return remainingMs <= 0;
     }
 
     private void send(Bulk bulk) {
@@ -248,12 +193,14 @@ public final class BulkWriter implements BulkClient.Listener {
         List<Operation> decided = new ArrayList<>(bulk.size());
         List<Operation> again = new ArrayList<>(0);
         int firstAgain = -1;
+        boolean isBusy = false;
         for (int i = 0; i < bulk.size(); i++) {
             Operation operation = bulk.operations().get(i);
             ItemError error = answer.error(i);
             ItemOutcome outcome = ItemOutcome.of(operation.kind(), answer.status(i), error, operation.version());
             if (isFinal(operation, outcome)) {
                 if (outcome == ItemOutcome.REJECTED) {
+                    metrics.itemRejected();
                     decisions.rejected(
                             operation.delivery(), answer.status(i), error == null ? ItemError.UNKNOWN : error);
                 } else if (outcome.fate() == null) {
@@ -265,15 +212,43 @@ public final class BulkWriter implements BulkClient.Listener {
                 decided.add(operation);
             } else {
                 firstAgain = firstAgain < 0 ? i : firstAgain;
+                isBusy |= answer.status(i) == TOO_MANY_REQUESTS;
                 again.add(operation);
             }
         }
         authorised = true;
+        if (isBusy) {
+            overloaded(bulk);
+        } else {
+            tellAnswered(bulk, decided);
+        }
         if (again.isEmpty()) {
             finished(bulk, decided);
         } else {
             repeatItems(bulk, decided, again, firstAgain, answer);
         }
+    }
+
+    private synchronized void tellAnswered(Bulk bulk, List<Operation> decided) {
+        long bytes = 0;
+        for (Operation operation : decided) {
+            bytes += operation.bodyBytes();
+        }
+        Limits limits = limiter.limits();
+        long now = timers.nanoTime();
+        boolean isHeldBack = underWay.size() >= limits.inFlight() && lanes.hasFull(limits) && !pace.holdsBack(now);
+        long work = Answered.work(decided.size(), bytes);
+        limiter.answered(new Answered(bulk.sentAtNanos(), now, work, isHeldBack, !bulk.isPartial()));
+    }
+
+    private synchronized void overloaded(Bulk bulk) {
+        if (bulk.isFirstSending()) {
+            limiter.overloaded(bulk.sentAtNanos(), timers.nanoTime());
+        }
+    }
+
+    private synchronized void tellFailed() {
+        limiter.failed(timers.nanoTime());
     }
 
     private boolean isFinal(Operation operation, ItemOutcome outcome) {
@@ -288,18 +263,14 @@ public final class BulkWriter implements BulkClient.Listener {
         int status = answer.status(item);
         ItemError error = answer.error(item);
         boolean isAboutDocument = !ItemOutcome.isIndexTrouble(error) && !ItemOutcome.isAboutAccess(error);
-        fail(bulk, status, isAboutDocument ? withheld(error) : error, item, null);
-    }
-
-    /** The error without its reason: that of an item may quote the document, and this one may be logged. */
-    private static ItemError withheld(ItemError error) {
-        return error == null ? null : new ItemError(error.type(), "reason withheld");
+        fail(bulk, status, isAboutDocument ? Failures.withheld(error) : error, item, null);
     }
 
     private void finished(Bulk bulk, List<Operation> decided) {
         List<Bulk> sendable;
         synchronized (this) {
             underWay.remove(bulk);
+            failures.over(bulk);
             partialAnswered(bulk);
             appendReleased(decided);
             sendable = takeSendable();
@@ -310,7 +281,7 @@ public final class BulkWriter implements BulkClient.Listener {
     private void repeatItems(
             Bulk bulk, List<Operation> decided, List<Operation> again, int firstAgain, BulkAnswer answer) {
         metrics.itemsToSendAgain(again.size());
-        ItemError error = withheld(answer.error(firstAgain));
+        ItemError error = Failures.withheld(answer.error(firstAgain));
         int status = answer.status(firstAgain);
         List<Bulk> sendable;
         synchronized (this) {
@@ -337,7 +308,7 @@ public final class BulkWriter implements BulkClient.Listener {
     private void partialAnswered(Bulk bulk) {
         if (bulk.isPartial()) {
             bulk.setPartial(false);
-            lanes.get(bulk.index()).partialUnderWay = false;
+            lanes.partialAnswered(bulk.index());
         }
     }
 
@@ -346,7 +317,7 @@ public final class BulkWriter implements BulkClient.Listener {
             decided.forEach(operation -> {
                 Operation next = held.release(operation);
                 if (next != null) {
-                    append(next);
+                    lanes.add(next, limiter.limits());
                 }
             });
         }
@@ -354,10 +325,10 @@ public final class BulkWriter implements BulkClient.Listener {
 
     @Override
     public void refused(Bulk bulk, int status, ItemError error) {
-        metrics.bulkFailed();
+        metrics.bulkFailed(status);
         RequestOutcome outcome = RequestOutcome.of(status, authorised);
         switch (outcome) {
-            case RETRY -> repeat(bulk, status, error, null);
+            case RETRY -> repeatLater(bulk, status, error);
             case RETRY_COUNTED -> repeatCounted(bulk, status, error);
             case SPLIT -> split(bulk, status, error);
             default -> fail(bulk, status, error, 0, null);
@@ -366,11 +337,34 @@ public final class BulkWriter implements BulkClient.Listener {
 
     @Override
     public void unanswered(Bulk bulk, Exception cause) {
-        metrics.bulkFailed();
+        metrics.bulkFailed(0);
+        if (cause instanceof SocketTimeoutException) {
+            overloaded(bulk);
+        } else {
+            tellFailed();
+        }
         if (cause instanceof IOException) {
             repeat(bulk, 0, null, cause);
         } else {
             fail(bulk, 0, null, 0, cause);
+        }
+    }
+
+    private void repeatLater(Bulk bulk, int status, ItemError error) {
+        if (status == TOO_MANY_REQUESTS) {
+            overloaded(bulk);
+            halveIfRefusedAgainAndAgain(bulk);
+        } else {
+            tellFailed();
+        }
+        repeat(bulk, status, error, null);
+    }
+
+    /** One that never gets in, however long it waits, may be more than the cluster takes at once. */
+    private synchronized void halveIfRefusedAgainAndAgain(Bulk bulk) {
+        boolean isLarge = bulk.size() > 1 && bulk.bodyBytes() > SMALL_REQUEST_BYTES;
+        if (settings.adaptive() && isLarge && bulk.attempts() >= REFUSALS_BEFORE_HALVING) {
+            lanes.addFirst(bulk.splitOff());
         }
     }
 
@@ -384,58 +378,29 @@ public final class BulkWriter implements BulkClient.Listener {
 
     private void split(Bulk bulk, int status, ItemError error) {
         if (bulk.size() == 1) {
+            metrics.itemRejected();
             decisions.rejected(bulk.operations().get(0).delivery(), status, error);
             finished(bulk, bulk.operations());
             return;
         }
         synchronized (this) {
-            ready.addFirst(bulk.splitOff());
+            lanes.addFirst(bulk.splitOff());
         }
         send(bulk);
     }
 
     /** Sends the request again after a random wait, unless nothing of it succeeded for too long. */
     private void repeat(Bulk bulk, int status, ItemError error, Exception cause) {
-        String what = describe(bulk, status, error, cause);
-        metrics.failed(what);
+        String what = Failures.describe(bulk, status, error, cause);
+        failures.add(bulk, what);
         long failingForMs = TimeUnit.NANOSECONDS.toMillis(bulk.failingForNanos(timers.nanoTime()));
         if (failingForMs >= settings.retryTimeoutMs()) {
             fail(bulk, status, error, 0, cause);
             return;
         }
         long delayMs = backoff.delayMs(Math.max(1, bulk.attempts()));
-        warnNowAndThen(bulk, what, delayMs);
+        failures.warnNowAndThen(bulk, what, delayMs, timers.nanoTime());
         timers.after(delayMs, () -> sendAgain(bulk));
-    }
-
-    /** One line for the first failure, then one for all of some seconds; types only, reasons may quote documents. */
-    private void warnNowAndThen(Bulk bulk, String what, long delayMs) {
-        long now = timers.nanoTime();
-        long failures;
-        synchronized (this) {
-            failuresSinceWarning++;
-            if (warnedAtNanos != 0 && now - warnedAtNanos < WARNING_INTERVAL_NANOS) {
-                return;
-            }
-            warnedAtNanos = now;
-            failures = failuresSinceWarning;
-            failuresSinceWarning = 0;
-        }
-        LOG.warn(
-                "bulk request to {}: {}; {} operations go again in {} ms ({} such failures since the last warning)",
-                bulk.index(),
-                what,
-                bulk.size(),
-                delayMs,
-                failures);
-    }
-
-    /** What failed, without any reason: status and type, or that no answer came, and the host. */
-    private static String describe(Bulk bulk, int status, ItemError error, Exception cause) {
-        String what = cause == null
-                ? "status " + status + (error == null ? "" : " " + error.type())
-                : "no answer: " + cause.getClass().getSimpleName();
-        return bulk.host().isEmpty() ? what : what + " from " + bulk.host();
     }
 
     private synchronized boolean isStopped() {
@@ -461,15 +426,6 @@ public final class BulkWriter implements BulkClient.Listener {
             }
             stopped = true;
         }
-        decisions.failed(new ConnectException(describe(bulk, status, error, item, cause), cause));
-    }
-
-    private static String describe(Bulk bulk, int status, ItemError error, int item, Exception cause) {
-        Operation operation = bulk.operations().get(item);
-        String what = cause != null
-                ? "no answer: " + cause.getClass().getSimpleName() + ": " + cause.getMessage()
-                : "status " + status + (error == null ? "" : " " + error.type() + ": " + error.reason());
-        return "bulk request to " + bulk.index() + ": " + what + " (attempt " + Math.max(1, bulk.attempts())
-                + ", first record concerned " + operation.delivery().origin() + ")";
+        decisions.failed(new ConnectException(Failures.describe(bulk, status, error, item, cause), cause));
     }
 }

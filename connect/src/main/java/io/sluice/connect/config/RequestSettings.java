@@ -10,6 +10,7 @@ import org.apache.kafka.common.config.ConfigDef.Type;
 /** How bulk requests are formed, how many are under way, and how fast. */
 public final class RequestSettings {
     private static final String BATCH_SIZE = "batch.size";
+    private static final String BULK_ADAPTIVE = "bulk.adaptive";
     private static final String BULK_SIZE_BYTES = "bulk.size.bytes";
     private static final String LINGER_MS = "linger.ms";
     private static final String MAX_IN_FLIGHT_REQUESTS = "max.in.flight.requests";
@@ -38,6 +39,12 @@ public final class RequestSettings {
                         Accepts.atLeast(1),
                         MEDIUM,
                         "Most bytes in one bulk request; a larger document goes alone.")
+                .define(
+                        BULK_ADAPTIVE,
+                        Type.BOOLEAN,
+                        false,
+                        MEDIUM,
+                        "Let requests under way and their size find their own level up to the most given.")
                 .define(
                         LINGER_MS,
                         Type.LONG,
@@ -74,6 +81,10 @@ public final class RequestSettings {
 
     public long bulkSizeBytes() {
         return values.getLong(BULK_SIZE_BYTES);
+    }
+
+    public boolean adaptive() {
+        return values.getBoolean(BULK_ADAPTIVE);
     }
 
     public long lingerMs() {

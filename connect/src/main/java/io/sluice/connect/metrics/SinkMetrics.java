@@ -8,17 +8,25 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.HdrHistogram.Histogram;
 
 /** Everything one task counts since its start; each method is one consistent step, so that the ledger balances. */
 public final class SinkMetrics {
     private static final int SIGNIFICANT_DIGITS = 3;
     private static final long LONGEST_MICROS = 24L * 3600 * 1_000_000;
+    private static final long MOST_DOCUMENTS = 1_000_000;
+    private static final long MOST_BYTES = 1L << 31;
+    private static final String ANSWERED = "200";
+    private static final String UNANSWERED = "none";
 
     private final long[] recordsByFate = new long[Fate.values().length];
     private final Map<String, PartitionLedger> ledgers = new TreeMap<>();
-    private final Histogram recordAge = histogram();
-    private final Histogram bulkServiceTime = histogram();
+    private final Histogram recordAge = histogram(LONGEST_MICROS);
+    private final Histogram bulkServiceTime = histogram(LONGEST_MICROS);
+    private final Histogram documentsPerBulk = histogram(MOST_DOCUMENTS);
+    private final Histogram bytesPerBulk = histogram(MOST_BYTES);
+    private final Map<String, Long> bulkRequestsByStatus = new TreeMap<>();
     private LongSupplier oldestUndecidedAgeMillis = () -> 0;
     private long recordsRead;
     private long recordsInFlight;
@@ -30,14 +38,18 @@ public final class SinkMetrics {
     private long bulkRequestsFailed;
     private long bulkRetries;
     private long itemRetries;
+    private long itemsRejected;
+    private long aimInFlight;
+    private long aimDocuments;
+    private long aimBytes;
     private long bulkRequestsInFlight;
     private long bulkServiceTimeNanos;
     private long bulkDocuments;
     private long bulkBytes;
     private long timeBlockedNanos;
 
-    private static Histogram histogram() {
-        Histogram histogram = new Histogram(1, LONGEST_MICROS, SIGNIFICANT_DIGITS);
+    private static Histogram histogram(long highest) {
+        Histogram histogram = new Histogram(1, highest, SIGNIFICANT_DIGITS);
         histogram.setAutoResize(false);
         return histogram;
     }
@@ -101,7 +113,12 @@ public final class SinkMetrics {
         lastError = what;
     }
 
-    /** The last failure, or nothing. */
+    /** Everything that had failed is decided. */
+    public synchronized void recovered() {
+        lastError = "";
+    }
+
+    /** The last failure of what is still failing, or nothing. */
     public synchronized String lastError() {
         return lastError;
     }
@@ -121,12 +138,28 @@ public final class SinkMetrics {
         bulkBytes += bytes;
         bulkServiceTimeNanos += serviceTimeNanos;
         bulkServiceTime.recordValue(Math.min(serviceTimeNanos / 1_000, LONGEST_MICROS));
+        documentsPerBulk.recordValue(Math.min(documents, MOST_DOCUMENTS));
+        bytesPerBulk.recordValue(Math.min(bytes, MOST_BYTES));
+        bulkRequestsByStatus.merge(ANSWERED, 1L, Long::sum);
     }
 
-    /** A bulk request was refused as a whole, or no answer came. */
-    public synchronized void bulkFailed() {
+    /** A bulk request was refused as a whole with this status, or no answer came: 0. */
+    public synchronized void bulkFailed(int status) {
         bulkRequestsInFlight--;
         bulkRequestsFailed++;
+        bulkRequestsByStatus.merge(status == 0 ? UNANSWERED : Integer.toString(status), 1L, Long::sum);
+    }
+
+    /** How many requests are to be under way now, and the most that each is to hold. */
+    public synchronized void aimsAt(int inFlight, int documents, long bytes) {
+        aimInFlight = inFlight;
+        aimDocuments = documents;
+        aimBytes = bytes;
+    }
+
+    /** An item will never be accepted. */
+    public synchronized void itemRejected() {
+        itemsRejected++;
     }
 
     public synchronized void itemsToSendAgain(int items) {
@@ -153,9 +186,14 @@ public final class SinkMetrics {
             attributes.put("BytesAcknowledged", bytesAcknowledged);
             attributes.put("BulkRequests", bulkRequests);
             attributes.put("BulkRequestsFailed", bulkRequestsFailed);
+            attributes.put("BulkRequestsByStatus", (Supplier<String>) this::bulkRequestsByStatus);
             attributes.put("BulkRetries", bulkRetries);
             attributes.put("ItemRetries", itemRetries);
+            attributes.put("ItemsRejected", itemsRejected);
             attributes.put("BulkRequestsInFlight", bulkRequestsInFlight);
+            attributes.put("CurrentConcurrency", aimInFlight);
+            attributes.put("CurrentBulkDocuments", aimDocuments);
+            attributes.put("CurrentBulkBytes", aimBytes);
             attributes.put("BulkServiceTimeMillisTotal", bulkServiceTimeNanos / 1_000_000);
             attributes.put("BulkDocumentsTotal", bulkDocuments);
             attributes.put("BulkBytesTotal", bulkBytes);
@@ -163,6 +201,8 @@ public final class SinkMetrics {
             attributes.put("OldestUnacknowledgedAgeMillis", oldestAgeMillis);
             attributes.put("RecordAgeHistogram", encodedWhenRead(recordAge));
             attributes.put("BulkServiceTimeHistogram", encodedWhenRead(bulkServiceTime));
+            attributes.put("BulkDocumentsHistogram", encodedWhenRead(documentsPerBulk));
+            attributes.put("BulkBytesHistogram", encodedWhenRead(bytesPerBulk));
             return attributes;
         }
     }
@@ -194,6 +234,12 @@ public final class SinkMetrics {
             ledger.appendJson(json);
         });
         return json.append('}').toString();
+    }
+
+    private synchronized String bulkRequestsByStatus() {
+        return bulkRequestsByStatus.entrySet().stream()
+                .map(entry -> '"' + entry.getKey() + "\":" + entry.getValue())
+                .collect(Collectors.joining(",", "{", "}"));
     }
 
     private long records(Fate fate) {

@@ -48,6 +48,7 @@ class BulkWriterTest {
     private final Offsets offsets = new Offsets(metrics);
     private PartitionOffsets partition = offsets.of("t", 0);
     private RecordEncoder encoder = encoder("insert");
+    private boolean adaptive;
     private long documentsPerSecond;
     private long bytesPerSecond;
     private long nextOffset;
@@ -58,8 +59,8 @@ class BulkWriterTest {
     }
 
     private BulkWriter writer(int batchSize, long bytes, int inFlight, boolean inOrder) {
-        BulkSettings settings =
-                new BulkSettings(batchSize, bytes, 5, inFlight, 3, 60_000, inOrder, documentsPerSecond, bytesPerSecond);
+        BulkSettings settings = new BulkSettings(
+                batchSize, bytes, 5, inFlight, adaptive, 3, 60_000, inOrder, documentsPerSecond, bytesPerSecond);
         return new BulkWriter(settings, client, new Backoff(100, 1_000, () -> 1.0), timers, book, metrics);
     }
 
@@ -438,6 +439,61 @@ class BulkWriterTest {
         }
     }
 
+    private Object attribute(String name) {
+        return metrics.snapshot().get(name);
+    }
+
+    /** The last error is told while something that failed is undecided, and no longer. */
+    @Test
+    void theLastErrorEndsWithTheFailure() {
+        BulkWriter writer = writer(3, 1 << 20, 5, false);
+        add(writer, 6);
+        client.refuse(0, 503);
+        client.answer(1, item -> item == 0 ? 429 : 201);
+        assertEquals("status 429 some_exception", attribute("LastError"));
+        timers.advance(100);
+        client.succeed(2);
+        assertEquals("status 429 some_exception", attribute("LastError"));
+        client.succeed(3);
+        assertEquals("", attribute("LastError"));
+    }
+
+    /** Adaptive requests have the size that is wanted when they are sent, whenever their operations came. */
+    @Test
+    void waitingOperationsFollowTheLimits() {
+        adaptive = true;
+        BulkWriter writer = writer(101, 1 << 20, 1, false);
+        add(writer, 1_009);
+        assertEquals(List.of(101), sizesSent());
+        client.answer(0, item -> item == 0 ? 429 : 201);
+        assertEquals(51L, attribute("CurrentBulkDocuments"));
+        timers.advance(100);
+        client.succeed(1);
+        assertEquals(67L, attribute("CurrentBulkDocuments"));
+        assertEquals(67, client.offsets(2).size());
+        assertEquals(1L, attribute("CurrentConcurrency"));
+    }
+
+    /** A large request that is refused as a whole again and again is halved; without adaptation it is not. */
+    @Test
+    void aRequestThatNeverGetsInIsHalved() {
+        for (boolean isAdaptive : new boolean[] {false, true}) {
+            BulkWriterTest world = new BulkWriterTest();
+            world.adaptive = isAdaptive;
+            BulkWriter writer = world.writer(4, 1 << 20, 1, false);
+            for (int i = 0; i < 4; i++) {
+                writer.add(world.operation("k" + i, "{\"a\":\"" + "x".repeat(100_003) + "\"}"));
+            }
+            for (int attempt = 0; attempt < 3; attempt++) {
+                world.client.refuse(attempt, 429);
+                world.timers.advance(1_000);
+            }
+            assertEquals(isAdaptive ? List.of("0", "1") : List.of("0", "1", "2", "3"), world.client.offsets(3));
+            world.client.succeed(3);
+            assertEquals(isAdaptive ? 5 : 4, world.client.sent.size());
+        }
+    }
+
     /** Over random failures each record is decided once, and never more than N requests are under way. */
     @Test
     void randomFailuresDecideEachRecordOnce() {
@@ -445,6 +501,7 @@ class BulkWriterTest {
             Random random = new Random(seed);
             BulkWriterTest world = new BulkWriterTest();
             boolean inOrder = seed % 2 == 0;
+            world.adaptive = seed % 3 == 0;
             world.encoder = encoder(inOrder ? "upsert" : "insert");
             BulkWriter writer = world.writer(7, 1 << 20, 3, inOrder);
             Map<Integer, Integer> lastByKey = new TreeMap<>();

@@ -94,6 +94,27 @@ class SinkMetricsTest {
         assertEquals(10_007, decoded.getValueAtPercentile(50), 10);
     }
 
+    /** Documents and bytes of each answered request are counted, and requests by status, unanswered ones included. */
+    @Test
+    void theSizesOfRequestsAreCounted() throws DataFormatException {
+        for (int status : new int[] {429, 0, 429, 503}) {
+            metrics.bulkSent(false);
+            metrics.bulkFailed(status);
+        }
+        metrics.bulkSent(false);
+        metrics.bulkAnswered(1_999, 5_000_011, 7);
+        assertEquals("{\"200\":1,\"429\":2,\"503\":1,\"none\":1}", readThroughJmx("BulkRequestsByStatus"));
+        assertEquals(1_999, onlyValueOf("BulkDocumentsHistogram"));
+        assertEquals(5_000_011, onlyValueOf("BulkBytesHistogram"), 5_000);
+    }
+
+    private long onlyValueOf(String histogram) throws DataFormatException {
+        byte[] encoded = Base64.getDecoder().decode(readThroughJmx(histogram));
+        Histogram decoded = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
+        assertEquals(1, decoded.getTotalCount());
+        return decoded.getValueAtPercentile(50);
+    }
+
     private String readThroughJmx(String attribute) {
         try (SinkTaskMBean bean = SinkTaskMBean.register("read-through", "0", metrics)) {
             String one = (String) bean.getAttribute(attribute);
@@ -184,11 +205,14 @@ class SinkMetricsTest {
     void theAttributesHaveTheirNames() {
         Set<String> names = new TreeSet<>(metrics.snapshot().keySet());
         assertEquals(
-                "[BulkBytesTotal, BulkDocumentsTotal, BulkRequests, BulkRequestsFailed, BulkRequestsInFlight,"
-                        + " BulkRetries, BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
-                        + " ItemRetries, LastError, LedgerByPartition, OldestUnacknowledgedAgeMillis, RecordAgeHistogram, RecordsAlreadyThere,"
-                        + " RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsGivenBack, RecordsInFlight,"
-                        + " RecordsIndexed, RecordsRead, RecordsStale, RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
+                "[BulkBytesHistogram, BulkBytesTotal, BulkDocumentsHistogram, BulkDocumentsTotal, BulkRequests,"
+                        + " BulkRequestsByStatus, BulkRequestsFailed, BulkRequestsInFlight, BulkRetries,"
+                        + " BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
+                        + " CurrentBulkBytes, CurrentBulkDocuments, CurrentConcurrency, ItemRetries, ItemsRejected,"
+                        + " LastError, LedgerByPartition, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
+                        + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped,"
+                        + " RecordsGivenBack, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsStale,"
+                        + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
                 names.toString());
     }
 }
