@@ -160,7 +160,7 @@ def delivery_problems(documents: Documents, in_topic: int | None) -> Iterator[st
     if documents.produced != documents.delivered + documents.failed:
         yield f"produced {documents.produced} is not delivered {documents.delivered} + failed {documents.failed}"
     if documents.failed:
-        yield f"{documents.failed} documents were not delivered to Kafka"
+        yield f"{counted(documents.failed, 'was', 'were')} not delivered to Kafka"
     if documents.delivered != in_topic:
         yield f"delivered {documents.delivered}, but the topic holds {in_topic} records"
 
@@ -170,14 +170,16 @@ def storage_problems(
 ) -> Iterator[str]:
     """One sentence for each law between topic and index that does not hold."""
     if documents.missing:
-        yield f"{documents.missing} documents are missing from the index, such as {', '.join(missing_named[:NAMED])}"
+        named = ", ".join(missing_named[:NAMED])
+        yield f"{counted(documents.missing, 'is', 'are')} missing from the index, such as {named}"
     if comparison.unexpected:
-        yield f"{comparison.unexpected} documents in the index were not produced by this run"
+        yield f"{counted(comparison.unexpected, 'in the index was', 'in the index were')} not produced by this run"
     if comparison.duplicates:
-        yield f"{comparison.duplicates} documents are stored more than once"
+        yield f"{counted(comparison.duplicates, 'is', 'are')} stored more than once"
     if mismatches:
         named = ", ".join(mismatches[:NAMED])
-        yield f"{len(mismatches)} of {documents.sampled} sampled documents differ from the dataset, such as {named}"
+        differ = "differs" if len(mismatches) == 1 else "differ"
+        yield f"{len(mismatches)} of {documents.sampled} sampled documents {differ} from the dataset, such as {named}"
     accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0)
     if documents.loaded == accounted or documents.missing:
         return
@@ -191,3 +193,8 @@ def storage_problems(
             f"delivered {documents.delivered} is not indexed {documents.indexed} + already there "
             f"{documents.already_there} + dead-lettered {documents.dead_lettered}"
         )
+
+
+def counted(documents: int, one: str, several: str) -> str:
+    """How many documents, and the words that go with one or with several."""
+    return f"1 document {one}" if documents == 1 else f"{documents} documents {several}"

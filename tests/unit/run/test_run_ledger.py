@@ -111,25 +111,25 @@ def test_each_account_holds_what_the_world_holds(seed: int) -> None:
 def lose_one(made: World) -> str:
     """A document vanishes from the index."""
     lost = made.stored.pop()
-    return f"1 documents are missing from the index, such as {lost}"
+    return f"1 document is missing from the index, such as {lost}"
 
 
 def add_one(made: World) -> str:
     """A document of nobody appears in the index."""
     made.stored.append("nobody's")
-    return "1 documents in the index were not produced by this run"
+    return "1 document in the index was not produced by this run"
 
 
 def duplicate_one(made: World) -> str:
     """A document is stored under the same id in two shards."""
     made.stored.append(made.stored[0])
-    return "1 documents are stored more than once"
+    return "1 document is stored more than once"
 
 
 def alter_one(made: World) -> str:
     """A document is stored otherwise than it was produced."""
     made.mismatches.append(made.stored[0])
-    return f"1 of {SAMPLED} sampled documents differ from the dataset, such as {made.stored[0]}"
+    return f"1 of {SAMPLED} sampled documents differs from the dataset, such as {made.stored[0]}"
 
 
 def miscount_produced(made: World) -> str:
@@ -142,7 +142,7 @@ def fail_one(made: World) -> str:
     """The producer gave a document up."""
     made.produced += 1
     made.failed += 1
-    return "1 documents were not delivered to Kafka"
+    return "1 document was not delivered to Kafka"
 
 
 def miscount_topic(made: World) -> str:

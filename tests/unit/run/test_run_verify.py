@@ -137,7 +137,7 @@ def test_an_older_price_in_the_index_is_an_altered_document() -> None:
     stored = {name: {"price": -1} for name in index_by_key(kafka.dataset)}
     _, verification = verified(kafka, stored, key_is_id=True, sample=1)
     assert len(verification.problems) == 1
-    assert verification.problems[0].startswith("1 of 1 sampled documents differ from the dataset, such as book-")
+    assert verification.problems[0].startswith("1 of 1 sampled documents differs from the dataset, such as book-")
 
 
 def test_an_altered_document_is_found_by_offset() -> None:
@@ -145,7 +145,7 @@ def test_an_altered_document_is_found_by_offset() -> None:
     kafka = FakeKafka(Prices(documents=7, books=7))
     stored = index_by_offset(kafka) | {f"{TOPIC}+1+2": {"price": -1}}
     _, verification = verified(kafka, stored, key_is_id=False)
-    assert verification.problems == (f"1 of 7 sampled documents differ from the dataset, such as {TOPIC}+1+2",)
+    assert verification.problems == (f"1 of 7 sampled documents differs from the dataset, such as {TOPIC}+1+2",)
 
 
 def test_a_missing_document_is_named_by_its_offset() -> None:
@@ -154,7 +154,7 @@ def test_a_missing_document_is_named_by_its_offset() -> None:
     stored = index_by_offset(kafka)
     del stored[f"{TOPIC}+1+41"]
     _, verification = verified(kafka, stored, key_is_id=False, sample=0)
-    assert verification.problems == (f"1 documents are missing from the index, such as {TOPIC}+1+41",)
+    assert verification.problems == (f"1 document is missing from the index, such as {TOPIC}+1+41",)
 
 
 def test_a_missing_document_with_several_records_is_named_once() -> None:
@@ -163,7 +163,7 @@ def test_a_missing_document_with_several_records_is_named_once() -> None:
     stored = index_by_key(kafka.dataset)
     del stored["book-7"]
     _, verification = verified(kafka, stored, key_is_id=True, sample=0)
-    assert verification.problems == ("1 documents are missing from the index, such as book-7",)
+    assert verification.problems == ("1 document is missing from the index, such as book-7",)
 
 
 @pytest.mark.parametrize("key_is_id", [True, False])
