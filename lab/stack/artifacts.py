@@ -6,6 +6,7 @@ An artifact is addressed by its path in a Maven repository. The repository is Ma
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import os
 import shutil
@@ -239,22 +240,36 @@ def unpack(archive: Path, folder: Path) -> None:
 
     `folder` appears only when it is complete.
     """
+    # Whoever unpacks holds the folder's lock: what lies here was left behind by one that was killed.
+    for left in folder.parent.glob(f"{glob.escape(folder.name)}.*[0-9]"):
+        shutil.rmtree(left, ignore_errors=True)
     building = folder.with_name(f"{folder.name}.{os.getpid()}")
-    shutil.rmtree(building, ignore_errors=True)
-    if archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as content:
-            content.extractall(building)  # noqa: S202 - the content is pinned by its hash
-            # zipfile drops the permissions that bin/elasticsearch needs.
-            for member in content.infolist():
-                if mode := member.external_attr >> 16:
-                    (building / member.filename).chmod(mode)
-    else:
+    try:
+        extract(archive, building)
+        (top,) = building.iterdir()
+        top.chmod(0o755)
+        top.rename(folder)
+    except (OSError, ValueError, zipfile.BadZipFile, tarfile.TarError) as error:
+        raise StackError(
+            f"{archive}: cannot be unpacked ({type(error).__name__}: {error}); make room if the disk is full, "
+            "otherwise remove the file and try again"
+        ) from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def extract(archive: Path, folder: Path) -> None:
+    """Everything that is in a zip or tar.gz, into a folder."""
+    if archive.suffix != ".zip":
         with tarfile.open(archive) as content:
-            content.extractall(building, filter="data")
-    (top,) = building.iterdir()
-    top.chmod(0o755)
-    top.rename(folder)
-    building.rmdir()
+            content.extractall(folder, filter="data")
+        return
+    with zipfile.ZipFile(archive) as content:
+        content.extractall(folder)  # noqa: S202 - the content is pinned by its hash
+        # zipfile drops the permissions that bin/elasticsearch needs.
+        for member in content.infolist():
+            if mode := member.external_attr >> 16:
+                (folder / member.filename).chmod(mode)
 
 
 def describe(error: httpx.HTTPError) -> str:

@@ -78,6 +78,10 @@ def hold(held: ExitStack, name: str, port: int) -> int:
         listener.bind((LOOPBACK, port))
         # Without this, the option above lets a second socket bind it.
         listener.listen()
+    except PermissionError as error:
+        raise StackError(
+            f"port {port}: asked for {name}, but this user may not listen there; ask for one from 1024 on"
+        ) from error
     except OSError as error:
         raise StackError(
             f"port {port}: asked for {name}, but {owner_of(port)} has it; free the port or ask for another"

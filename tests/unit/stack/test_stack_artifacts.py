@@ -309,16 +309,30 @@ def test_a_tar_is_unpacked_with_its_permissions(tmp_path: Path) -> None:
 
 
 def test_a_folder_appears_only_when_it_is_complete(tmp_path: Path) -> None:
-    """An archive that breaks half-way leaves no folder, and the next attempt is not hindered by what it left."""
+    """An archive that breaks half-way is one sentence and leaves nothing; the next attempt succeeds."""
     make_zip(tmp_path / "server.zip", DISTRIBUTION)
     whole = (tmp_path / "server.zip").read_bytes()
     (tmp_path / "server.zip").write_bytes(whole.replace(b"name: server\n", b"name: broken\n"))
-    with pytest.raises(zipfile.BadZipFile):
+    with pytest.raises(StackError, match=r"server\.zip: cannot be unpacked \(BadZipFile: "):
         unpack(tmp_path / "server.zip", tmp_path / "server")
-    assert not (tmp_path / "server").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["server.zip"]
     (tmp_path / "server.zip").write_bytes(whole)
     unpack(tmp_path / "server.zip", tmp_path / "server")
     assert (tmp_path / "server/config/server.yml").read_text() == "name: server\n"
+
+
+def test_what_a_killed_attempt_left_is_removed(tmp_path: Path) -> None:
+    """It bears the number of a process that is gone; nothing else in the cache is touched."""
+    make_zip(tmp_path / "server.zip", DISTRIBUTION)
+    for name in ("server.4194305", "server.lock", "server-2.4194305"):
+        (tmp_path / name).mkdir()
+    unpack(tmp_path / "server.zip", tmp_path / "server")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "server",
+        "server-2.4194305",
+        "server.lock",
+        "server.zip",
+    ]
 
 
 def test_an_archive_is_unpacked_once(repository: Repository, cache: ArtifactCache, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Ports: asked for, kept, remembered, free; and never the same one twice."""
 
+import errno
 import json
 import os
 import socket
@@ -156,3 +157,17 @@ def test_a_port_accepts_connections_while_somebody_listens() -> None:
     with taken_port() as port:
         assert accepts_connections(port)
     assert not accepts_connections(port)
+
+
+def test_a_port_that_this_user_may_not_have_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ordinary user asks for port 80."""
+
+    def refuse(_listener: socket.socket, _address: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(StackError) as failure:
+        allot_ports(("kafka",), asked={"kafka": 80}, in_use={}, remembered_in=tmp_path / "ports.json")
+    assert str(failure.value) == (
+        "port 80: asked for kafka, but this user may not listen there; ask for one from 1024 on"
+    )
