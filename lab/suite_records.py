@@ -137,6 +137,7 @@ class Effect(Record):
             in five; `None` where the spread is not known.
         repeats_for_5_percent: Repeats that would show a difference of 5 % four times in five.
         explained: The verdict's reasons in a few words, where the interval alone does not tell.
+        p_value: Of no effect at all, for this comparison alone; `None` where the spread is not known.
     """
 
     variant: str
@@ -152,6 +153,7 @@ class Effect(Record):
     smallest_detectable: float | None
     repeats_for_5_percent: Count | None
     explained: str | None = None
+    p_value: float | None = None
 
 
 class PublishedStep(Record):

@@ -1,0 +1,108 @@
+"""How well a few numbers tell the mean of what they were drawn from: a studentised bootstrap that holds for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+DRAWS = 9999
+SEED = 2508
+TINY = np.finfo(np.float64).tiny
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """A mean and where the true one lies.
+
+    Attributes:
+        low, high: `None` with fewer than two values, or when all are equal: then nothing is known of their spread.
+        p_value: How often a mean of zero would have given values as far from it; `None` likewise.
+        spread: Standard deviation of one value.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    spread: float | None
+
+
+def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE, draws: int = DRAWS) -> MeanInterval:
+    """The mean of the values with a symmetric bootstrap-t interval, by weights from Beta(1/2, 3/2).
+
+    The usual bootstrap draws values again with replacement. For 3 to 10 values that fails either way: percentiles of
+    the resampled means lie within the values and cover the truth in 75 % of cases for n = 3 instead of 95 %, and the
+    bootstrap-t has no bound there, since one resample in nine is three times the same value. Weights that are drawn
+    from a Beta distribution instead of counted have the same mean, variance and third moment, and no such ties. The
+    studentised mean of a resample is |x̄_w − x̄| · √(n−1) / s_w, with s_w the weighted standard deviation; it is taken
+    without its sign, because a log ratio of two runs that vary alike is symmetric whatever each of them is.
+
+    Coverage seen for n = 3, 5 and 10 (`tests/unit/analysis/test_coverage.py`): 94 to 96 % for normal noise, up to 98.5 %
+    for skewed noise, and down to 92 % where one of the two variants varies lopsidedly and a lot more than the other.
+
+    Source: Owen, "Better bootstrap t confidence intervals for the mean", 2025 (arXiv 2508.10083): the weights; Hall,
+        "On symmetric bootstrap confidence intervals", 1988; Hesterberg, "What teachers should know about the
+        bootstrap", 2015: why percentiles fall short for few values.
+
+    Raises:
+        ValueError: There is no value.
+    """
+    if not values:
+        raise ValueError("no values: a mean needs at least one")
+    seen = np.asarray(values, dtype=np.float64)
+    mean = float(seen.mean())
+    if seen.size < 2 or np.ptp(seen) == 0:
+        return MeanInterval(mean, None, None, None, None)
+    spread = float(seen.std(ddof=1))
+    error = spread / sqrt(seen.size)
+    resampled = studentised_means((seen - mean)[np.newaxis], weights(seen.size, draws))[0]
+    reach = float(np.quantile(resampled, confidence)) * error
+    as_far = int(np.count_nonzero(resampled >= abs(mean) / error))
+    return MeanInterval(mean, mean - reach, mean + reach, (as_far + 1) / (draws + 1), spread)
+
+
+def reaches(samples: Floats, draws: int, *, confidence: float = CONFIDENCE) -> Floats:
+    """How far the interval of each sample reaches from its mean to either side.
+
+    Args:
+        samples: samples × values.
+    """
+    deviations = samples - samples.mean(axis=1, keepdims=True)
+    resampled = studentised_means(deviations, weights(samples.shape[1], draws))
+    errors = samples.std(axis=1, ddof=1) / sqrt(samples.shape[1])
+    reach: Floats = np.quantile(resampled, confidence, axis=1) * errors
+    return reach
+
+
+def studentised_means(deviations: Floats, drawn: Floats) -> Floats:
+    """How far the mean of each resample lies from its sample's, in standard errors of the resample, unsigned.
+
+    Args:
+        deviations: samples × values, each minus its sample's mean.
+        drawn: draws × values, from `weights`.
+
+    Returns:
+        samples × draws.
+    """
+    means = deviations @ drawn.T
+    variances = deviations**2 @ drawn.T - means**2
+    # Two weights of a resample can be so small that what rounding leaves of its variance is below zero.
+    studentised: Floats = np.abs(means) * sqrt(drawn.shape[1] - 1) / np.sqrt(np.maximum(variances, TINY))
+    return studentised
+
+
+@cache
+def weights(size: int, draws: int = DRAWS) -> Floats:
+    """Weights that stand for resamples of `size` values: draws × size, each row sums to 1.
+
+    The same in each call, so that a report says the same when it is drawn again.
+    """
+    drawn = np.random.default_rng(SEED).beta(0.5, 1.5, (draws, size))
+    shares: Floats = drawn / drawn.sum(axis=1, keepdims=True)
+    return shares

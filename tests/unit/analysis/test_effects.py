@@ -1,0 +1,158 @@
+"""Effects and their verdicts."""
+
+from math import exp
+
+import pytest
+
+from lab.analysis.effects import among_comparisons, effect, is_speed
+from lab.analysis.multiple import holm
+from lab.suite_records import Effect, MetricAsked
+
+RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
+LATENCY = MetricAsked(name="indexing_latency_ms", scope="primaries")
+CPU = MetricAsked(name="cpu_s_per_million_docs", scope="connect")
+
+TWICE = [(20_011.0, 10_007.0), (41_999.0, 21_001.0), (31_013.0, 15_493.0), (26_003.0, 12_997.0), (18_013.0, 9_001.0)]
+SAME = [(10_007.0, 9_901.0), (20_011.0, 20_101.0), (15_013.0, 14_951.0), (12_011.0, 12_101.0), (9_001.0, 9_041.0)]
+
+
+def of(pairs: list[tuple[float | None, float | None]], metric: MetricAsked = RATE) -> Effect:
+    """The effect of a variant on a metric."""
+    return effect("flat", "control", metric, pairs)
+
+
+def test_the_ratio_is_the_geometric_mean_and_turns_over_with_its_pairs() -> None:
+    """Twice and a half make one, and A against B is one over B against A, interval included."""
+    there = of([(2.0, 1.0), (1.0, 2.0), (3.0, 1.5), (4.0, 8.0)])
+    assert there.ratio == pytest.approx(1.0)
+    forth, back = of(TWICE), of([(other, own) for own, other in TWICE])
+    assert forth.ratio is not None
+    assert back.ratio == pytest.approx(1 / forth.ratio)
+    assert forth.high is not None
+    assert back.low == pytest.approx(1 / forth.high)
+
+
+def test_students_sleep_data_give_an_interval_like_the_published_one() -> None:
+    """Student 1908: ten differences of mean 1.58, 95 % interval 0.70 to 2.46 by the t-test, p = 0.0028."""
+    differences = (1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4)
+    found = of([(exp(difference), 1.0) for difference in differences])
+    assert found.ratio == pytest.approx(exp(1.58))
+    assert found.low == pytest.approx(exp(0.70), rel=0.35)
+    assert found.high == pytest.approx(exp(2.46), rel=0.35)
+    assert found.p_value is not None
+    assert 0.0001 <= found.p_value <= 0.01
+    assert found.verdict == "faster"
+
+
+@pytest.mark.parametrize(
+    ("metric", "twice", "half"),
+    [(RATE, "faster", "slower"), (LATENCY, "slower", "faster"), (CPU, "higher", "lower")],
+)
+def test_a_verdict_knows_which_way_is_faster(metric: MetricAsked, twice: str, half: str) -> None:
+    """More documents a second are faster, more milliseconds slower, and more CPU is only more."""
+    assert of(list(TWICE), metric).verdict == twice
+    assert of([(other, own) for own, other in TWICE], metric).verdict == half
+    assert of(list(SAME), metric).verdict == "no difference detectable"
+
+
+def test_an_effect_says_what_could_have_been_seen() -> None:
+    """Five blocks with a spread of 0.72 % show 1.3 to 1.4 % four times in five; three would show 5 %."""
+    found = of(list(SAME))
+    assert found.smallest_detectable == pytest.approx(0.0135, abs=0.0005)
+    assert found.repeats_for_5_percent == 3
+    assert found.explained is None
+
+
+def test_a_block_without_both_values_is_dropped_and_counted() -> None:
+    """A run that failed takes its block out of this comparison, not out of the suite's memory."""
+    found = of([*TWICE[:3], (None, 9_001.0), (17.0, None), (0.0, 13.0)])
+    assert len(found.ratios) == 3
+    assert found.dropped_blocks == 3
+    assert found.explained == "3 blocks without both values"
+    assert found.verdict == "faster"
+
+
+def test_two_blocks_have_an_interval_but_no_verdict() -> None:
+    """However far apart: their spread is a guess."""
+    found = of(list(TWICE[:2]))
+    assert found.low is not None
+    assert found.verdict == "too few runs"
+    assert found.explained == "2 of at least 3 blocks"
+
+
+def test_one_block_has_a_ratio_and_nothing_else() -> None:
+    """A single run has no spread."""
+    found = of([(3.0, 2.0), (None, 2.0)])
+    assert found.ratio == pytest.approx(1.5)
+    assert (found.low, found.high, found.p_value) == (None, None, None)
+    assert (found.smallest_detectable, found.repeats_for_5_percent) == (None, None)
+    assert found.verdict == "too few runs"
+    assert found.explained == "1 of at least 3 blocks; 1 block without both values"
+
+
+def test_no_block_at_all_is_no_ratio() -> None:
+    """Nothing is known, and that is said."""
+    found = of([(None, 1.0), (None, None)])
+    assert (found.ratio, found.verdict) == (None, "too few runs")
+    assert found.explained == "2 blocks without both values"
+    assert of([]).explained == "no block was run"
+
+
+def test_ratios_that_are_all_equal_are_a_fact_without_a_spread() -> None:
+    """Seven segments and seven segments: no difference; seven and three: lower, by counting."""
+    segments = MetricAsked(name="segments_count", scope="primaries")
+    assert of([(7.0, 7.0)] * 3, segments).verdict == "no difference detectable"
+    fewer = of([(3.0, 7.0)] * 3, segments)
+    assert (fewer.verdict, fewer.low, fewer.smallest_detectable) == ("lower", None, None)
+    assert fewer.explained == "all blocks gave the same ratio, so that its spread is not known"
+
+
+def test_holms_procedure_gives_the_published_example() -> None:
+    """Holm's four p-values; the order of the comparisons is kept."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.7, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def variants(p_values: list[float], metric: MetricAsked = RATE) -> list[Effect]:
+    """Effects of as many variants, all called faster by themselves."""
+    found = of(list(TWICE), metric)
+    return [
+        found.model_copy(update={"variant": f"v{place}", "p_value": p_value}) for place, p_value in enumerate(p_values)
+    ]
+
+
+def test_a_verdict_that_chance_explains_among_many_is_taken_back() -> None:
+    """One comparison in fourteen at p = 0.03 is what 14 comparisons without any effect give."""
+    held = among_comparisons(variants([0.03, 0.0001, *[0.04] * 12]))
+    assert [found.verdict for found in held][:3] == ["no difference detectable", "faster", "no difference detectable"]
+    assert held[0].explained == (
+        "its own interval leaves out 1, but of 14 comparisons 0.70 would by chance (Holm: p = 0.39)"
+    )
+    assert held[0].low == variants([0.03])[0].low
+
+
+def test_each_metric_is_a_family_and_the_repetition_of_the_control_is_none_of_it() -> None:
+    """Two metrics with one comparison each are no crowd; A/A checks the method and stands apart."""
+    alone = [*variants([0.03]), *variants([0.04], LATENCY)]
+    assert list(among_comparisons(alone)) == alone
+    pair = variants([0.03, 0.04])
+    assert list(among_comparisons(pair, repetition="v1")) == pair
+    assert {found.verdict for found in among_comparisons(pair)} == {"no difference detectable"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("entities_per_s", 1),
+        ("source_mb_per_s", 1),
+        ("end_to_end_latency_ms_p99", -1),
+        ("bulk_service_time_ms_p50", -1),
+        ("drain_s", -1),
+        ("gc_young_time_ms", 0),
+        ("store_size_bytes", 0),
+    ],
+)
+def test_what_counts_as_speed(metric: str, expected: int) -> None:
+    """Rates and waiting times do; what it cost does not."""
+    assert is_speed(metric) == expected
