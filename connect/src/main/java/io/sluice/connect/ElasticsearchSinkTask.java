@@ -28,6 +28,9 @@ import org.slf4j.LoggerFactory;
 public final class ElasticsearchSinkTask extends SinkTask {
     private static final Logger LOG = LoggerFactory.getLogger(ElasticsearchSinkTask.class);
 
+    /** The worker's, for the consumer that it gives a task. */
+    private static final String CONSUMER_CLIENT_ID = "consumer.override.client.id";
+
     private final SinkMetrics metrics = new SinkMetrics();
     private final Offsets offsets = new Offsets(metrics);
     private String name = "";
@@ -66,7 +69,8 @@ public final class ElasticsearchSinkTask extends SinkTask {
         intake = new Intake(config, offsets, backlog, settlement, writer, metrics);
         pressure = new Pressure(context, backlog, settlement::hasFailed, metrics);
         metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
-        new StallWatch(name, config.retries().stallTimeoutMs(), timers, metrics).start();
+        String clientId = settings.getOrDefault(CONSUMER_CLIENT_ID, "connector-consumer-" + name);
+        new StallWatch(name, config.retries().stallTimeoutMs(), timers, metrics, new ConsumerLag(clientId)).start();
         bean = SinkTaskMBean.register(connector, task, metrics);
         PluginGauges.addWhereOffered(context, metrics);
         long writingBytes = RestBulkClient.writingBytes(

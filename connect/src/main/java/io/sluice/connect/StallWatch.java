@@ -2,11 +2,16 @@ package io.sluice.connect;
 
 import io.sluice.connect.bulk.Timers;
 import io.sluice.connect.metrics.SinkMetrics;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Notices that records are in flight and none is decided for too long; says so, with the last error, and when it is over. */
+/**
+ * Notices that records are in flight and none is decided for too long, or that records wait and none is read; says so,
+ * with what is known of the cause, and when it is over.
+ */
 final class StallWatch {
     private static final Logger LOG = LoggerFactory.getLogger(StallWatch.class);
     private static final long LONGEST_PERIOD_MS = 10_000;
@@ -16,15 +21,19 @@ final class StallWatch {
     private final long timeoutMs;
     private final Timers timers;
     private final SinkMetrics metrics;
+    private final Supplier<OptionalLong> lag;
     private long decidedBefore;
+    private long readBefore;
     private long movedAtNanos;
     private long warnings;
 
-    StallWatch(String name, long timeoutMs, Timers timers, SinkMetrics metrics) {
+    /** @param lag records that wait to be read, as far as is known */
+    StallWatch(String name, long timeoutMs, Timers timers, SinkMetrics metrics, Supplier<OptionalLong> lag) {
         this.name = name;
         this.timeoutMs = timeoutMs;
         this.timers = timers;
         this.metrics = metrics;
+        this.lag = lag;
         this.movedAtNanos = timers.nanoTime();
     }
 
@@ -41,12 +50,10 @@ final class StallWatch {
     private void look() {
         long now = timers.nanoTime();
         long standingForMs = TimeUnit.NANOSECONDS.toMillis(now - movedAtNanos);
-        long decided = metrics.recordsDecided();
-        if (decided != decidedBefore || metrics.recordsInFlight() == 0) {
+        if (hasMoved() || metrics.recordsInFlight() == 0 && lag.get().orElse(0) == 0) {
             if (warnings > 0) {
                 LOG.info("{}: moves again after standing still for {} ms", name, standingForMs);
             }
-            decidedBefore = decided;
             movedAtNanos = now;
             warnings = 0;
             metrics.stalledFor(0);
@@ -56,16 +63,36 @@ final class StallWatch {
         }
     }
 
+    private boolean hasMoved() {
+        long decided = metrics.recordsDecided();
+        long read = metrics.recordsRead();
+        boolean moved = decided != decidedBefore || metrics.recordsInFlight() == 0 && read != readBefore;
+        decidedBefore = decided;
+        readBefore = read;
+        return moved;
+    }
+
     private void warn(long standingForMs) {
-        if (standingForMs < (warnings + 1) * timeoutMs) {
+        long inFlight = metrics.recordsInFlight();
+        // A connector that somebody paused stands, too, and he knows: that is said once.
+        if (standingForMs < (warnings + 1) * timeoutMs || inFlight == 0 && warnings > 0) {
             return;
         }
         warnings++;
+        if (inFlight == 0) {
+            LOG.warn(
+                    "{}: stalled: some {} records wait and none is read for {} ms; the connector is paused, or the"
+                            + " worker's consumer or this task's thread is blocked",
+                    name,
+                    lag.get().orElse(0),
+                    standingForMs);
+            return;
+        }
         String cause = metrics.lastError();
         LOG.warn(
                 "{}: stalled: {} records in flight and none decided for {} ms; last error: {}",
                 name,
-                metrics.recordsInFlight(),
+                inFlight,
                 standingForMs,
                 cause.isEmpty() ? "none, the requests are unanswered" : cause);
     }

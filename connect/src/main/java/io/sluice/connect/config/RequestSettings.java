@@ -11,6 +11,7 @@ import org.apache.kafka.common.config.ConfigDef.Type;
 public final class RequestSettings {
     private static final String BATCH_SIZE = "batch.size";
     private static final String BULK_ADAPTIVE = "bulk.adaptive";
+    private static final boolean BULK_ADAPTIVE_DEFAULT = false;
     private static final String BULK_SIZE_BYTES = "bulk.size.bytes";
     private static final String LINGER_MS = "linger.ms";
     private static final String MAX_IN_FLIGHT_REQUESTS = "max.in.flight.requests";
@@ -42,7 +43,7 @@ public final class RequestSettings {
                 .define(
                         BULK_ADAPTIVE,
                         Type.BOOLEAN,
-                        false,
+                        BULK_ADAPTIVE_DEFAULT,
                         MEDIUM,
                         "Let requests under way and their size find their own level up to the most given.")
                 .define(

@@ -99,6 +99,10 @@ public final class SinkMetrics {
         return recordsRead - recordsInFlight;
     }
 
+    public synchronized long recordsRead() {
+        return recordsRead;
+    }
+
     public synchronized long recordsInFlight() {
         return recordsInFlight;
     }
