@@ -247,6 +247,23 @@ class DeadLetterReason(Record):
     first: str
 
 
+class DeadLetterGroup(Record):
+    """Dead letters with one status and one reason, as `./sluice dead-letters show --json` gives them.
+
+    Attributes:
+        status: HTTP status of the item; `None` where Elasticsearch was never asked.
+        type: The kind of error, as Elasticsearch names it; `None` likewise.
+        cause: The reason in general words, without what it quotes of a document.
+        first: The first of them, as `topic-partition@offset`.
+    """
+
+    status: int | None
+    type: str | None
+    cause: str
+    records: Count
+    first: tuple[str, ...]
+
+
 class Ledger(Record):
     """What became of the records that a sink has read; `read` is the sum of the others.
 

@@ -36,10 +36,17 @@ def read_run(path: Path) -> RunFolder:
     Raises:
         ProfileError: The folder, or a file in it, is not what a run leaves behind.
     """
-    return RunFolder(path, _run(path / "run.json"), _samples(path / "samples.ndjson"), _profile(path / "profile.json"))
+    return RunFolder(
+        path, read_record(path / "run.json"), _samples(path / "samples.ndjson"), _profile(path / "profile.json")
+    )
 
 
-def _run(path: Path) -> Run:
+def read_record(path: Path) -> Run:
+    """What a run did, out of its `run.json`.
+
+    Raises:
+        ProfileError: It is not there, or no such record.
+    """
     return parsed(Run, content_of(path, A_RUN), str(path))
 
 

@@ -102,7 +102,8 @@ def dead_letters(run: Run) -> list[RunWarning]:
             kind=WarningKind.DEAD_LETTERS,
             seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
             likely_cause=f"Elasticsearch refused them; the most frequent reason: {first}",
-            remedy="correct the documents or the mapping, then send them again",
+            remedy="look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
+            " `./sluice dead-letters replay`, or correct the documents and run again",
         )
     ]
 

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import orjson
@@ -54,7 +55,7 @@ class ElasticsearchClient:
         self,
         method: str,
         path: str,
-        body: Mapping[str, object] | None = None,
+        body: Mapping[str, object] | bytes | None = None,
         *,
         accept: Sequence[int] = (),
         patience_s: float | None = None,
@@ -62,6 +63,7 @@ class ElasticsearchClient:
         """Status and parsed answer of one request.
 
         Args:
+            body: An object, or bytes to be sent as they are.
             accept: Statuses beside 2xx that are answers and no errors.
             patience_s: How long to ask again; 0 for once, `None` for as long as this client does.
 
@@ -70,14 +72,13 @@ class ElasticsearchClient:
         """
         patience_s = self._patience_s if patience_s is None else patience_s
         deadline = self._clock() + patience_s if patience_s else -math.inf
+        content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         attempt = 0
         while True:
             url = self._urls[attempt % len(self._urls)]
             attempt += 1
             try:
-                response = self._http.request(
-                    method, url + path, content=None if body is None else orjson.dumps(body), headers=JSON
-                )
+                response = self._http.request(method, url + path, content=content, headers=JSON)
             except httpx.TransportError as error:
                 if self._clock() > deadline:
                     raise StackError(
@@ -162,6 +163,17 @@ class ElasticsearchClient:
             "GET", f"/_cluster/health/{index}?wait_for_status={wait_for}&timeout={timeout_s}s", accept=(408,)
         )
         return str(answer["status"]), int(answer["unassigned_shards"])
+
+    def exists(self, name: str) -> bool:
+        """Whether there is an index, an alias or a data stream of that name."""
+        status, _ = self.request("HEAD", f"/{name}", accept=(404,))
+        return status == httpx.codes.OK
+
+    def bulk(self, index: str, body: bytes, pipeline: str | None = None) -> list[dict[str, Any]]:
+        """The answer to each item of a bulk request: the one object that stands behind the item's action."""
+        options = "filter_path=items.*.status,items.*.error" + (f"&pipeline={quote(pipeline)}" if pipeline else "")
+        _, answer = self.request("POST", f"/{index}/_bulk?{options}", body)
+        return [next(iter(item.values())) for item in answer["items"]]
 
     def refresh(self, index: str) -> None:
         """Make everything that was indexed visible to searches."""

@@ -84,7 +84,7 @@ class KafkaTopics:
 
     def dead_letters(self, topic: str) -> Iterator[DeadLetter]:
         """Every record of a dead-letter topic, with what the Connect worker wrote of it into its headers."""
-        for message in self._records(topic):
+        for message in self.records(topic):
             headers = {name: as_text(value) for name, value in list(message.headers() or ())}
             yield DeadLetter(
                 key=as_bytes(message.key()),
@@ -101,27 +101,36 @@ class KafkaTopics:
         """
         wanted = set(places)
         found = {}
-        for message in self._records(topic):
+        for message in self.records(topic):
             place = (message.partition() or 0, message.offset() or 0)
             if place in wanted:
                 found[place] = (as_bytes(message.key()), as_bytes(message.value()))
         return found
 
-    def _records(self, topic: str) -> Iterator[Message]:
+    def records(self, topic: str, first: Mapping[int, int] | None = None) -> Iterator[Message]:
+        """Every record of the topic up to its present end, those of unfinished transactions left out.
+
+        Args:
+            first: The offset to begin with, by partition; the beginning where none is given.
+        """
+        first = first or {}
         with self._consumer() as consumer:
-            left = {
-                partition: end for partition, (begin, end) in self._watermarks(consumer, topic).items() if end > begin
-            }
+            bounds = self._watermarks(consumer, topic).items()
+            left = {partition: end for partition, (begin, end) in bounds if end > max(begin, first.get(partition, 0))}
             if not left:
                 return
-            consumer.assign([TopicPartition(topic, partition, 0) for partition in left])
+            consumer.assign([TopicPartition(topic, partition, first.get(partition, 0)) for partition in left])
             while left:
                 message = self._next(consumer, topic)
-                partition = message.partition()
-                if partition in left:
+                partition, offset = message.partition(), message.offset()
+                if partition is None or partition not in left:
+                    continue
+                at_end = message.error() is not None
+                if not at_end and (offset or 0) < left[partition]:
                     yield message
-                    if (message.offset() or 0) + 1 >= left[partition]:
-                        del left[partition]
+                # The last offset may be a transaction's mark, which is no record: then only the end is told.
+                if at_end or (offset or 0) + 1 >= left[partition]:
+                    del left[partition]
 
     def _watermarks(self, consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
         try:
@@ -137,7 +146,8 @@ class KafkaTopics:
         deadline = time.monotonic() + GIVE_UP_S
         while time.monotonic() < deadline:
             message = consumer.poll(POLL_S)
-            if message is not None and message.error() is None:
+            error = None if message is None else message.error()
+            if message is not None and (error is None or error.code() == KafkaError._PARTITION_EOF):
                 return message
         raise StackError(f"topic {topic}: no record for {GIVE_UP_S:.0f} s, although there are more")
 
@@ -147,6 +157,7 @@ class KafkaTopics:
                 **self._client,
                 "group.id": "sluice-lab",
                 "enable.auto.commit": False,
+                "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",
             }
         )

@@ -27,6 +27,8 @@ rootLogger.appenderRef.out.ref = out
 QUICK_GROUPS = {
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
+    # Which dead letters were sent again is known by an offset, and must not be forgotten after a week: a year.
+    "offsets.retention.minutes": "525600",
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",

@@ -1,0 +1,167 @@
+"""Dead letters into their topic again, through the sink: with the version of the record that was refused first."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from lab.errors import ProfileError, StackError
+from lab.records import Ledger
+from lab.run.connector import ConnectWorker
+from lab.run.dead_letters import (
+    REPLAY_OF,
+    REPLAY_VERSION,
+    DeadLetterTopic,
+    Letter,
+    committed_offsets,
+    groups_of,
+)
+from lab.run.kafka import KafkaTopics
+from lab.run.replay import Replay, chunks, mark_after
+from lab.run.sink_ledger import read_settled_ledger
+from lab.run.target import Endpoints
+from lab.run.transaction import MarkedWriter, Outgoing
+
+POLL_S = 0.5
+STALLED_S = 120.0
+FATES = {
+    "indexed": "indexed",
+    "updated": "updated",
+    "deleted": "deleted",
+    "already there": "already_there",
+    "stale": "stale",
+    "dropped": "dropped",
+    "refused": "dead_lettered",
+}
+
+
+class TopicReplay:
+    """Sends dead letters into their topic while a connector with the run's configuration reads it.
+
+    Args:
+        config: The connector's configuration.
+        topic: The topic that the run's records were in.
+    """
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        letters: DeadLetterTopic,
+        config: Mapping[str, str],
+        topic: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._endpoints = endpoints
+        self._letters = letters
+        self._topic = topic
+        self._connector = config["name"]
+        self._config = connector_for_replay(config, endpoints.elasticsearch_urls)
+        self._kafka = KafkaTopics(endpoints.kafka_bootstrap)
+        self._clock = clock
+        self._sleep = sleep
+
+    def run(self, *, again: bool) -> Replay:
+        """Send the letters, wait until the sink has decided every one of them, and say what became of them."""
+        if self._topic not in self._kafka.names():
+            raise ProfileError(f"topic {self._topic}: is not there any more; replay with --into index")
+        known = self._letters.end()
+        worker = ConnectWorker(self._endpoints.connect_url)
+        try:
+            # A wrong setting is told before anything is sent.
+            worker.validate(self._config)
+            return self.sent_and_decided(worker, known, again=again)
+        finally:
+            # Also one that an earlier replay, which was killed, has left behind.
+            worker.delete(self._connector)
+            worker.close()
+
+    def sent_and_decided(self, worker: ConnectWorker, known: Mapping[int, int], *, again: bool) -> Replay:
+        """Send the letters and have the sink read them; `known` is the end of the dead-letter topic before."""
+        ends, earlier = self.unread()
+        sent = self.send(ends, again=again)
+        if not sent and not earlier:
+            return Replay(sent=0)
+        worker.create(self._connector, self._config)
+        worker.wait_until_running(self._connector)
+        self.wait(worker, ends)
+        return self.outcome(sent, earlier, known)
+
+    def unread(self) -> tuple[dict[int, int], int]:
+        """Records that an earlier replay, broken off, has left in the topic: the offsets after them, and how many."""
+        ends: dict[int, int] = {}
+        count = 0
+        for message in self._kafka.records(self._topic, self.committed()):
+            ends[message.partition() or 0] = (message.offset() or 0) + 1
+            count += 1
+        return ends, count
+
+    def send(self, ends: dict[int, int], *, again: bool) -> int:
+        """Send the letters; how many there were. The offsets after them are written into `ends`."""
+        sent = 0
+        mark = self._letters.sent_up_to()
+        with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic) as writer:
+            for chunk in chunks(self._letters.to_send(again=again)):
+                mark = mark_after(chunk, mark)
+                ends.update(writer.write([record_of(letter, self._topic) for letter in chunk], mark))
+                sent += len(chunk)
+        return sent
+
+    def committed(self) -> dict[int, int]:
+        """How far the sink has read the topic."""
+        return committed_offsets(self._endpoints.kafka_bootstrap, self._topic, f"connect-{self._connector}")
+
+    def wait(self, worker: ConnectWorker, ends: Mapping[int, int]) -> None:
+        """Return once the sink has committed everything before these offsets.
+
+        Raises:
+            StackError: A task failed, or nothing moved for two minutes.
+        """
+        committed, moved_s = self.committed(), self._clock()
+        while any(committed.get(partition, 0) < end for partition, end in ends.items()):
+            if self._clock() - moved_s > STALLED_S:
+                raise StackError(
+                    f"connector {self._connector}: nothing moved for {STALLED_S:.0f} s; the letters are in topic "
+                    f"{self._topic}, and the same command waits for them again; `./sluice logs connect` tells why"
+                )
+            worker.running_tasks(self._connector)
+            self._sleep(POLL_S)
+            before, committed = committed, self.committed()
+            moved_s = self._clock() if committed != before else moved_s
+
+    def outcome(self, sent: int, earlier: int, known: Mapping[int, int]) -> Replay:
+        """What became of the records: by the sink's ledger if it covers them all, otherwise by the new dead letters."""
+        refused = {letter.refused_at: letter for letter in self._letters.letters(known, content=False)}
+        reading = read_settled_ledger(self._endpoints.metrics_url, self._connector)
+        totals = [task.total for task in reading.ledger.tasks.values()] if reading.ledger else []
+        fates = fates_of(totals)
+        if sum(fates.values()) != sent + earlier or fates["refused"] != len(refused):
+            fates = Counter({"accepted": sent + earlier - len(refused), "refused": len(refused)})
+        return Replay(sent, earlier, fates, groups_of(refused.values()))
+
+
+def fates_of(totals: list[Ledger]) -> Counter[str]:
+    """What became of records, summed over the tasks."""
+    return Counter({fate: sum(getattr(total, name) for total in totals) for fate, name in FATES.items()})
+
+
+def connector_for_replay(config: Mapping[str, str], urls: tuple[str, ...]) -> dict[str, str]:
+    """The configuration with which the connector reads replayed records.
+
+    A record at the end of the topic has the highest offset, so that it would win over every later document of its key.
+    Its version therefore comes from a header, unless the run's own versions did so already.
+    """
+    ours = {
+        "connection.url": ",".join(urls),
+        "consumer.override.isolation.level": "read_committed",
+        # What is refused again must come back as a dead letter, and stop nothing.
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    return {**config, "external.version.header": config.get("external.version.header") or REPLAY_VERSION, **ours}
+
+
+def record_of(letter: Letter, topic: str) -> Outgoing:
+    """The record that replays a letter: in the partition of the first one, so that the order of its key is kept."""
+    own = tuple(header for header in letter.headers if header[0] not in {REPLAY_OF, REPLAY_VERSION})
+    replays = ((REPLAY_OF, str(letter.origin).encode()), (REPLAY_VERSION, str(letter.origin.offset).encode()))
+    return Outgoing(topic, letter.origin.partition, letter.key, letter.value, (*own, *replays), letter.timestamp_ms)

@@ -1,0 +1,141 @@
+"""Refused records on the real servers: shown by reason, replayed once the mapping is mended, each stored once."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+
+from lab.records import Run
+from lab.run.dead_letters import DeadLetterTopic
+from tests.integration.conftest import Sluice, write_ndjson
+
+BOOKS = 211
+REFUSED = (7, 101, 197)
+MENDED = {"properties": {"pages": {"type": "long", "ignore_malformed": True}}}
+BY_OFFSET = ("--set", "sink.config={key.ignore: true, behavior.on.null.values: ignore}")
+
+
+def run_with_refusals(sluice: Sluice, folder: Path, *options: str) -> Run:
+    """A run in which three books are refused; one of them has a later, good version."""
+    lines = [{"isbn": str(n), "pages": "secret" if n in REFUSED else n} for n in range(BOOKS)]
+    path = write_ndjson(folder / "books.ndjson", [*lines, {"isbn": "101", "pages": 101}])
+    done = sluice.run("file", "--path", str(path), "--key", "isbn", *options)
+    assert (done.status, done.errors) == (0, "")
+    return Run.model_validate_json((sluice.latest() / "run.json").read_bytes())
+
+
+def dead_letters(sluice: Sluice, command: str, *arguments: str) -> tuple[int, str, str]:
+    """`./sluice dead-letters …`, its status, output and errors."""
+    done = sluice("dead-letters", command, *arguments, "--runs", str(sluice.runs))
+    return done.status, done.output, done.errors
+
+
+def stored(elasticsearch: httpx.Client, index: str) -> dict[str, int]:
+    """Version by id of everything in the index."""
+    elasticsearch.post(f"/{index}/_refresh").raise_for_status()
+    found = elasticsearch.post(f"/{index}/_search", json={"size": 1000, "version": True}).json()["hits"]["hits"]
+    return {hit["_id"]: hit["_version"] for hit in found}
+
+
+@pytest.mark.parametrize("into", ["topic", "index"])
+def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
+    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client, into: str
+) -> None:
+    """Refused again they stay dead letters; accepted they are stored with their own versions, and a newer one wins."""
+    topic = run_with_refusals(sluice, tmp_path).topic
+
+    status, output, _ = dead_letters(sluice, "show", "--json")
+    shown = orjson.loads(output)
+    (group,) = shown["groups"]
+    assert (status, shown["records"], group["status"], group["records"]) == (0, 3, 400, 3)
+    assert group["first"] == [f"{topic}-0@{offset}" for offset in REFUSED]
+    assert "secret" not in output
+    _, content, _ = dead_letters(sluice, "show", topic, "--documents", "1")
+    assert content.count("secret") == 2  # in the document, and in the reason that quotes it
+
+    too_early = dead_letters(sluice, "replay", "--into", into)
+    assert too_early[0] == 4
+    assert too_early[2] == "sluice: 3 dead letters of 3 not accepted; mend what the reasons name and replay again\n"
+    assert "secret" not in too_early[1]
+
+    elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
+    mended = dead_letters(sluice, "replay", "--into", into)
+    assert mended == (0, "3 dead letters sent again: 2 indexed, 1 stale\n", "")
+    once = stored(elasticsearch, "sluice-file")
+    assert sorted(once) == sorted(str(number) for number in range(BOOKS))
+    assert [once[str(number)] for number in REFUSED] == [7, BOOKS, 197]
+
+    nothing = dead_letters(sluice, "replay", "--into", into)
+    assert nothing == (0, "nothing to replay: every dead letter was sent again before, or there is none\n", "")
+    forced = dead_letters(sluice, "replay", "--again", "--into", "index")
+    assert forced == (0, "3 dead letters sent again: 2 already there, 1 stale\n", "")
+    assert stored(elasticsearch, "sluice-file") == once
+    assert httpx.get(f"{sluice.stack.endpoints().connect_url}/connectors").json() == []
+
+
+def test_ids_made_of_offsets_are_those_that_the_sink_would_have_made(
+    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
+) -> None:
+    """Straight into a new index: every id is that of the record that was refused first."""
+    topic = run_with_refusals(sluice, tmp_path, *BY_OFFSET).topic
+    elasticsearch.delete("/sluice-mended")
+    new_index = ("--into", "index", "--set", "index.name=sluice-mended")
+
+    status, _, errors = dead_letters(sluice, "replay", *new_index)
+    assert (status, "index sluice-mended: is not there" in errors) == (2, True)
+    elasticsearch.put("/sluice-mended", json={"mappings": MENDED}).raise_for_status()
+    done = dead_letters(sluice, "replay", *new_index)
+
+    assert done == (0, "3 dead letters sent again: 3 indexed\n", "")
+    assert sorted(stored(elasticsearch, "sluice-mended")) == sorted(f"{topic}+0+{offset}" for offset in REFUSED)
+    elasticsearch.delete("/sluice-mended").raise_for_status()
+
+
+def test_a_replay_that_is_killed_sends_nothing_twice(
+    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
+) -> None:
+    """Killed as soon as the letters are marked as sent: the next one waits for the sink, and each is stored once."""
+    run = run_with_refusals(sluice, tmp_path, *BY_OFFSET)
+    elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
+    letters = DeadLetterTopic(sluice.stack.endpoints().kafka_bootstrap, f"{run.topic}-dead-letters")
+    command = sluice.start("dead-letters", "replay", "--runs", str(sluice.runs))
+    deadline = time.monotonic() + 60
+    while letters.sent_up_to() != {0: 3} and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(command.pid, signal.SIGKILL)
+    command.wait()
+
+    status, output, errors = dead_letters(sluice, "replay")
+
+    assert (status, errors) == (0, ""), output
+    assert len(stored(elasticsearch, "sluice-file")) == BOOKS + 1
+    assert httpx.get(f"{sluice.stack.endpoints().connect_url}/connectors").json() == []
+
+
+def test_a_run_whose_topics_are_gone_is_one_sentence(sluice: Sluice, tmp_path: Path) -> None:
+    """A later run of the same profile has removed them."""
+    first = run_with_refusals(sluice, tmp_path)
+    run_with_refusals(sluice, tmp_path)
+
+    status, _, errors = dead_letters(sluice, "replay", first.run_id)
+
+    assert status == 2
+    assert errors == (
+        f"sluice: run {first.run_id}: its topic {first.topic}-dead-letters is not on these servers: it ran on others, "
+        "which took their topics with them, or a later run of its profile has removed it; run it again\n"
+    )
+
+
+def test_without_servers_of_up_there_is_nothing_to_replay(own_sluice: Sluice) -> None:
+    """And the sentence says what leads there."""
+    status, _, errors = dead_letters(own_sluice, "show")
+
+    assert (status, errors) == (
+        3,
+        "sluice: no servers of `./sluice up` are running here, and a run on servers of its own leaves nothing to "
+        "replay; start them with: ./sluice up\n",
+    )

@@ -1,0 +1,332 @@
+"""Dead letters: read out of their topic, grouped, and made records or operations again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import orjson
+import pytest
+
+from lab.errors import ProfileError
+from lab.records import DeadLetterGroup, Ledger
+from lab.run.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
+from lab.run.replay import Replay, chunks, mark_after, replay_config
+from lab.run.replay_index import dead_letter_again, fate_of, reason_in, refused_letter
+from lab.run.replay_topic import connector_for_replay, fates_of, record_of
+from lab.run.sink_operations import Operation, SinkRules, UnfitLetterError
+
+TOPIC = "sluice-my-books-7"
+RAW = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")
+CONFIG = {"name": TOPIC, "index.name": "sluice-my-books", "connection.url": "http://gone:9200", **RAW}
+
+
+def letter(offset: int = 11, **changes: object) -> Letter:
+    """A refused record of partition 3; its letter lies at half its offset."""
+    place = Place(TOPIC, 3, offset)
+    made = Letter(
+        at=Place(f"{TOPIC}-dead-letters", 0, offset // 2),
+        origin=place,
+        refused_at=place,
+        key=b"9788",
+        value=b'{"pages": "many"}',
+        headers=(("source", b"shop"),),
+        timestamp_ms=1009,
+        reason=f"{place}: status 400 mapper_parsing_exception: failed to parse field [pages] of type [long]",
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+@dataclass
+class Message:
+    """A record as Kafka's client gives it."""
+
+    headers_: list[tuple[str, bytes | None]] = field(default_factory=list)
+
+    def topic(self) -> str:
+        """The dead-letter topic."""
+        return f"{TOPIC}-dead-letters"
+
+    def partition(self) -> int:
+        """Its only partition."""
+        return 0
+
+    def offset(self) -> int:
+        """Its place."""
+        return 5
+
+    def key(self) -> bytes:
+        """The refused record's."""
+        return b"9788"
+
+    def value(self) -> bytes:
+        """The refused record's."""
+        return b'{"pages": "many"}'
+
+    def timestamp(self) -> tuple[int, int]:
+        """Kind and time."""
+        return 1, 1009
+
+    def headers(self) -> list[tuple[str, bytes | None]]:
+        """Those of the record and of the worker."""
+        return self.headers_
+
+
+def workers_headers(offset: int, reason: str) -> list[tuple[str, bytes | None]]:
+    """What the worker says of a refused record."""
+    told = {"topic": TOPIC, "partition": "3", "offset": str(offset), "exception.message": reason}
+    return [(f"__connect.errors.{name}", text.encode()) for name, text in told.items()]
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def test_a_letter_is_its_record_with_what_the_worker_says_of_it() -> None:
+    """The worker's headers are taken apart and left out, the record's own stay, whatever they are called."""
+    reason = letter().reason
+    own: list[tuple[str, bytes | None]] = [("source", b"shop"), ("topic", b"mine"), ("nothing", None)]
+    read = letter_of(Message([*own, *workers_headers(11, reason)]))  # type: ignore[arg-type]
+    assert read == letter(11, headers=tuple(own))
+
+
+def test_a_letter_of_a_replayed_record_knows_the_first_one() -> None:
+    """So that its ids, versions and places stay those of the record that was refused first."""
+    headers = [(REPLAY_OF, f"{TOPIC}-3@11".encode()), *workers_headers(1013, "too old")]
+    read = letter_of(Message(headers))  # type: ignore[arg-type]
+    assert (read.origin, read.refused_at) == (Place(TOPIC, 3, 11), Place(TOPIC, 3, 1013))
+
+
+def test_a_letter_without_its_place_is_refused_with_the_setting_that_is_missing() -> None:
+    """Without it neither id nor version is known."""
+    with pytest.raises(ProfileError) as failure:
+        letter_of(Message())  # type: ignore[arg-type]
+    assert str(failure.value) == (
+        f"{TOPIC}-dead-letters-0@5: dead letter: got no header that says where its record came from, expected those of "
+        "a connector with errors.deadletterqueue.context.headers.enable=true; set it and run again"
+    )
+
+
+def test_letters_are_grouped_by_status_and_reason_most_frequent_first() -> None:
+    """With the first three of each."""
+    letters = [letter(n, reason=f"x-0@{n}: status 400 t: value [{n}]") for n in range(5)]
+    letters += [letter(n, reason=f"x-0@{n}: got no key") for n in range(7, 9)]
+    assert groups_of(reversed(letters[5:] + letters[:5][::-1])) == (
+        DeadLetterGroup(
+            status=400, type="t", cause="value …", records=5, first=tuple(f"{TOPIC}-3@{n}" for n in range(3))
+        ),
+        DeadLetterGroup(status=None, type=None, cause="got no key", records=2, first=(f"{TOPIC}-3@8", f"{TOPIC}-3@7")),
+    )
+
+
+# --- marks ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_letter_is_in_one_chunk() -> None:
+    """In their order, the last chunk with the rest."""
+    letters = [letter(n) for n in range(10_007)]
+    made = list(chunks(letters))
+    assert [len(chunk) for chunk in made] == [5000, 5000, 7]
+    assert [one for chunk in made for one in chunk] == letters
+
+
+def test_the_mark_is_after_the_last_letter_and_never_goes_back() -> None:
+    """A forced replay of old letters does not make the newer ones unsent."""
+    assert mark_after([letter(22), letter(26)], {0: 3, 1: 7}) == {0: 14, 1: 7}
+    assert mark_after([letter(22)], {0: 101}) == {0: 101}
+
+
+# --- into the topic -------------------------------------------------------------------------------------------------
+
+
+def test_a_replayed_record_carries_the_place_and_the_version_of_the_first_one() -> None:
+    """Also when its replay was refused before; its partition is the first one's, where its key belongs."""
+    for before in ((), ((REPLAY_OF, b"x-3@11"), (REPLAY_VERSION, b"11"))):
+        sent = record_of(letter(headers=(("source", b"shop"), *before), refused_at=Place(TOPIC, 3, 1013)), TOPIC)
+        assert (sent.topic, sent.partition, sent.key, sent.value) == (TOPIC, 3, b"9788", b'{"pages": "many"}')
+        assert sent.headers == (
+            ("source", b"shop"),
+            (REPLAY_OF, f"{TOPIC}-3@11".encode()),
+            (REPLAY_VERSION, b"11"),
+        )
+
+
+def test_the_connector_of_a_replay_takes_versions_from_their_header() -> None:
+    """The offset of a replayed record is higher than that of every later document of its key."""
+    config = connector_for_replay(CONFIG, ("http://a:1", "http://b:2"))
+    assert config["external.version.header"] == REPLAY_VERSION
+    assert config["connection.url"] == "http://a:1,http://b:2"
+    assert config["consumer.override.isolation.level"] == "read_committed"
+
+
+def test_versions_of_the_users_own_stay_what_they_are() -> None:
+    """The dead letter still has their header."""
+    config = connector_for_replay({**CONFIG, "external.version.header": "edition"}, ("http://a:1",))
+    assert config["external.version.header"] == "edition"
+
+
+def test_what_became_of_the_records_is_summed_over_tasks() -> None:
+    """In the words of the ledger."""
+    zero = dict.fromkeys(Ledger.model_fields, 0)
+    totals = [Ledger(**(zero | {"read": 9, "indexed": 7, "stale": 2})), Ledger(**(zero | {"dead_lettered": 3}))]
+    assert +fates_of(totals) == {"indexed": 7, "stale": 2, "refused": 3}
+
+
+# --- what all need --------------------------------------------------------------------------------------------------
+
+
+def test_a_secret_that_was_not_written_down_has_to_be_given() -> None:
+    """And is taken from the command line."""
+    recorded = {"name": "x", "connection.password": "(hidden)"}
+    with pytest.raises(ProfileError) as failure:
+        replay_config(recorded, {})
+    assert str(failure.value) == (
+        "connector: connection.password: got nothing, as a run writes no secret down; give it with "
+        "--set connection.password=VALUE"
+    )
+    assert replay_config(recorded, {"connection.password": "s"}) == {"name": "x", "connection.password": "s"}
+
+
+def test_a_dropped_or_refused_record_is_not_accepted() -> None:
+    """A stale one is: what is stored is newer."""
+    assert Replay(10, 0, {"indexed": 2, "stale": 3, "already there": 1, "dropped": 3, "refused": 1}).accepted == 6
+
+
+# --- into the index -------------------------------------------------------------------------------------------------
+
+
+def operation(config: Mapping[str, str], made: Letter) -> tuple[dict[str, object], bytes]:
+    """Action and document of the operation that these settings make of a letter."""
+    lines = SinkRules.of({**CONFIG, **config}, TOPIC).operation(made).lines.split(b"\n")
+    return orjson.loads(lines[0]), b"\n".join(lines[1:-1])
+
+
+BY_KEY = {"_id": "9788", "version": 11, "version_type": "external"}
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "action"),
+    [
+        ({}, {}, {"index": BY_KEY}),
+        ({}, {"value": None}, {"delete": BY_KEY}),
+        ({"key.ignore": "true"}, {}, {"create": {"_id": f"{TOPIC}+3+11"}}),
+        ({"key.ignore.topics": f"a, {TOPIC}"}, {}, {"create": {"_id": f"{TOPIC}+3+11"}}),
+        ({"write.method": "upsert"}, {}, {"update": {"_id": "9788", "retry_on_conflict": 3}}),
+        ({"write.method": "upsert"}, {"value": None}, {"delete": {"_id": "9788"}}),
+        ({"routing": "key"}, {}, {"index": {"_id": "9788", "routing": "9788", **BY_KEY}}),
+        ({"routing": "header:source"}, {}, {"index": {"_id": "9788", "routing": "shop", **BY_KEY}}),
+        ({"routing": "header:absent"}, {}, {"index": BY_KEY}),
+        (
+            {"external.version.header": "edition"},
+            {"headers": (("edition", b"17"),)},
+            {"index": {**BY_KEY, "version": 17}},
+        ),
+        (
+            {"external.version.header": "edition"},
+            {"headers": (("edition", (1 << 40).to_bytes(8, "big")),)},
+            {"index": {**BY_KEY, "version": 1 << 40}},
+        ),
+        ({"external.version.header": "edition"}, {}, {"index": BY_KEY}),
+        ({}, {"refused_at": Place(TOPIC, 3, 1013)}, {"index": BY_KEY}),
+    ],
+)
+def test_an_operation_is_the_one_that_the_sink_would_have_made(
+    config: dict[str, str], changes: dict[str, object], action: dict[str, object]
+) -> None:
+    """Id, version and routing by the connector's settings."""
+    assert operation(config, letter(**changes))[0] == action
+
+
+def test_a_document_is_sent_as_it_is_on_one_line() -> None:
+    """Numbers and order of keys are kept; an upsert is wrapped."""
+    document = b'{\n "b": 1.10,\r\n "a": 123456789012345678901 }'
+    flat = b'{  "b": 1.10,   "a": 123456789012345678901 }'
+    assert operation({}, letter(value=document))[1] == flat
+    assert operation({"write.method": "upsert"}, letter(value=document))[1] == (
+        b'{"doc":' + flat + b',"doc_as_upsert":true}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "sentence"),
+    [
+        ({}, {"key": None}, "record key: got 0 bytes, expected 1 to 512 (it becomes the _id)"),
+        ({}, {"key": b"x" * 513}, "record key: got 513 bytes, expected 1 to 512 (it becomes the _id)"),
+        ({}, {"key": b"\xff"}, "record key: got bytes that are not UTF-8, expected text"),
+        ({}, {"value": b"[1]"}, "record value: expected one JSON object in UTF-8"),
+        ({}, {"value": b'{"secret'}, "record value: expected one JSON object in UTF-8"),
+        ({}, {"value": b""}, "record value: expected one JSON object in UTF-8"),
+        ({"key.ignore": "true"}, {"value": None}, "record value: got none, expected a document"),
+        (
+            {"external.version.header": "edition"},
+            {"headers": (("edition", b"secret"),)},
+            "record header edition: expected a whole number",
+        ),
+    ],
+)
+def test_what_the_sink_would_refuse_is_refused_here_too(
+    config: dict[str, str], changes: dict[str, object], sentence: str
+) -> None:
+    """Without a piece of the document."""
+    with pytest.raises(UnfitLetterError) as failure:
+        operation(config, letter(**changes))
+    assert str(failure.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({"transforms": "drop"}, "transforms"),
+        ({"metadata.fields": "topic"}, "metadata.fields"),
+        ({"data.stream.type": "logs"}, "data.stream.type"),
+        ({"use.autogenerated.ids": "true"}, "use.autogenerated.ids"),
+        ({"index.name": "books-{yyyy.MM.dd}"}, "index.name"),
+        ({"value.converter": "org.apache.kafka.connect.json.JsonConverter"}, "value.converter"),
+    ],
+)
+def test_what_only_the_sink_can_do_is_not_done_otherwise(config: dict[str, str], named: str) -> None:
+    """The sentence names the other way."""
+    with pytest.raises(ProfileError) as failure:
+        SinkRules.of({**CONFIG, **config}, TOPIC)
+    assert str(failure.value) == (
+        f"connector: {named}: only the sink itself can do what this asks for; replay with --into topic"
+    )
+
+
+def conflict(current: int) -> dict[str, object]:
+    """The answer to an item whose document is stored with this version."""
+    reason = f"[9788]: version conflict, current version [{current}] is higher or equal to the one provided [11]"
+    return {"status": 409, "error": {"type": "version_conflict_engine_exception", "reason": reason}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "item", "fate"),
+    [
+        ("index", 11, {"status": 201}, "indexed"),
+        ("index", 11, {"status": 200}, "updated"),
+        ("delete", 11, {"status": 200}, "deleted"),
+        ("delete", 11, {"status": 404}, "already there"),
+        ("index", 11, conflict(11), "already there"),
+        ("index", 11, conflict(13), "stale"),
+        ("create", None, conflict(13), "already there"),
+        ("update", None, conflict(13), None),
+        ("index", 11, {"status": 400}, None),
+        ("index", 11, {"status": 404}, None),
+    ],
+)
+def test_the_status_of_an_item_decides(
+    kind: str, version: int | None, item: dict[str, object], fate: str | None
+) -> None:
+    """As it does in the sink."""
+    assert fate_of(Operation(letter(), kind, version, b""), item) == fate
+
+
+def test_what_is_refused_again_is_a_dead_letter_again() -> None:
+    """With the newest reason, and the place of the record that was refused first."""
+    item = {"status": 400, "error": {"type": "strict_exception", "reason": "dynamic introduction of [a]"}}
+    again = dead_letter_again(refused_letter(letter(refused_at=Place(TOPIC, 3, 1013)), reason_in(item)), "letters")
+    read = letter_of(Message(list(again.headers)))  # type: ignore[arg-type]
+    assert (again.topic, again.partition, again.key, again.value) == ("letters", 0, b"9788", b'{"pages": "many"}')
+    assert (read.origin, read.refused_at, read.headers) == (
+        Place(TOPIC, 3, 11),
+        Place(TOPIC, 3, 11),
+        (("source", b"shop"),),
+    )
+    assert read.reason == f"{TOPIC}-3@11: status 400 strict_exception: dynamic introduction of [a]"
