@@ -14,6 +14,9 @@ from producers.delivery import Delivered, ProduceError, Progress
 from producers.produce import produce as send
 from producers.registry import DATASETS, make_dataset
 
+FIRST_ANSWER_S = 10.0
+"""A broker that somebody else keeps is there or it is not; nobody is about to start it."""
+
 
 def produce(
     topic: Annotated[str, typer.Argument(help="Topic to produce into; made if it is not there.")],
@@ -44,7 +47,7 @@ def produce(
         raise ProfileError(f"dataset: {error}") from error
     settings = {**dict(pair(text, "--client") for text in client or []), "bootstrap.servers": bootstrap_servers}
     topics = KafkaTopics(bootstrap_servers, settings)
-    if topic not in topics.names():
+    if topic not in topics.names(FIRST_ANSWER_S):
         topics.create(topic, partitions=partitions, replication_factor=1, config={})
     display = RunDisplay()
 

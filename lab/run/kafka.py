@@ -47,10 +47,14 @@ class KafkaTopics:
         }
         self._admin = AdminClient(self._client)
 
-    def names(self) -> set[str]:
-        """Every topic there is."""
+    def names(self, within_s: float = GIVE_UP_S) -> set[str]:
+        """Every topic there is.
+
+        Args:
+            within_s: How long to wait for a broker, which a run may have to restart.
+        """
         try:
-            return set(self._admin.list_topics(timeout=GIVE_UP_S).topics)
+            return set(self._admin.list_topics(timeout=within_s).topics)
         except KafkaException as error:
             raise StackError(f"{self._bootstrap}: Kafka does not answer ({error.args[0].str()})") from error
 

@@ -219,7 +219,8 @@ def _decompressed(content: BinaryIO, source: Path) -> Path:
         stream: io.BufferedIOBase | BinaryIO = gzip.GzipFile(fileobj=content)
     else:
         stream = zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
-    handle, copy = tempfile.mkstemp(prefix="sluice-", suffix=".ndjson")
+    _remove_orphans(Path(tempfile.gettempdir()))
+    handle, copy = tempfile.mkstemp(prefix=f"sluice-{os.getpid()}-", suffix=".ndjson")
     atexit.register(_remove, copy)
     with os.fdopen(handle, "wb") as target:
         shutil.copyfileobj(stream, target, COPY_CHUNK_BYTES)
@@ -229,3 +230,21 @@ def _decompressed(content: BinaryIO, source: Path) -> Path:
 def _remove(copy: str) -> None:
     with suppress(OSError):
         Path(copy).unlink()
+
+
+def _remove_orphans(folder: Path) -> None:
+    """Remove the copies of processes that were killed before they could do so themselves."""
+    for copy in folder.glob("sluice-*-*.ndjson"):
+        owner = copy.name.split("-")[1]
+        if owner.isdigit() and not _runs(int(owner)):
+            _remove(str(copy))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 import pickle
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +158,21 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_compressed_file_is_refused(tmp_path: Path, name: str) -> None:
     """A file that is not what its name says is one sentence."""
     assert refusal(tmp_path / name, LINES).startswith(f"{name}: cannot be read: ")
+
+
+def test_the_copies_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of processes that run, and whatever else is called so, stay."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    orphan, theirs, mine = f"sluice-{gone.pid}-a.ndjson", "sluice-notes-1.ndjson", f"sluice-{os.getpid()}-a.ndjson"
+    for name in (orphan, theirs, mine):
+        (tmp_path / "temporary" / name).touch()
+    assert file_dataset(tmp_path / "books.ndjson.gz", gzip.compress(LINES)).documents > 0
+    left = {path.name for path in (tmp_path / "temporary").iterdir()}
+    assert orphan not in left
+    assert {theirs, mine} < left
 
 
 def test_a_file_that_changes_is_found_out(tmp_path: Path) -> None:
