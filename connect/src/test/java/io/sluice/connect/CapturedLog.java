@@ -9,13 +9,13 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 import java.util.stream.Collectors;
 
-/** What this process logs from INFO on, exceptions with their causes included. */
+/** What this process logs, exceptions with their causes included: ours as far as its level goes, others' from INFO on. */
 final class CapturedLog extends Handler implements AutoCloseable {
     private final List<String> lines = new ArrayList<>();
     private final SimpleFormatter formatter = new SimpleFormatter();
 
     CapturedLog() {
-        setLevel(Level.INFO);
+        setLevel(Level.ALL);
         Logger.getLogger("").addHandler(this);
     }
 

@@ -24,9 +24,11 @@ import org.apache.kafka.common.config.ConfigValue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What the connector says before it is made, with a local server that answers as a test tells it to. */
+@ExtendWith(LogSafety.class)
 class ClusterCheckIT {
     private static final String PRIVILEGES = "POST /_security/user/_has_privileges";
     private static final String ALL_GRANTED = "{\"has_all_requested\":true,\"index\":{\"books\":{\"index\":true}}}";
@@ -40,6 +42,7 @@ class ClusterCheckIT {
 
     @BeforeEach
     void start() throws IOException {
+        LogSafety.keep("s3cret");
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         server.setExecutor(threads);
         server.createContext("/", this::handle);

@@ -16,6 +16,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -26,8 +27,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -35,9 +34,11 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Against a local HTTP server that fails as a test tells it to, and otherwise accepts every item. */
+@ExtendWith(LogSafety.class)
 class MisbehavingServerIT {
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final AtomicInteger requests = new AtomicInteger();
@@ -408,7 +409,9 @@ class MisbehavingServerIT {
 
     private static final String PASSWORD = "pa55w0rd-marker";
     private static final String API_KEY = "YXBpLWtleS1tYXJrZXI=";
-    private static final String DOCUMENT = "document-marker";
+    private static final String DOCUMENT = LogSafety.DOCUMENT;
+    private static final String HEADER = "header-marker";
+    private static final String PROXY_PASSWORD = "proxy-pa55w0rd-marker";
 
     /** Whatever goes wrong, no log line holds a password, an API key or anything of a document. */
     @Test
@@ -431,7 +434,17 @@ class MisbehavingServerIT {
         };
         String[][] access = {
             {"connection.username", "sluice", "connection.password", PASSWORD},
-            {"connection.api.key", API_KEY},
+            {"connection.api.key", API_KEY, "connection.headers", "X-Tenant:" + HEADER},
+            {
+                "proxy.host",
+                "127.0.0.1",
+                "proxy.port",
+                Integer.toString(server.getAddress().getPort()),
+                "proxy.username",
+                "p",
+                "proxy.password",
+                PROXY_PASSWORD
+            },
         };
         try (CapturedLog log = new CapturedLog()) {
             for (String[] credentials : access) {
@@ -439,11 +452,11 @@ class MisbehavingServerIT {
                     provoke(onMalformed, credentials);
                 }
             }
-            assertTrue(log.linesWith("stopped; {RecordsRead=").size() >= 6);
+            assertTrue(log.linesWith("stopped; {RecordsRead=").size() >= 9);
             assertTrue(log.linesWith("status 400 x_exception").size() >= 2);
             assertTrue(log.linesWith("stalled: ").size() >= 1);
             assertTrue(log.linesWith("task failed").size() >= 2);
-            for (String secret : new String[] {PASSWORD, API_KEY, DOCUMENT}) {
+            for (String secret : new String[] {PASSWORD, API_KEY, HEADER, PROXY_PASSWORD, DOCUMENT}) {
                 assertEquals(List.of(), log.linesWith(secret));
             }
         }
@@ -468,7 +481,7 @@ class MisbehavingServerIT {
                 sleep(11);
             }
         } catch (ConnectException failure) {
-            Logger.getLogger("worker").log(Level.SEVERE, "task failed", failure);
+            // The harness has logged it.
         }
     }
 
@@ -517,18 +530,30 @@ class MisbehavingServerIT {
             return false;
         };
         Map<String, String> settings = Map.of(
-                "proxy.host", "127.0.0.1",
-                "proxy.port", Integer.toString(server.getAddress().getPort()),
-                "proxy.username", "p",
-                "proxy.password", "q",
-                "connection.username", "u",
-                "connection.password", "v",
-                "connection.headers", "X-Tenant: seven");
+                "proxy.host",
+                "127.0.0.1",
+                "proxy.port",
+                Integer.toString(server.getAddress().getPort()),
+                "proxy.username",
+                "p",
+                "proxy.password",
+                PROXY_PASSWORD,
+                "connection.username",
+                "u",
+                "connection.password",
+                PASSWORD,
+                "connection.headers",
+                "X-Tenant: " + HEADER);
         try (TaskHarness harness = new TaskHarness("http://elasticsearch.invalid:9200", settings)) {
             harness.put(records(harness, 5));
             assertAllAccepted(harness, 5);
         }
-        assertEquals(List.of("elasticsearch.invalid null seven", "elasticsearch.invalid Basic cDpx seven"), seen);
+        String proxyLogin = Base64.getEncoder().encodeToString(("p:" + PROXY_PASSWORD).getBytes(UTF_8));
+        assertEquals(
+                List.of(
+                        "elasticsearch.invalid null " + HEADER,
+                        "elasticsearch.invalid Basic " + proxyLogin + " " + HEADER),
+                seen);
     }
 
     /** A certificate is trusted if it is in the trust store given, and by nothing else. */

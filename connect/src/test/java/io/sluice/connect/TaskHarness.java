@@ -12,6 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import java.util.regex.Pattern;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -20,6 +23,7 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.ErrantRecordReporter;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTaskContext;
@@ -27,6 +31,9 @@ import org.apache.kafka.connect.sink.SinkTaskContext;
 /** A started task with the worker's side of it played: a partition, a dead-letter queue, polls. */
 final class TaskHarness implements AutoCloseable, SinkTaskContext {
     static final TopicPartition PARTITION = new TopicPartition("books", 0);
+
+    private static final Pattern SECRET = Pattern.compile("password|api\\.key|headers$");
+    private static final Logger WORKER = Logger.getLogger("worker");
 
     final ElasticsearchSinkTask task = new ElasticsearchSinkTask();
     final List<String> deadLetters = new ArrayList<>();
@@ -46,12 +53,17 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
         settings.put("retry.backoff.max.ms", "47");
         settings.put("flush.timeout.ms", "20011");
         settings.putAll(more);
+        settings.forEach((key, value) -> {
+            if (SECRET.matcher(key).find()) {
+                LogSafety.keep(value);
+            }
+        });
         task.initialize(this);
         task.start(settings);
         task.open(List.of(PARTITION));
     }
 
-    /** The next record of the partition. */
+    /** The next record of the partition; something that no log line may hold stands in its document. */
     SinkRecord record(String key, String value) {
         return new SinkRecord(
                 PARTITION.topic(),
@@ -59,8 +71,17 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
                 Schema.OPTIONAL_BYTES_SCHEMA,
                 key == null ? null : key.getBytes(UTF_8),
                 Schema.OPTIONAL_BYTES_SCHEMA,
-                value == null ? null : value.getBytes(UTF_8),
+                value == null ? null : marked(value).getBytes(UTF_8),
                 nextOffset++);
+    }
+
+    /** An object gets one more member, at its end; what is none gets text behind it. */
+    private static String marked(String value) {
+        if (!value.startsWith("{") || !value.endsWith("}")) {
+            return value + LogSafety.DOCUMENT;
+        }
+        String comma = value.length() == 2 ? "" : ",";
+        return value.substring(0, value.length() - 1) + comma + "\"m\":\"" + LogSafety.DOCUMENT + "\"}";
     }
 
     /** Lets the next record have this offset. */
@@ -68,8 +89,14 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
         nextOffset = offset;
     }
 
+    /** As a worker does: a failure of the task is logged. */
     void put(Collection<SinkRecord> records) {
-        task.put(records);
+        try {
+            task.put(records);
+        } catch (ConnectException failure) {
+            WORKER.log(Level.SEVERE, "task failed", failure);
+            throw failure;
+        }
     }
 
     /** Polls without records, as a worker does, until the ledger has nothing in flight. */
@@ -83,7 +110,7 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
             if (System.nanoTime() > deadline) {
                 throw new AssertionError("undecided after 60 s: " + attribute("RecordsInFlight"));
             }
-            task.put(List.of());
+            put(List.of());
             Thread.sleep(2);
         }
     }
