@@ -95,15 +95,16 @@ def replay(
 ) -> None:
     """Send the dead letters of a run again, each once; exit status 0 if all are accepted."""
     recorded = record_of(find_run(runs, run))
+    source = source_topic(recorded)
     config = replay_config(recorded.environment.connector, dict(pair(text, "--set") for text in settings or []))
     stack = LocalStack()
     with stack.exclusively():
         endpoints = endpoints_of_up()
-        letters = existing(config.get(TOPIC_SETTING) or recorded.topic + SUFFIX, recorded.run_id, endpoints)
+        letters = existing(config.get(TOPIC_SETTING) or source + SUFFIX, recorded.run_id, endpoints)
         if into is Into.TOPIC:
-            outcome = TopicReplay(endpoints, letters, config, recorded.topic).run(again=again)
+            outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
         else:
-            outcome = IndexReplay(endpoints, letters, SinkRules.of(config, recorded.topic)).run(again=again)
+            outcome = IndexReplay(endpoints, letters, SinkRules.of(config, source)).run(again=again)
     tell(outcome)
 
 
@@ -131,6 +132,17 @@ def record_of(folder: Path) -> Run:
     return read_record(folder / "run.json")
 
 
+def source_topic(run: Run) -> str:
+    """The topic that a run has drained.
+
+    Raises:
+        ProfileError: It drained none.
+    """
+    if run.topic is None:
+        raise ProfileError(f"run {run.run_id}: sent its documents past Kafka, so that there are no dead letters")
+    return run.topic
+
+
 def topic_of(source: str, runs: Path, endpoints: Endpoints) -> DeadLetterTopic:
     """The dead-letter topic of a run, or the one of that name."""
     try:
@@ -141,7 +153,7 @@ def topic_of(source: str, runs: Path, endpoints: Endpoints) -> DeadLetterTopic:
             if name.endswith(SUFFIX) and topic.exists():
                 return topic
         raise ProfileError(f"{error}; nor is there a dead-letter topic of that name") from error
-    name = str(run.environment.connector.get(TOPIC_SETTING) or run.topic + SUFFIX)
+    name = str(run.environment.connector.get(TOPIC_SETTING) or source_topic(run) + SUFFIX)
     return existing(name, run.run_id, endpoints)
 
 
