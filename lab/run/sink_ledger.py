@@ -4,6 +4,7 @@ A task's counters start again with the task, and records are read again after th
 and index only where each record was counted; what was not compared is said, with the reason.
 """
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -86,9 +87,11 @@ def tasks_restarted(samples: Iterable[Sample]) -> bool:
 
 
 def samples_in(path: Path) -> Iterator[Sample]:
-    """The samples of the run; the sampler has ended, so that every line is whole."""
-    with path.open("rb") as lines:
-        yield from map(Sample.model_validate_json, lines)
+    """The samples of the run; a line that a full disk has cut off is passed over."""
+    with contextlib.suppress(OSError), path.open("rb") as lines:
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                yield Sample.model_validate_json(line)
 
 
 def with_ledger(verification: Verification, reading: LedgerReading, found: Found) -> Verification:

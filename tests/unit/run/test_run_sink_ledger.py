@@ -1,6 +1,7 @@
 """The sink's ledger against topic and index: every law is broken once, and none gives a false alarm."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from lab.run.sink_ledger import (
     LedgerReading,
     ledger_verdict,
     read_settled_ledger,
+    samples_in,
     tasks_restarted,
     with_ledger,
 )
@@ -264,3 +266,12 @@ def test_another_process_is_a_restart() -> None:
     """Even when its counters have overtaken those of the one before."""
     assert tasks_restarted([sample(1, read=101, worker=7), sample(2, read=211, worker=11)])
     assert not tasks_restarted([sample(1, read=101, worker=7), sample(2, read=211, worker=7)])
+
+
+def test_a_line_that_was_cut_off_is_passed_over(tmp_path: Path) -> None:
+    """And no samples at all are no samples."""
+    whole = [sample(1, read=101), sample(2, read=103)]
+    lines = [one.model_dump_json().encode() + b"\n" for one in whole]
+    (tmp_path / "samples.ndjson").write_bytes(lines[0] + lines[0][:31] + b"\n" + lines[1] + b'{"at_s')
+    assert list(samples_in(tmp_path / "samples.ndjson")) == whole
+    assert list(samples_in(tmp_path / "absent.ndjson")) == []
