@@ -210,6 +210,7 @@ class Documents(Record):
         already_there: Records whose document a later record of the same key has replaced, as in a stream of updates.
         dead_lettered: Records in the dead-letter topic; delivered = indexed + already there + dead-lettered. `None` for
             a direct load, for which produced = indexed + already there.
+        dropped: Records that a sink which is to store nothing has read and let go; they belong to that sum.
         missing: Documents that ought to be in the index and are not.
         unexpected: Documents in the index that nothing of this run produced.
         sampled: Documents drawn at random and compared with the dataset.
@@ -222,6 +223,7 @@ class Documents(Record):
     indexed: Count
     already_there: Count
     dead_lettered: Count | None
+    dropped: Count = 0
     missing: Count
     unexpected: Count
     sampled: Count
@@ -341,12 +343,14 @@ class Verification(Record):
     """Whether what is stored is what was produced.
 
     Attributes:
+        expect: `stored`: every document in the index; `consumed`: every record read by a sink that stores nothing.
         problems: One sentence for each law that does not hold; none when the run is verified.
         dead_letters: The refused records by reason, most frequent first.
         ledger: What the sink's own ledger says to it.
     """
 
     verified: bool
+    expect: Literal["stored", "consumed"] = "stored"
     problems: tuple[str, ...]
     dead_letters: tuple[DeadLetterReason, ...] = ()
     ledger: LedgerVerdict | None = None

@@ -17,6 +17,8 @@ def what_was_run(run: Run) -> str:
     documents = f"{count(run.documents.produced)} documents ({bytes_text(run.source_bytes)})"
     if run.entities != run.documents.loaded:
         documents += f" that describe {count(run.entities)} entities"
+    if run.verification.expect == "consumed":
+        return f"{documents} were put into Kafka and then read by a sink that stores nothing, {where}."
     return f"{documents} were {how_loaded(run)} Elasticsearch {elasticsearch_version(environment)}, {where}."
 
 
@@ -38,6 +40,8 @@ def what_came_out(run: Run, result: Result) -> str:
     if result.status == "failed":
         problems = "; ".join(problem.rstrip(".") for problem in run.verification.problems) or "no reason is recorded"
         return f"What is stored is not what was produced, so that the figures below are void: {problems}."
+    if run.verification.expect == "consumed":
+        return consumed_in_words(run, result)
     rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
     latency = value_of(result.metrics, "indexing_latency_ms", "primaries")
     if rate is None:
@@ -45,12 +49,26 @@ def what_came_out(run: Run, result: Result) -> str:
     else:
         speed = f"Elasticsearch indexed {number(rate)} documents per second"
         speed += f" and spent {figure(latency, 'ms')} on each" if latency is not None else ""
+    return f"{speed}{over_which_window(result, rate)}; {books_in_words(run)}."
+
+
+def consumed_in_words(run: Run, result: Result) -> str:
+    """The second sentence of a verified run whose sink was to store nothing."""
+    rate = value_of(result.metrics, "consumed_rate_docs_per_s")
+    if rate is None:
+        speed = "How fast it read them could not be measured"
+    else:
+        speed = f"It read {number(rate)} records per second"
+    books = f"it committed all {count(run.documents.delivered)} of them, and nothing is in the index"
+    return f"{speed}{over_which_window(result, rate)}; {books}."
+
+
+def over_which_window(result: Result, rate: float | None) -> str:
+    """How long a rate was measured, as the end of a clause."""
     window = result.measured_window
     if window:
-        lasted = f", over a measured window of {duration(window.ended_s - window.started_s)}"
-    else:
-        lasted = "" if rate is None else " (a rough guide: the load was too short to be measured well)"
-    return f"{speed}{lasted}; {books_in_words(run)}."
+        return f", over a measured window of {duration(window.ended_s - window.started_s)}"
+    return "" if rate is None else " (a rough guide: the load was too short to be measured well)"
 
 
 def books_in_words(run: Run) -> str:
@@ -73,4 +91,8 @@ def elasticsearch_version(environment: Environment) -> str:
 
 def waiting_note(run: Run) -> str | None:
     """The sentence that keeps a drain's end-to-end latency from being misread; `None` where it does not apply."""
-    return WAITING if run.load == "drain" and percentiles_ms(run.sink_histograms.record_age) else None
+    return (
+        WAITING
+        if run.load == "drain" and run.via == "kafka" and percentiles_ms(run.sink_histograms.record_age)
+        else None
+    )

@@ -54,7 +54,7 @@ def ledger_of(sample: SinkSample) -> Ledger:
 
 
 def run_sums(documents: Documents) -> tuple[Sum, ...]:
-    """The run's two laws: produced = delivered + failed; delivered = indexed + already there + dead-lettered.
+    """The run's two laws: produced = delivered + failed; delivered = indexed + already there + dead-lettered + dropped.
 
     A direct load knows no Kafka and has one law: produced = indexed + already there.
     """
@@ -62,6 +62,7 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
         ("indexed: found in the index, id by id", documents.indexed),
         ("already there: replaced by a later record of the same key", documents.already_there),
     )
+    dropped = [("dropped: read and let go, as this sink is meant to", documents.dropped)] if documents.dropped else []
     if documents.delivered is None or documents.failed is None:
         return (Sum("Into Elasticsearch", ("documents made ready", documents.produced), found),)
     return (
@@ -76,7 +77,7 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
         Sum(
             "Into Elasticsearch",
             ("records delivered", documents.delivered),
-            (*found, ("dead-lettered: refused, kept with the reason", documents.dead_lettered or 0)),
+            (*found, ("dead-lettered: refused, kept with the reason", documents.dead_lettered or 0), *dropped),
         ),
     )
 

@@ -62,6 +62,14 @@ def shards(sample: Sample, scope: str) -> ShardCounters | None:
     return sample.elasticsearch.primaries if scope == "primaries" else sample.elasticsearch.total
 
 
+def consumed(samples: Iterable[Sample]) -> list[int | None]:
+    """Records that the sink has read so far, at each sample: by its own count, or by what it has committed."""
+    seen = list(samples)
+    if any(sample.sink for sample in seen):
+        return [sample.sink.records_read if sample.sink else None for sample in seen]
+    return [sample.kafka.committed_offset if sample.kafka else None for sample in seen]
+
+
 def index_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[int | None]:
     """Operations indexed so far, at each sample."""
     return [found.index_total if (found := shards(sample, scope)) else None for sample in samples]

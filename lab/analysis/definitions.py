@@ -51,6 +51,12 @@ DEFINITIONS = tuple(
             "Books, or whatever the dataset counts, per second: comparable between document models.",
         ),
         (
+            "consumed_rate_docs_per_s",
+            "docs/s",
+            "Consumed rate",
+            "Records per second of the measured window that a sink which stores nothing has read.",
+        ),
+        (
             "delivery_rate_docs_per_s",
             "docs/s",
             "Delivery rate",
@@ -77,7 +83,7 @@ DEFINITIONS = tuple(
         ),
         ("bulk_size_docs_mean", "docs", "Documents per bulk", "Documents in a bulk request, as achieved, on average."),
         ("bulk_size_bytes_mean", "bytes", "Size of a bulk", "Body of a bulk request, as achieved, on average."),
-        ("bulk_requests", "requests", "Bulk requests", "Bulk requests that the sink sent."),
+        ("bulk_requests", "requests", "Bulk requests", "Bulk requests that the sink, or a direct load, sent."),
         ("bulk_requests_failed", "requests", "Bulk requests failed", "Bulk requests that were not answered with 200."),
         ("bulk_retries", "requests", "Bulk requests repeated", "Bulk requests that were sent again."),
         ("item_retries", "docs", "Documents repeated", "Documents that were sent again after a temporary refusal."),
@@ -130,7 +136,8 @@ DEFINITIONS = tuple(
             "drain_s",
             "s",
             "Drain time",
-            "From the start of the load phase to the last growth of the index; the connector's start is in it.",
+            "From the start of the load phase to the last growth of the index (or of what a sink that stores nothing"
+            " has read); the connector's start is in it.",
         ),
     )
 )
@@ -150,6 +157,8 @@ TERMS = {
     "lag": "Records in the topic that the sink has not committed yet.",
     "drain": "A load for which the topic is filled first and the sink started afterwards: how fast can it be emptied?",
     "stream": "A load for which documents are sent while the sink reads, at a set rate or as fast as possible.",
+    "direct load": "A load that knows no Kafka: ready-made bulk requests are sent to Elasticsearch as fast as they are"
+    " answered. It is the limit that a drain is compared with.",
     "measured window": "The part of the load in which the index grew, first to last sample. Rates are taken from it.",
     "dead letter": "A record that can never be indexed; it lies in a topic of its own with the reason.",
     "verified": "Every document produced was looked for in the index and found once, a random sample of them was"

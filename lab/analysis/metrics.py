@@ -8,7 +8,7 @@ from lab.analysis.cost import cpu_cores_mean, cpu_s_per_million_docs, cpu_s_used
 from lab.analysis.counters import growth, growth_from_zero, shards
 from lab.analysis.definitions import metric
 from lab.analysis.latency import indexing_latency_ms, percentiles_ms
-from lab.analysis.rates import entities_per_s, indexing_rate_docs_per_s, source_mb_per_s
+from lab.analysis.rates import consumed_rate_docs_per_s, entities_per_s, indexing_rate_docs_per_s, source_mb_per_s
 from lab.analysis.windows import Windows
 from lab.records import Delivery, Metric, NodeCounters, Run, Sample, SinkSample
 
@@ -40,9 +40,9 @@ CUMULATIVE = {
 def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
     return (
-        *indexing(run, cut.growing),
+        *(indexing(run, cut.growing) if run.verification.expect == "stored" else consumption(cut.growing)),
         *through_kafka(run, cut.load),
-        *bulks(run, cut.load),
+        *(bulks(run, cut.load) if run.verification.expect == "stored" else []),
         *costs(run, cut),
         *nodes(cut.run),
         *cumulative(cut.run),
@@ -62,13 +62,18 @@ def indexing(run: Run, window: Sequence[Sample]) -> list[Metric]:
     ]
 
 
+def consumption(window: Sequence[Sample]) -> list[Metric]:
+    """What a sink that stores nothing can be measured by."""
+    return [metric("consumed_rate_docs_per_s", consumed_rate_docs_per_s(window))]
+
+
 def through_kafka(run: Run, load: Sequence[Sample]) -> list[Metric]:
     """What there is to measure only where documents go through Kafka; nothing for a direct load."""
     if run.delivery is None:
         return []
     return [
         *delivery(run.delivery, run.documents.loaded),
-        *end_to_end(run),
+        *(end_to_end(run) if run.verification.expect == "stored" else []),
         metric("lag_records_max", lag_records_max(load)),
     ]
 

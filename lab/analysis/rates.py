@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from lab.analysis.counters import GAP_FACTOR, Point, growth, index_totals, read_s, sampling_interval_s, shards
+from lab.analysis.counters import GAP_FACTOR, Point, consumed, growth, index_totals, read_s, sampling_interval_s, shards
 from lab.records import Sample, ShardCounters
 
 
@@ -58,6 +58,20 @@ def indexing_rate_docs_per_s(window: Sequence[Sample], scope: str) -> float | No
         return None
     elapsed_s = read_s(answered[-1]) - read_s(answered[0])
     return grown / elapsed_s if elapsed_s > 0 else None
+
+
+def consumed_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
+    """Records that the sink has read per second of the measured window, whatever it did with them.
+
+    By the sink's own count; by what it has committed where it keeps none, which moves about once a second. `None` when
+    fewer than two samples know.
+
+    Source: Δ`records_read` / Δt. 0 → 3 000 000 in 6.4 s is 468 750 /s.
+    """
+    known = [(sample.at_s, value) for sample, value in zip(window, consumed(window), strict=True) if value is not None]
+    if len(known) < 2 or known[-1][0] <= known[0][0]:
+        return None
+    return (growth(value for _, value in known) or 0) / (known[-1][0] - known[0][0])
 
 
 def source_mb_per_s(rate_docs_per_s: float | None, source_bytes: int | None, documents: int) -> float | None:

@@ -41,7 +41,7 @@ def report(folder: RunFolder, result: Result) -> str:
         tiles=sections.tiles(folder, result),
         limit=sections.limit(result),
         warnings=sections.warnings(result),
-        charts=sections.charts(charts(run, windows(folder.samples)), result),
+        charts=sections.charts(charts(run, windows(folder.samples, run.verification.expect)), result),
         books=sections.books(folder) + ledger.section(run),
         dead_letters=sections.dead_letters(folder),
         cost=sections.cost(result),

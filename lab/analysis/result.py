@@ -26,7 +26,7 @@ def analyse(run_dir: Path) -> Result:
 def result_of(folder: RunFolder) -> Result:
     """The result of a run."""
     run = folder.run
-    cut = windows(folder.samples)
+    cut = windows(folder.samples, run.verification.expect)
     limit = limited_by(run, cut.growing)
     return Result(
         run_id=run.run_id,

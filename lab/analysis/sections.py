@@ -30,6 +30,7 @@ class Tile:
 
 
 TILES = (
+    Tile("consumed_rate_docs_per_s"),
     Tile("indexing_rate_docs_per_s", "primaries"),
     Tile("indexing_latency_ms", "primaries"),
     Tile("source_mb_per_s"),

@@ -9,6 +9,7 @@ from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records import Result
 
 ROWS = (
+    ("consumed_rate_docs_per_s", ("run",)),
     ("indexing_rate_docs_per_s", ("primaries", "total")),
     ("indexing_latency_ms", ("primaries", "total")),
     ("source_mb_per_s", ("run",)),
@@ -45,6 +46,7 @@ def terminal_table(result: Result) -> Table:
         ("Indexed", result.documents.indexed),
         ("Already there", result.documents.already_there),
         ("Dead-lettered", result.documents.dead_lettered),
+        ("Dropped", result.documents.dropped or None),
         ("Missing", result.documents.missing),
     ):
         if records is not None:

@@ -239,6 +239,9 @@ def load_problems(tree: Located) -> Iterator[Problem]:
         entry = tree.at(section)
         if entry is not None:
             yield Problem(entry.place, section, "a direct load has none, expected no such section (or `via: kafka`)")
+    expect = tree.at("verify", "expect")
+    if expect is not None and expect.value == "consumed":
+        yield Problem(expect.place, "verify.expect", "a direct load stores everything, expected `stored`")
 
 
 def verbatim_problems(tree: Located) -> Iterator[Problem]:

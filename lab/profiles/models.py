@@ -141,6 +141,10 @@ Load = Annotated[
 class Verify(Section):
     """How what is stored is compared with what was produced. The count is always checked."""
 
+    expect: Literal["stored", "consumed"] = Field(
+        "stored",
+        description="stored: every document is in the index; consumed: every record was read and none is stored",
+    )
     sample: int = Field(1000, ge=0, description="Documents drawn at random and compared with the dataset")
 
 

@@ -194,7 +194,7 @@ def load_directly(
             watch = DrainWatch(dataset.documents, load.timeout_s, goal="indexed")
             while (done := sender.answer(POLL_S)) is None:
                 watch.done(latest())
-                progress.update(watch.indexed, watch.detail)
+                progress.update(watch.seen, watch.detail)
             wait_for_sample_after(done["ended_s"], latest)
     entities = dataset.entities(0, dataset.documents)
     return (

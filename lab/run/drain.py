@@ -81,6 +81,11 @@ class DrainWatch:
             self._position, self._moved_s = position, now_s
 
     @property
+    def seen(self) -> int:
+        """How far the load is: what is indexed is seen before it is committed, and some sinks index nothing."""
+        return max(self.indexed, self._committed)
+
+    @property
     def detail(self) -> str:
         """Rate and, of a topic, lag in a few words."""
         rate = "" if self._rate_docs_per_s is None else f"{self._rate_docs_per_s:,.0f}/s indexed"

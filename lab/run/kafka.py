@@ -86,6 +86,16 @@ class KafkaTopics:
         with self._consumer() as consumer:
             return {partition: end for partition, (_, end) in self._watermarks(consumer, topic).items()}
 
+    def committed_offsets(self, topic: str, group: str) -> dict[int, int]:
+        """For each partition the next offset that the consumer group wants; 0 before its first commit."""
+        with self._consumer(group) as consumer:
+            asked = [TopicPartition(topic, partition) for partition in self._watermarks(consumer, topic)]
+            try:
+                answered = consumer.committed(asked, timeout=30)
+            except KafkaException as error:
+                raise StackError(f"group {group}: its offsets cannot be read ({error.args[0].str()})") from error
+        return {found.partition: max(0, found.offset) for found in answered}
+
     def dead_letters(self, topic: str) -> Iterator[DeadLetter]:
         """Every record of a dead-letter topic, with what the Connect worker wrote of it into its headers."""
         for message in self.records(topic):
@@ -155,11 +165,11 @@ class KafkaTopics:
                 return message
         raise StackError(f"topic {topic}: no record for {GIVE_UP_S:.0f} s, although there are more")
 
-    def _consumer(self) -> Consumer:
+    def _consumer(self, group: str = "sluice-lab") -> Consumer:
         return Consumer(
             {
                 **self._client,
-                "group.id": "sluice-lab",
+                "group.id": group,
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "earliest",

@@ -25,6 +25,7 @@ from lab.records import (
 )
 from lab.run.cautions import cold_servers, shards_unassigned
 from lab.run.connector import ConnectWorker, connector_config
+from lab.run.consumed import verify_consumed
 from lab.run.direct import load_directly, refusals
 from lab.run.drain import DrainWatch
 from lab.run.elasticsearch import ElasticsearchClient
@@ -375,7 +376,7 @@ class _RunUnderWay:
             if time.monotonic() - checked_s > STATUS_EVERY_S:
                 self.worker.running_tasks(self.names.connector)
                 checked_s = time.monotonic()
-            self.progress.update(watch.indexed, watch.detail)
+            self.progress.update(watch.seen, watch.detail)
             time.sleep(POLL_S)
         self.progress.update(delivered, "")
 
@@ -417,6 +418,8 @@ class _RunUnderWay:
             sample=self.profile.verify.sample,
             seed=self.folder.run_id,
         )
+        if self.profile.verify.expect == "consumed":
+            return verify_consumed(subject, self.names.topic, self.names.consumer_group, self.kafka, self.cluster)
         return verify(subject, self.kafka, self.cluster, self.progress.update)
 
     def found(self, documents: Documents) -> Found:

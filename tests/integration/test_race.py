@@ -37,6 +37,29 @@ def test_a_direct_load_is_verified_and_measured_like_a_drain(sluice: Sluice) -> 
     assert "straight to" in (sluice.latest() / "report.html").read_text()
 
 
+def test_an_empty_sink_is_verified_by_what_it_has_consumed(sluice: Sluice) -> None:
+    """All records are committed and counted as dropped, nothing is stored, and no indexing rate is claimed."""
+    done = sluice.run("sink/empty", "--documents", str(BOOKS), "--set", "topic.partitions=3", "--set", "sink.tasks=2")
+
+    assert (done.status, done.errors) == (0, "")
+    result = sluice.result()
+    assert (result.status, result.verification.expect) == ("verified", "consumed")
+    assert (result.documents.delivered, result.documents.dropped, result.documents.indexed) == (BOOKS, BOOKS, 0)
+    assert "indexing_rate_docs_per_s" not in {found.name for found in result.metrics}
+    assert (metric(result, "cpu_s_per_million_docs", "connect") or 0) > 0
+    ledger = next(sample.sink for sample in reversed(samples_of(sluice)) if sample.sink is not None)
+    assert (ledger.records_read, ledger.records_dropped) == (BOOKS, BOOKS)
+    assert "nothing is in the index" in (sluice.latest() / "report.html").read_text()
+
+
+def test_a_sink_that_stores_what_it_should_drop_voids_the_run(sluice: Sluice) -> None:
+    """The floor of a race must not be the sink itself."""
+    done = sluice.run("sink/empty", "--documents", "1009", "--set", "sink.connector=elasticsearch")
+
+    assert done.status == 4
+    assert "1009 documents are in the index, although the sink was to store none" in done.errors
+
+
 def test_a_direct_load_keeps_the_last_version_of_each_book(sluice: Sluice) -> None:
     """However the connections overtake each other, the later version wins, as with the sink."""
     done = sluice.run("sink/direct", "--set", "dataset={books: 5003, updates: 0.5}", "--set", "load.connections=3",

@@ -34,6 +34,7 @@ def test_a_drain_is_verified_measured_and_reported(sluice: Sluice) -> None:
         "indexed": BOOKS,
         "already_there": 0,
         "dead_lettered": 0,
+        "dropped": 0,
         "missing": 0,
         "unexpected": 0,
         "sampled": 1000,

@@ -13,6 +13,11 @@ public final class PartitionLedger {
         read += records;
     }
 
+    void dropped(long records) {
+        read += records;
+        recordsByFate[Fate.DROPPED.ordinal()] += records;
+    }
+
     void decided(Fate fate) {
         recordsByFate[fate.ordinal()]++;
     }

@@ -87,6 +87,13 @@ public final class SinkMetrics {
         }
     }
 
+    /** Records were read and let go at once: one step for any number of them, so that counting costs nothing. */
+    public synchronized void recordsDropped(PartitionLedger ledger, long records) {
+        ledger.dropped(records);
+        recordsRead += records;
+        recordsByFate[Fate.DROPPED.ordinal()] += records;
+    }
+
     /** A record was let go undecided, to be read again by whoever owns its partition: it no longer counts as read. */
     public synchronized void recordGivenBack(PartitionLedger ledger) {
         ledger.read(-1);

@@ -1,4 +1,4 @@
-"""A direct load in result, report and terminal: what is comparable with a drain is there, what knows Kafka is not."""
+"""A direct load and an empty sink in result, report and terminal: what is comparable with a drain, and what is not."""
 
 from pathlib import Path
 
@@ -6,8 +6,10 @@ from rich.console import Console
 
 from lab.analysis import analyse, terminal_table, write_report
 from lab.analysis.definitions import value_of
-from lab.records import Result
-from tests.unit.analysis.synthetic import Truth, directly, run, samples, written
+from lab.analysis.rates import consumed_rate_docs_per_s
+from lab.analysis.windows import windows
+from lab.records import Result, Sample, ShardCounters, Verification
+from tests.unit.analysis.synthetic import Truth, directly, run, samples, with_samples, written
 
 TRUTH = Truth()
 COMPARABLE = (
@@ -74,6 +76,42 @@ def test_report_and_terminal_speak_of_no_kafka(tmp_path: Path) -> None:
     console.print(terminal_table(direct))
     text = console.export_text()
     assert ("Produced" in text, "Delivered" in text, "Dead-lettered" in text) == (True, False, False)
+
+
+def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
+    """Its own count grows by 5,003 a second, so that is its rate; Elasticsearch, which gets nothing, has none."""
+    made = run(TRUTH)
+    consumed = made.model_copy(
+        update={
+            "verification": Verification(verified=True, expect="consumed", problems=()),
+            "documents": made.documents.model_copy(update={"indexed": 0, "dropped": TRUTH.indexed, "sampled": 0}),
+        }
+    )
+    empty = ShardCounters(**dict.fromkeys(ShardCounters.model_fields, 0))
+
+    def unindexed(sample: Sample) -> dict[str, object]:
+        assert sample.elasticsearch is not None
+        return {"elasticsearch": sample.elasticsearch.model_copy(update={"primaries": empty, "total": empty})}
+
+    result = analyse(written(tmp_path, consumed, with_samples(samples(TRUTH), unindexed)))
+
+    assert value_of(result.metrics, "consumed_rate_docs_per_s") == TRUTH.docs_per_tick
+    assert "indexing_rate_docs_per_s" not in {metric.name for metric in result.metrics}
+    assert result.measured_window is not None
+    assert result.measured_window.ended_s - result.measured_window.started_s == TRUTH.ticks - 1
+    assert "driver_limited" not in {warning.kind.value for warning in result.warnings}
+    page = write_report(tmp_path).read_text("utf-8")
+    assert "were put into Kafka and then read by a sink that stores nothing" in page
+    assert "It read 5\u202f000 records per second" in page
+    assert "dropped: read and let go, as this sink is meant to" in page
+
+
+def test_what_a_sink_without_a_ledger_has_read_is_what_it_has_committed() -> None:
+    """Other people's sinks keep no count of ours."""
+    seen = with_samples(samples(TRUTH), lambda _: {"sink": None})
+    window = windows(seen, "consumed").growing
+
+    assert consumed_rate_docs_per_s(window) == TRUTH.docs_per_tick
 
 
 def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""Verification of a sink that stores nothing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from lab.run.consumed import verify_consumed
+from lab.run.kafka import DeadLetter
+from lab.run.verify import Subject
+from producers.registry import make_dataset
+
+RECORDS = 1009
+
+
+@dataclass
+class FakeKafka:
+    """A topic of two partitions and a group that has committed so much of each."""
+
+    committed: dict[int, int]
+    letters: list[DeadLetter] = field(default_factory=list)
+
+    def end_offsets(self, _topic: str) -> dict[int, int]:
+        """Records in each partition."""
+        return {0: 506, 1: 503}
+
+    def committed_offsets(self, _topic: str, _group: str) -> dict[int, int]:
+        """Of each partition."""
+        return self.committed
+
+    def dead_letters(self, _topic: str) -> Iterator[DeadLetter]:
+        """The refused records."""
+        yield from self.letters
+
+
+@dataclass
+class FakeCluster:
+    """An index of so many documents."""
+
+    documents: int = 0
+
+    def count(self, _index: str) -> int:
+        """Documents in the index."""
+        return self.documents
+
+
+SUBJECT = Subject(
+    dataset=make_dataset("aladin", documents=RECORDS),
+    topic="books",
+    dead_letter_topic="books-dead-letters",
+    index="sluice-books",
+    produced=RECORDS,
+    delivered=RECORDS,
+    failed=0,
+    key_is_id=True,
+    sample=1000,
+    seed="1",
+)
+LETTER = DeadLetter(key=b"k", topic="books", partition=0, offset=7, reason="no reason given")
+
+
+def problems(kafka: FakeKafka, cluster: FakeCluster | None = None) -> tuple[str, ...]:
+    """What is found wrong."""
+    return verify_consumed(SUBJECT, "books", "group", kafka, cluster or FakeCluster())[1].problems  # type: ignore[arg-type]
+
+
+def test_a_sink_that_has_committed_everything_and_stored_nothing_is_verified() -> None:
+    """Delivered = dropped + dead-lettered, and nothing was compared, for there is nothing."""
+    documents, verification = verify_consumed(
+        SUBJECT,
+        "books",
+        "group",
+        FakeKafka({0: 506, 1: 503}, [LETTER]),  # type: ignore[arg-type]
+        FakeCluster(),  # type: ignore[arg-type]
+    )
+
+    assert (verification.verified, verification.expect) == (True, "consumed")
+    assert (documents.dropped, documents.dead_lettered, documents.indexed, documents.sampled) == (1008, 1, 0, 0)
+
+
+@pytest.mark.parametrize("committed", [{0: 506, 1: 502}, {0: 506}, {}])
+def test_a_record_that_was_not_committed_voids_the_run(committed: dict[int, int]) -> None:
+    """The sink cannot be shown to have read it."""
+    assert problems(FakeKafka(committed)) == (
+        f"the sink has committed {sum(committed.values())} records, but the topic holds {RECORDS}",
+    )
+
+
+def test_a_document_in_the_index_voids_the_run() -> None:
+    """Then the sink did more than it was to do."""
+    assert problems(FakeKafka({0: 506, 1: 503}), FakeCluster(13)) == (
+        "13 documents are in the index, although the sink was to store none",
+    )
