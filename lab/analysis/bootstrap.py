@@ -43,7 +43,7 @@ def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE, dr
     studentised mean of a resample is |x̄_w − x̄| · √(n−1) / s_w, with s_w the weighted standard deviation; it is taken
     without its sign, because a log ratio of two runs that vary alike is symmetric whatever each of them is.
 
-    Coverage seen for n = 3, 5 and 10 (`tests/unit/analysis/test_coverage.py`): 94 to 96 % for normal noise, up to 98.5 %
+    Coverage for n = 3, 5 and 10, seen in `tests/unit/analysis/test_coverage.py`: 94 to 96 % for normal noise, to 98.5 %
     for skewed noise, and down to 92 % where one of the two variants varies lopsidedly and a lot more than the other.
 
     Source: Owen, "Better bootstrap t confidence intervals for the mean", 2025 (arXiv 2508.10083): the weights; Hall,

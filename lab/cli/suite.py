@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from lab.analysis.warm_up import is_warm
 from lab.cli.bench import LocalBench
 from lab.cli.display import console
 from lab.cli.run import RUNS, dataset_of, stop
@@ -122,12 +122,6 @@ def execute(chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder) ->
                 bench.leave()
             else:
                 stop(stack)
-
-
-def is_warm(rates: Sequence[float]) -> bool:
-    """Whether the last three rates lie within 8 % of their mean."""
-    last = rates[-3:]
-    return len(last) == 3 and (max(last) - min(last)) / (sum(last) / 3) < 0.08
 
 
 def conclude(folder: SuiteFolder) -> int:

@@ -1,0 +1,25 @@
+"""When servers are warm."""
+
+import pytest
+
+from lab.analysis.warm_up import is_warm
+
+DRAINS = [19_000.0, 31_900.0, 42_600.0, 45_800.0, 46_500.0, 46_300.0]
+
+
+def test_the_drains_of_a_cold_server_become_warm_with_the_sixth() -> None:
+    """Seen on 2 cores: three in a row that vary little and no longer rise."""
+    assert [is_warm(DRAINS[:drains]) for drains in range(len(DRAINS) + 1)] == [False] * 6 + [True]
+
+
+def test_a_slow_rise_is_not_stable_although_it_varies_little() -> None:
+    """4 % from one drain to the next: a coefficient of variation of 4 %, and still warming."""
+    assert not is_warm([40_009.0, 41_609.0, 43_274.0])
+    assert is_warm([40_009.0, 40_409.0, 40_813.0])
+    assert is_warm([43_274.0, 41_609.0, 40_009.0])
+
+
+@pytest.mark.parametrize("rates", [[], [7.0], [7.0, 7.0], [7.0, 7.0, 0.0], [40_009.0, 43_003.0, 37_003.0]])
+def test_too_few_drains_or_too_wide_ones_are_not_stable(rates: list[float]) -> None:
+    """Two say nothing, a standstill is none, and 7 % is too much."""
+    assert not is_warm(rates)
