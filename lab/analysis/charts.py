@@ -272,12 +272,13 @@ def _extent(rows: Sequence[Row], unit: str) -> str:
 # --- drawing --------------------------------------------------------------------------------------------------------
 
 
-def _data(values: Sequence[Mapping[str, Any]]) -> Any:
+def inline(values: Sequence[Mapping[str, Any]]) -> Any:
+    """Values as a part of the specification."""
     return alt.InlineData(values=list(values))
 
 
 def _values(rows: Sequence[Row]) -> Any:
-    return _data([{"x": row.x, "y": row.y, "series": row.series} for row in rows])
+    return inline([{"x": row.x, "y": row.y, "series": row.series} for row in rows])
 
 
 def _x(axis: Axis) -> alt.X:
@@ -317,7 +318,7 @@ def _lines(
         dashes = alt.Scale(domain=[name for name in colours if name != dashed] + [dashed], range=_dashes(len(colours)))
         line = line.encode(strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=None))
     area = [base.mark_area(opacity=0.25, clip=True, invalid=BREAK)] if filled else []
-    return _drawn([*_background(axis), *area, line])
+    return drawn([*_background(axis), *area, line])
 
 
 def _dashes(series: int) -> list[list[int]]:
@@ -332,7 +333,7 @@ def _stack(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: int)
     values = [{"x": row.x, "y": row.y or 0.0, "series": row.series, "order": order[row.series]} for row in rows]
     highest = max([cores, *_stacked(rows)])
     area = (
-        alt.Chart(_data(values))
+        alt.Chart(inline(values))
         .mark_area(clip=True, opacity=0.85)
         .encode(
             x=_x(axis),
@@ -341,8 +342,8 @@ def _stack(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: int)
             order=alt.Order("order:Q"),
         )
     )
-    limit = alt.Chart(_data([{"y": cores}])).mark_rule(strokeDash=[5, 4], stroke="currentColor").encode(y="y:Q")
-    return _drawn([*_background(axis), area, limit])
+    limit = alt.Chart(inline([{"y": cores}])).mark_rule(strokeDash=[5, 4], stroke="currentColor").encode(y="y:Q")
+    return drawn([*_background(axis), area, limit])
 
 
 def _stacked(rows: Sequence[Row]) -> list[float]:
@@ -358,12 +359,12 @@ def _background(axis: Axis) -> list[alt.Chart]:
     if axis.window:
         band = [{"from": axis.window[0], "to": axis.window[1]}]
         layers.append(
-            alt.Chart(_data(band)).mark_rect(color=BLUE, opacity=0.1, clip=True).encode(x="from:Q", x2="to:Q")
+            alt.Chart(inline(band)).mark_rect(color=BLUE, opacity=0.1, clip=True).encode(x="from:Q", x2="to:Q")
         )
     ends = [{"x": start} for _, start, _ in axis.phases[1:]]
     if ends:
         layers.append(
-            alt.Chart(_data(ends)).mark_rule(stroke="currentColor", opacity=0.35, strokeDash=[2, 3]).encode(x="x:Q")
+            alt.Chart(inline(ends)).mark_rule(stroke="currentColor", opacity=0.35, strokeDash=[2, 3]).encode(x="x:Q")
         )
     wide = [
         {"x": (start + end) / 2, "name": name}
@@ -372,7 +373,7 @@ def _background(axis: Axis) -> list[alt.Chart]:
     ]
     if wide:
         layers.append(
-            alt.Chart(_data(wide))
+            alt.Chart(inline(wide))
             .mark_text(fontSize=11, fill="currentColor", opacity=0.6, baseline="bottom")
             .encode(x="x:Q", y=alt.value(-3), text="name:N")
         )
@@ -408,12 +409,12 @@ def _curve(rows: Sequence[Row], colours: dict[str, str]) -> str:
         ),
         color=_colour(colours),
     )
-    return _drawn([base.mark_line(strokeWidth=2, interpolate="monotone")])
+    return drawn([base.mark_line(strokeWidth=2, interpolate="monotone")])
 
 
-def _drawn(layers: Sequence[alt.Chart]) -> str:
+def drawn(layers: Sequence[alt.Chart], height: int = HEIGHT) -> str:
     """SVG whose width follows the page."""
-    spec = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT).to_dict() | {"config": CONFIG}
+    spec = alt.layer(*layers).properties(width=WIDTH, height=height).to_dict() | {"config": CONFIG}
     svg: str = vl_convert.vegalite_to_svg(spec)
     return svg
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 
 
 def paragraph(text: str, kind: str = "") -> str:
@@ -16,17 +17,19 @@ def pairs(rows: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="pairs">{lines}</dl>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> str:
-    """A table whose columns from `numbers_from` on are set as numbers."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1, kinds: Sequence[str] = ()
+) -> str:
+    """A table whose columns from `numbers_from` on are set as numbers; `kinds` are the classes of its rows."""
 
     def cell(tag: str, place: int, text: str) -> str:
         scope = ' scope="col"' if tag == "th" else ""
         return f"<{tag}{scope}{_class('number' if place >= numbers_from else '')}>{escape(text)}</{tag}>"
 
-    def row(tag: str, texts: Sequence[str]) -> str:
-        return "<tr>" + "".join(cell(tag, place, text) for place, text in enumerate(texts)) + "</tr>"
+    def row(tag: str, texts: Sequence[str], kind: str = "") -> str:
+        return f"<tr{_class(kind)}>" + "".join(cell(tag, place, text) for place, text in enumerate(texts)) + "</tr>"
 
-    body = "".join(row("td", texts) for texts in rows)
+    body = "".join(row("td", texts, kind) for texts, kind in zip_longest(rows, kinds, fillvalue=""))
     return f'<div class="scroll"><table><thead>{row("th", head)}</thead><tbody>{body}</tbody></table></div>'
 
 
@@ -38,6 +41,11 @@ def preformatted(text: str) -> str:
 def folded(summary: str, inner: str) -> str:
     """HTML that is shown when asked for."""
     return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
+
+
+def box(inner: str, kind: str = "") -> str:
+    """A box around HTML, without a title."""
+    return f'<div class="{f"card {kind}".strip()}">{inner}</div>'
 
 
 def card(title: str, inner: str) -> str:

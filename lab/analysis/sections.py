@@ -15,7 +15,7 @@ from lab.analysis.definitions import BY_NAME, TERMS, value_of
 from lab.analysis.folder import RunFolder
 from lab.analysis.markup import card, folded, pairs, paragraph, preformatted, prose, table
 from lab.analysis.text import bytes_text, count, duration, figure
-from lab.records import Result, RunWarning
+from lab.records import Environment, Result, RunWarning
 
 SECRET = re.compile(r"pass(word|phrase)|secret|token|api[._-]?key|jaas|credential", re.IGNORECASE)
 
@@ -95,9 +95,14 @@ def limit(result: Result) -> str:
 
 def warnings(result: Result) -> str:
     """What to know before believing a figure; nothing where there is nothing."""
-    if not result.warnings:
+    return warning_section(result.warnings)
+
+
+def warning_section(told: Sequence[RunWarning]) -> str:
+    """The warnings, each with its cause and what to do; nothing where there are none."""
+    if not told:
         return ""
-    return f"<section><h2>Warnings</h2>{''.join(_warning(warning) for warning in result.warnings)}</section>"
+    return f"<section><h2>Warnings</h2>{''.join(_warning(warning) for warning in told)}</section>"
 
 
 def _warning(warning: RunWarning) -> str:
@@ -111,11 +116,16 @@ def charts(drawn: Sequence[Chart], result: Result) -> str:
     note = "The blue band is the measured window; dotted lines are the ends of phases, whose names stand above."
     if result.measured_window is None:
         note = "There is no measured window (see the warnings); dotted lines are the ends of phases."
-    figures = "".join(_figure(chart, f"chart-{place}") for place, chart in enumerate(drawn))
+    figures = "".join(chart_figure(chart, f"chart-{place}") for place, chart in enumerate(drawn))
     return f'{paragraph(note, "note")}<div class="charts">{figures}</div>'
 
 
-def _figure(chart: Chart, name: str) -> str:
+def chart_figure(chart: Chart, name: str) -> str:
+    """A chart with its title, how to read it, and its legend.
+
+    Args:
+        name: Unique on the page.
+    """
     if chart.svg is None:
         drawing = paragraph("Not measured: the samples hold nothing to draw here.", "empty")
     else:
@@ -244,7 +254,12 @@ def phases(result: Result) -> str:
 
 def environment(folder: RunFolder) -> str:
     """Everything another run must share for the two to be compared."""
-    found = folder.run.environment
+    profile = folded("Effective profile", _json(folder.profile)) if folder.profile else ""
+    return environment_cards(folder.run.environment) + profile
+
+
+def environment_cards(found: Environment) -> str:
+    """Machine and software, and the settings of servers, index and connector."""
     machine = [
         ("Machine", found.machine),
         ("CPU", f"{found.cpu_model}, {found.cpu_cores} cores"),
@@ -268,7 +283,6 @@ def environment(folder: RunFolder) -> str:
         + folded("Effective index settings", _json(found.index_settings))
         + (folded("Connector configuration", _json(found.connector)) if found.connector else "")
         + (folded("Server options", options) if options else "")
-        + (folded("Effective profile", _json(folder.profile)) if folder.profile else "")
     )
 
 

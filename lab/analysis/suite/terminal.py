@@ -1,0 +1,46 @@
+"""The table at the end of a suite."""
+
+from rich.table import Table
+from rich.text import Text
+
+from lab.analysis.suite.comparison_rows import Row, rows
+from lab.analysis.suite.names import lower_first, metric_label, ratio_text
+from lab.suite_records import MetricAsked, SuiteResult
+
+STYLES = {"faster": "green", "slower": "red", "higher": "blue", "lower": "blue", "control": "bold"}
+SHORT = {"no difference detectable": "none detectable"}
+SIGNS = {"same direction": "✓", "opposite": "✗", "not detectable": "?", "not measured": ""}
+
+
+def suite_table(result: SuiteResult, asked: MetricAsked | None = None) -> Table:
+    """The comparisons of a metric, or of the one that matters most, for a terminal of 80 columns."""
+    metric = asked or result.plan.metrics[0]
+    repeats = f"{result.plan.repeats} repeats"
+    table = Table(
+        title=f"{result.plan.suite} · {lower_first(metric_label(metric))} · {repeats}",
+        title_justify="left",
+        show_edge=False,
+        pad_edge=False,
+    )
+    table.add_column("variant ÷ against", overflow="fold")
+    table.add_column("median", justify="right", no_wrap=True)
+    table.add_column("ratio [95 %]", no_wrap=True)
+    table.add_column("difference", no_wrap=True)
+    shown = [row for row in rows(result, metric) if row.is_planned]
+    if any(row.published for row in shown):
+        table.add_column("published", no_wrap=True)
+        table.caption = "published: ✓ same direction, ✗ opposite, ? ours shows no difference"
+        table.caption_justify = "left"
+    for row in shown:
+        table.add_row(*_cells(row)[: len(table.columns)])
+    return table
+
+
+def _cells(row: Row) -> tuple[Text, ...]:
+    _, _, spread, ratio, verdict, *_ = row.texts
+    name = "A/A: control ÷ control" if row.is_check else f"{row.variant} ÷ {row.against}".removesuffix(" ÷ ")
+    step = row.published
+    said = f"{ratio_text(step.published_ratio)} {SIGNS[step.agreement]}".rstrip() if step else ""
+    median = spread.partition(" [")[0]
+    shown = Text(SHORT.get(verdict, verdict), STYLES.get(verdict, "dim"))
+    return (Text(name), Text(median), Text(ratio), shown, Text(said))

@@ -1,0 +1,226 @@
+"""The report of a suite, and what lies beside it for other tools."""
+
+import csv
+import re
+from pathlib import Path
+
+import orjson
+import pytest
+from jsonschema import Draft202012Validator
+from rich.console import Console
+
+from lab.analysis.schema import suite_schema
+from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
+from lab.analysis.suite.folder import read_suite
+from lab.analysis.suite.run_charts import rate_over_time
+from lab.errors import ProfileError
+from lab.suite_records import Effect, MetricAsked, SuiteResult
+from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, effect, small, suite_folder
+from tests.unit.analysis.test_report import HOSTILE, Page, plain
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite with a repeated run, a run that is lost and published figures, drawn once."""
+    made = suite_folder(
+        tmp_path_factory.mktemp("suite"),
+        small(
+            noise=0.002,
+            metrics=(RATE, LATENCY),
+            published="aladin-indexing",
+            failing={(1, "aladin/flat"): ("void", "verified"), (3, "aladin/static"): ("broken", "broken")},
+        ),
+    )
+    analyse_suite(made, effect=effect)
+    write_suite_report(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path) -> str:
+    """The page."""
+    return (folder / "report.html").read_text("utf-8")
+
+
+def test_the_page_is_whole_and_fetches_nothing(html: str) -> None:
+    """It opens on a machine without a network, needs no script, and every element is closed."""
+    found = Page(html)
+    assert found.open == []
+    assert found.fetched == []
+    assert len(set(found.ids)) == len(found.ids)
+    assert "script" not in found.seen
+
+
+def test_the_answer_then_the_check_of_the_method_then_the_ladder(html: str) -> None:
+    """In the order in which a reader has to know them."""
+    text = plain(html)
+    places = [
+        text.index(part)
+        for part in (
+            "At 3 repeats, 2 of 2 comparisons show a difference in indexing rate: ",
+            "First: the control against itself (A/A)",
+            "Warnings Runs failed",
+            "What each variant changes",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_every_metric_has_a_panel_and_one_is_shown(html: str) -> None:
+    """The two that were asked for, then the units that do not depend on documents."""
+    labels = re.findall(r'<label for="metric-\d">([^<]+)</label>', html)
+    assert labels == ["Indexing rate", "Indexing latency", "Entities indexed", "Source indexed"]
+    assert html.count(" checked>") == 1
+    assert all(f"#metric-{place}:checked ~ .panels > #panel-{place}" in html for place in range(4))
+
+
+def test_a_row_says_all_that_a_comparison_has(html: str) -> None:
+    """Median with extremes, ratio with interval, verdict, what could have been seen, and the source."""
+    rows = re.findall(r'<tr class="better"><td>(static)</td>(.*?)</tr>', html)
+    cells = re.findall(r"<td>(.*?)</td>", rows[0][1].replace("\u202f", " "))
+    assert cells[0] == "control"
+    assert re.fullmatch(r"6 2\d0/s \[6 2\d0–6 2\d0\]", cells[1])
+    assert re.fullmatch(r"1\.2\d \[1\.2\d–1\.2\d\]", cells[2])
+    assert cells[3] == "faster"
+    assert re.fullmatch(r"\d\.\d %", cells[4])
+    assert cells[5:] == ["2", "1.06", "same direction"]
+
+
+def test_a_run_that_was_repeated_and_one_that_was_lost_are_listed(html: str) -> None:
+    """With the reason, which is text from outside."""
+    text = plain(html)
+    assert "block 1: void" in text
+    assert "block 1, attempt 2: verified" in text
+    assert "block 3, attempt 2: broken · 21 s · 7 documents are missing from the index" in text
+
+
+def test_the_page_is_drawn_again_from_the_folder_alone(folder: Path, html: str) -> None:
+    """The same, but for a link to the report that a run has now; a link to nothing would be worse than none."""
+    report = next((folder / "runs").glob("2-1-aladin-static")) / "report.html"
+    report.write_text("", "utf-8")
+    drawn = write_suite_report(folder).read_text("utf-8")
+    assert Page(drawn).fetched == ["runs/2-1-aladin-static/report.html"]
+    assert plain(drawn).replace(" · report", "") == plain(html)
+
+
+def test_samples_that_are_gone_leave_the_other_runs(tmp_path: Path) -> None:
+    """Who sends the folder on may leave the large files out."""
+    made = read_suite(suite_folder(tmp_path, small()))
+    runs = [counted.run for counted in made.of_variant("aladin/static")]
+    next((tmp_path / "runs").glob("2-1-aladin-static")).joinpath("samples.ndjson").unlink()
+    drawn = rate_over_time(tmp_path, "static", runs)
+    assert (list(drawn.colours), drawn.summary) == (["block 1", "block 3"], "2 of 3 runs have samples.")
+    assert rate_over_time(tmp_path / "elsewhere", "static", runs).svg is None
+
+
+def test_the_command_and_the_seed_to_run_it_again_are_there(html: str) -> None:
+    """Word by word, at its commit, with the order of the runs."""
+    text = plain(html)
+    assert "git checkout 0123456789abcdef0123456789abcdef01234567 ./sluice suite synthetic --repeats 3" in text
+    assert "Seed of the order 7" in text
+    assert "Plan: the order of the runs block 1: " in text
+
+
+def test_secrets_are_not_shown(html: str) -> None:
+    """A report is made to be passed on."""
+    assert "correct horse" not in html
+    assert "[hidden]" in html
+
+
+def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
+    """Names and questions are not markup, neither in the page nor in Markdown."""
+    made = suite_folder(
+        tmp_path, small(rungs={"aladin/control": Rung(against=None), f"aladin/{HOSTILE}": Rung()}, after=0)
+    )
+    analyse_suite(made, effect=effect)
+    html = write_suite_report(made).read_text("utf-8")
+    assert HOSTILE not in html
+    assert HOSTILE not in (made / "suite.md").read_text("utf-8")
+    assert "&lt;script&gt;" in html
+
+
+def test_a_suite_without_a_run_has_a_report(tmp_path: Path) -> None:
+    """It says that there is nothing yet, everywhere."""
+    made = suite_folder(tmp_path, small(after=0))
+    analyse_suite(made, effect=effect)
+    text = plain(write_suite_report(made).read_text("utf-8"))
+    assert "Not finished: 0 of 12 planned runs have ended." in text
+    assert "Not measured: the samples hold nothing to draw here." in text
+
+
+def test_a_folder_that_was_not_analysed_is_refused(tmp_path: Path) -> None:
+    """The report makes no figures of its own."""
+    made = suite_folder(tmp_path, small(after=0))
+    with pytest.raises(ProfileError) as caught:
+        write_suite_report(made)
+    assert str(caught.value) == (
+        f"{made}/suite.json: cannot be read: No such file or directory; expected an analysed suite"
+    )
+
+
+def test_the_reason_of_a_verdict_stands_below_the_table(tmp_path: Path) -> None:
+    """An interval that leaves out 1 is grey where many comparisons were made, and a reader must know why."""
+
+    def explained(
+        variant: str, against: str, asked: MetricAsked, pairs: list[tuple[float | None, float | None]]
+    ) -> Effect:
+        found = effect(variant, against, asked, pairs)
+        return found.model_copy(update={"verdict": "no difference detectable", "explained": "one of many"})
+
+    made = suite_folder(tmp_path, small(metrics=(RATE,)))
+    result = analyse_suite(made, effect=explained)  # type: ignore[arg-type]
+    text = plain(write_suite_report(made).read_text("utf-8"))
+    assert "static ÷ control : one of many." in text
+    assert result.answer.startswith("No difference in indexing rate is detectable in any of 2 comparisons")
+
+
+# --- beside the page ------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_one_row_for_each_run_and_metric(folder: Path) -> None:
+    """All runs, of which those that do not count have no value."""
+    with (folder / "suite.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == (1 + 12 + 2) * 4
+    assert {row["value"] for row in rows if row["counted"] == "false"} == {""}
+    assert sum(row["counted"] == "true" for row in rows) == 11 * 4
+    counted = [
+        row for row in rows if (row["variant"], row["block"], row["metric"]) == ("aladin/static", "1", RATE.name)
+    ]
+    assert [(row["against"], row["scope"], row["unit"], round(float(row["value"]), -2)) for row in counted] == [
+        ("aladin/control", "primaries", "docs/s", 6300.0)
+    ]
+
+
+def test_the_summary_holds_the_answer_and_a_table_for_each_metric(folder: Path) -> None:
+    """For a note or a pull request."""
+    text = (folder / "suite.md").read_text("utf-8")
+    result = SuiteResult.model_validate_json((folder / "suite.json").read_bytes())
+    assert f"**{result.answer}**" in text
+    assert text.count("| variant | against | median [min–max] | ratio [95 % interval] | verdict |") == 2
+    assert all(f"- {conclusion}\n" in text for conclusion in result.conclusions)
+    assert "    ./sluice suite synthetic --repeats 3\n" in text
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+    assert widths == {10}
+
+
+def test_the_schema_in_the_repository_is_that_of_the_record(folder: Path) -> None:
+    """Other programs read suite.json by it."""
+    assert (ROOT / "docs/suite.schema.json").read_text("utf-8") == suite_schema()
+    Draft202012Validator(orjson.loads(suite_schema())).validate(orjson.loads((folder / "suite.json").read_bytes()))
+
+
+@pytest.mark.parametrize("asked", [None, CPU], ids=["the first metric", "another"])
+def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, asked: MetricAsked | None) -> None:
+    """Fourteen variants, one of them with a long name, beside their published ratios."""
+    rungs = {name: rung for name, rung in LADDER.items() if name != AGAIN}
+    made = suite_folder(tmp_path, small(rungs=rungs, repeats=2, noise=0.01, published="aladin-indexing"))
+    console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
+    console.print(suite_table(analyse_suite(made, effect=effect), asked))
+    text = console.export_text().replace("\u202f", " ")
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert "…" not in text
+    assert "flat ÷ primaries-2" in text
+    assert ("3.04 " in text) == (asked is None)
