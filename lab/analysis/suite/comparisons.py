@@ -11,9 +11,6 @@ Pair = tuple[str, str]
 EffectOf: TypeAlias = Callable[[str, str, MetricAsked, Sequence[tuple[float | None, float | None]]], Effect]
 """What makes an effect of: variant, the other, metric, and by block the values of both."""
 
-Together: TypeAlias = Callable[[Iterable[Effect]], Sequence[Effect]]
-"""What takes into account how many comparisons there are: the same effects, with the verdicts that remain."""
-
 DETECTED = frozenset({"faster", "slower", "higher", "lower"})
 """Verdicts that claim a difference."""
 

@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+from lab.analysis.effects import among_comparisons, effect
 from lab.analysis.suite.agreement import published_pairs, published_steps
-from lab.analysis.suite.comparisons import EffectOf, Pair, Together, effects, planned_pairs
+from lab.analysis.suite.comparisons import EffectOf, Pair, effects, planned_pairs
 from lab.analysis.suite.counting import Counting, counting
 from lab.analysis.suite.figures import compared_metrics, figures
 from lab.analysis.suite.folder import SuiteFolder, read_suite
@@ -17,16 +18,12 @@ from lab.records import Environment
 from lab.suite_records import SuitePlan, SuiteResult
 
 
-def analyse_suite(
-    folder: Path, *, effect: EffectOf, together: Together = tuple, root: Path = REPOSITORY
-) -> SuiteResult:
+def analyse_suite(folder: Path, *, effect: EffectOf = effect, root: Path = REPOSITORY) -> SuiteResult:
     """What the suite says, written into its folder as `suite.json`; runs that are still to come are left out.
 
     Args:
         folder: `runs/suites/<suite>/<suite-id>`.
         effect: What turns the values of two variants into an effect.
-        together: What takes into account how many comparisons the plan makes; those that only the source draws are
-            judged by themselves.
         root: The folder that holds experiments/published.
 
     Raises:
@@ -34,21 +31,19 @@ def analyse_suite(
     """
     read = read_suite(folder)
     published = load_published(read.plan.published, root) if read.plan.published else None
-    result = suite_result(read, published, effect, together)
+    result = suite_result(read, published, effect)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
     (folder / "suite.json").write_text(text + "\n", "utf-8")
     return result
 
 
-def suite_result(
-    folder: SuiteFolder, published: Published | None, effect: EffectOf, together: Together = tuple
-) -> SuiteResult:
-    """What the suite says."""
+def suite_result(folder: SuiteFolder, published: Published | None, effect: EffectOf) -> SuiteResult:
+    """What the suite says; comparisons that only the source draws are judged by themselves."""
     plan = folder.plan
     pairs = planned_pairs(plan)
     found = figures(folder)
     asked = compared_metrics(plan)
-    ours = together(effects(pairs, asked, found, effect))
+    ours = among_comparisons(effects(pairs, asked, found, effect), repetition=plan.repetition)
     compared = (*ours, *effects(published_pairs(plan, published, pairs), asked, found, effect))
     steps = published_steps(plan, published, pairs, compared)
     findings = Findings(plan, pairs, compared, steps, _countings(folder, pairs))

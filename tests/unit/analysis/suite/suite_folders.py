@@ -5,11 +5,10 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean, stdev
 
 from lab.analysis.result import analyse
 from lab.records import Run, Sample, Verification
-from lab.suite_records import Effect, MetricAsked, SuitePlan, SuiteRun, Variant, Verdict
+from lab.suite_records import MetricAsked, SuitePlan, SuiteRun, Variant
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
 
 RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
@@ -18,8 +17,6 @@ ENTITIES = MetricAsked(name="entities_per_s", scope="run")
 SOURCE = MetricAsked(name="source_mb_per_s", scope="run")
 CPU = MetricAsked(name="cpu_s_per_million_docs", scope="elasticsearch")
 AGAIN = "aladin/control (again)"
-SAME = 1e-9
-T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 6: 2.447, 10: 2.228}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,41 +217,6 @@ def _moved_sample(sample: Sample, one: _Attempt) -> Sample:
     assert sample.elasticsearch.read_s is not None
     read = sample.elasticsearch.model_copy(update={"read_s": _moved(sample.elasticsearch.read_s, one)})
     return sample.model_copy(update={"at_s": _moved(sample.at_s, one), "elasticsearch": read})
-
-
-def effect(
-    variant: str, against: str, asked: MetricAsked, pairs: Sequence[tuple[float | None, float | None]]
-) -> Effect:
-    """A plain t interval on the logarithms: enough for a fixture, whose effects are far from the border."""
-    logs = [math.log(ours / other) for ours, other in pairs if ours and other]
-    mean = fmean(logs) if logs else None
-    half = T_95.get(len(logs) - 1, 2.0) * stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else None
-    low = None if mean is None or half is None else math.exp(mean - half)
-    high = None if mean is None or half is None else math.exp(mean + half)
-    return Effect(
-        variant=variant,
-        against=against,
-        metric=asked.name,
-        scope=asked.scope,
-        ratios=tuple(math.exp(log) for log in logs),
-        dropped_blocks=len(pairs) - len(logs),
-        ratio=None if mean is None else math.exp(mean),
-        low=low,
-        high=high,
-        verdict=_verdict(asked, low, high),
-        smallest_detectable=None if half is None else math.expm1(1.3 * half),
-        repeats_for_5_percent=None if half is None else max(2, math.ceil(len(logs) * (half * 1.3 / 0.0488) ** 2)),
-    )
-
-
-def _verdict(asked: MetricAsked, low: float | None, high: float | None) -> Verdict:
-    if low is None or high is None:
-        return "too few runs"
-    if low < 1 + SAME and high > 1 - SAME:
-        return "no difference detectable"
-    if asked == CPU:
-        return "higher" if low > 1 else "lower"
-    return "faster" if (low > 1) == (asked != LATENCY) else "slower"
 
 
 LADDER = {

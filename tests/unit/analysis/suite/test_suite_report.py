@@ -9,13 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from rich.console import Console
 
+from lab.analysis.effects import effect
 from lab.analysis.schema import suite_schema
 from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.run_charts import rate_over_time
 from lab.errors import ProfileError
 from lab.suite_records import Effect, MetricAsked, SuiteResult
-from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, effect, small, suite_folder
+from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
 from tests.unit.analysis.test_report import HOSTILE, Page, plain
 
 ROOT = Path(__file__).parents[4]
@@ -27,13 +28,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = suite_folder(
         tmp_path_factory.mktemp("suite"),
         small(
+            repeats=5,
             noise=0.002,
             metrics=(RATE, LATENCY),
             published="aladin-indexing",
             failing={(1, "aladin/flat"): ("void", "verified"), (3, "aladin/static"): ("broken", "broken")},
         ),
     )
-    analyse_suite(made, effect=effect)
+    analyse_suite(made)
     write_suite_report(made)
     return made
 
@@ -59,7 +61,7 @@ def test_the_answer_then_the_check_of_the_method_then_the_ladder(html: str) -> N
     places = [
         text.index(part)
         for part in (
-            "At 3 repeats, 2 of 2 comparisons show a difference in indexing rate: ",
+            "At 5 repeats, 2 of 2 comparisons show a difference in indexing rate: ",
             "First: the control against itself (A/A)",
             "Warnings Runs failed",
             "What each variant changes",
@@ -118,7 +120,7 @@ def test_samples_that_are_gone_leave_the_other_runs(tmp_path: Path) -> None:
 def test_the_command_and_the_seed_to_run_it_again_are_there(html: str) -> None:
     """Word by word, at its commit, with the order of the runs."""
     text = plain(html)
-    assert "git checkout 0123456789abcdef0123456789abcdef01234567 ./sluice suite synthetic --repeats 3" in text
+    assert "git checkout 0123456789abcdef0123456789abcdef01234567 ./sluice suite synthetic --repeats 5" in text
     assert "Seed of the order 7" in text
     assert "Plan: the order of the runs block 1: " in text
 
@@ -134,7 +136,7 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     made = suite_folder(
         tmp_path, small(rungs={"aladin/control": Rung(against=None), f"aladin/{HOSTILE}": Rung()}, after=0)
     )
-    analyse_suite(made, effect=effect)
+    analyse_suite(made)
     html = write_suite_report(made).read_text("utf-8")
     assert HOSTILE not in html
     assert HOSTILE not in (made / "suite.md").read_text("utf-8")
@@ -144,7 +146,7 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
 def test_a_suite_without_a_run_has_a_report(tmp_path: Path) -> None:
     """It says that there is nothing yet, everywhere."""
     made = suite_folder(tmp_path, small(after=0))
-    analyse_suite(made, effect=effect)
+    analyse_suite(made)
     text = plain(write_suite_report(made).read_text("utf-8"))
     assert "Not finished: 0 of 12 planned runs have ended." in text
     assert "Not measured: the samples hold nothing to draw here." in text
@@ -183,9 +185,9 @@ def test_the_table_has_one_row_for_each_run_and_metric(folder: Path) -> None:
     """All runs, of which those that do not count have no value."""
     with (folder / "suite.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == (1 + 12 + 2) * 4
+    assert len(rows) == (1 + 20 + 2) * 4
     assert {row["value"] for row in rows if row["counted"] == "false"} == {""}
-    assert sum(row["counted"] == "true" for row in rows) == 11 * 4
+    assert sum(row["counted"] == "true" for row in rows) == 19 * 4
     counted = [
         row for row in rows if (row["variant"], row["block"], row["metric"]) == ("aladin/static", "1", RATE.name)
     ]
@@ -201,7 +203,7 @@ def test_the_summary_holds_the_answer_and_a_table_for_each_metric(folder: Path) 
     assert f"**{result.answer}**" in text
     assert text.count("| variant | against | median [min–max] | ratio [95 % interval] | verdict |") == 2
     assert all(f"- {conclusion}\n" in text for conclusion in result.conclusions)
-    assert "    ./sluice suite synthetic --repeats 3\n" in text
+    assert "    ./sluice suite synthetic --repeats 5\n" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {10}
 
@@ -218,7 +220,7 @@ def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, asked: MetricAs
     rungs = {name: rung for name, rung in LADDER.items() if name != AGAIN}
     made = suite_folder(tmp_path, small(rungs=rungs, repeats=2, noise=0.01, published="aladin-indexing"))
     console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
-    console.print(suite_table(analyse_suite(made, effect=effect), asked))
+    console.print(suite_table(analyse_suite(made), asked))
     text = console.export_text().replace("\u202f", " ")
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "…" not in text
