@@ -1,4 +1,4 @@
-"""`sluice report`: draw a run's report again, from its folder alone."""
+"""`sluice report`: draw the report of a run or of a suite again, from its folder alone."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,17 +6,26 @@ from typing import Annotated
 import typer
 
 from lab.analysis import analyse, terminal_table, write_report
+from lab.analysis.suite import analyse_suite, write_suite_report
 from lab.cli.display import console
+from lab.cli.suite import tell
 from lab.run import find_run
+from lab.run.suite import find_suite, is_suite
 
 
 def report(
     run: Annotated[
-        str, typer.Argument(help="Run: `latest`, a run id, a profile (its last run) or a folder.")
+        str,
+        typer.Argument(help="Run (`latest`, a run id, a profile, a folder) or suite (its name, a folder)."),
     ] = "latest",
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),
 ) -> None:
-    """Draw the report of a run again. No server is needed."""
+    """Draw the report of a run or of a suite again. No server is needed."""
+    if is_suite(runs, run):
+        suite = find_suite(runs, run).path
+        tell(analyse_suite(suite))
+        console.print(f"report: {write_suite_report(suite)}", soft_wrap=True)
+        return
     folder = find_run(runs, run)
     console.print(terminal_table(analyse(folder)))
     console.print(f"report: {write_report(folder)}", soft_wrap=True)

@@ -9,18 +9,19 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.warm_up import is_warm
 from lab.cli.bench import LocalBench
 from lab.cli.display import console
 from lab.cli.run import RUNS, dataset_of, stop
-from lab.errors import ProfileError
+from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, list_suites, load_suite
 from lab.records import Result
 from lab.run import words_without_secrets
 from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
 from lab.run.suite_plan import Estimate, estimate, make_plan
 from lab.stack.local import LocalStack
-from lab.suite_records import SuitePlan, SuiteRun, Variant
+from lab.suite_records import SuitePlan, SuiteResult, SuiteRun, Variant
 from producers.dataset import Dataset
 
 
@@ -125,9 +126,28 @@ def execute(chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder) ->
 
 
 def conclude(folder: SuiteFolder) -> int:
-    """Analyse, print, report."""
-    console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True)
+    """Analyse, print, report.
+
+    Raises:
+        VerificationError: Not one run of the control is verified, so that nothing can be compared.
+    """
+    result = analyse_suite(folder.path)
+    tell(result)
+    console.print(f"report: {write_suite_report(folder.path)}", soft_wrap=True)
+    if not any(run.status == "verified" and run.variant == result.plan.control for run in result.runs):
+        raise VerificationError("this suite is void: no run of its control is verified; the report has the reasons")
     return 0
+
+
+def tell(result: SuiteResult) -> None:
+    """The comparisons, what they say, and what to know before believing it."""
+    console.print(suite_table(result))
+    console.print(escape(result.answer), soft_wrap=True)
+    for warning in result.warnings:
+        console.print(
+            f"[yellow]![/yellow] {escape(warning.seen)}: {escape(warning.likely_cause)}; {escape(warning.remedy)}",
+            soft_wrap=True,
+        )
 
 
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:

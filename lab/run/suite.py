@@ -131,6 +131,11 @@ class SuiteFolder:
         return RunFolder.create(self.path / ("warm-up" if warm_up else "runs"), folder_name(variant.name))
 
 
+def is_suite(runs: Path, name: str) -> bool:
+    """Whether a suite's folder, or a suite that has run, goes by that name."""
+    return (Path(name) / "plan.json").is_file() or any((runs / "suites" / name).glob("*/plan.json"))
+
+
 def find_suite(runs: Path, suite: str) -> SuiteFolder:
     """The last folder of a suite, or the folder itself where a path is given.
 
