@@ -18,6 +18,7 @@ from lab.profiles.models import (
     Elasticsearch,
     Producer,
     Profile,
+    Queries,
     Sampling,
     Sink,
     Stream,
@@ -25,6 +26,7 @@ from lab.profiles.models import (
     Verify,
 )
 from lab.profiles.problems import Place, Problem, nearest, suggestion
+from lab.profiles.query_checks import query_problems
 from lab.profiles.wording import shown, unknown_name
 
 _SECTIONS: Mapping[str, tuple[type[BaseModel], ...]] = {
@@ -35,6 +37,7 @@ _SECTIONS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "elasticsearch": (Elasticsearch,),
     "load": (Drain, Stream, Direct),
     "verify": (Verify,),
+    "queries": (Queries,),
     "sampling": (Sampling,),
 }
 _MADE_BY_THE_LOADER = frozenset({"name", "where"})
@@ -77,6 +80,8 @@ EXPECTED: Mapping[str, str] = {
     "mapping_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
+    "list_type": "a list",
+    "too_short": "at least one",
     "union_tag_invalid": "`drain` or `stream`",
 }
 
@@ -269,6 +274,7 @@ def problems_of(tree: Located, root: Path) -> Iterator[Problem]:
     yield from index_problems(tree, known_settings())
     yield from load_problems(tree)
     yield from verbatim_problems(tree)
+    yield from query_problems(tree, root)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),
         (("sink", "connector"), "connector template", root / "connect" / "connectors"),

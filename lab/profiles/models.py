@@ -148,6 +148,18 @@ class Verify(Section):
     sample: int = Field(1000, ge=0, description="Documents drawn at random and compared with the dataset")
 
 
+class Queries(Section):
+    """Questions that are asked once what is stored has been verified, one after the other over one connection."""
+
+    questions: list[str] = Field(min_length=1, description="Questions: files of experiments/queries, without .yaml")
+    repeats: PositiveInt = Field(200, description="How often each is asked, with other values each time")
+    warm_up: int = Field(20, ge=0, description="How often each is asked before, without being counted")
+    seed: int = Field(1, ge=0, description="The same seed draws the same values, whatever the document model")
+    expect_wrong: list[str] = Field(
+        default_factory=list, description="Questions whose wrong answers are what the profile is there to show"
+    )
+
+
 class Sampling(Section):
     """How often the servers are asked for their counters."""
 
@@ -173,6 +185,7 @@ class Profile(Section):
     index: Settings = Field(default_factory=dict, description="Index settings, verbatim, dotted, without `index.`")
     load: Load = Field(default_factory=Drain)
     verify: Verify = Field(default_factory=Verify)
+    queries: Queries | None = Field(None, description="Questions that are asked of the index; none when left out")
     sampling: Sampling = Field(default_factory=Sampling)
     where: Mapping[str, str] = Field(default_factory=dict)
 

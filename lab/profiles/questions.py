@@ -1,0 +1,264 @@
+"""Questions that are asked of an index after it was verified, read from experiments/queries.
+
+A question says in words what it asks, which values each repeat draws from the dataset, what the right answer is, and,
+for each document model, the requests that answer it and where the answer stands in the responses.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, JsonValue, PositiveInt, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from lab.profiles.located import Located, read_yaml
+from lab.profiles.models import Section
+from lab.profiles.problems import Place, Problem, nearest, refusal, suggestion
+from lab.profiles.wording import shown
+
+IDS = "ids"
+"""Stands, as `$ids`, for the book ids that the step before has found."""
+
+Value = str | int
+Conditions = Mapping[str, Mapping[Literal["is", "below", "from"], Value]]
+"""Field → comparison → a value or `$parameter`."""
+
+
+def _one_of(section: Section, *names: str) -> None:
+    stated = [name for name in names if getattr(section, name) is not None]
+    if len(stated) != 1:
+        listed = ", ".join(f"`{name}`" for name in names)
+        raise ValueError(f"got {' and '.join(stated) or 'none'}, expected one of {listed}")
+
+
+class Parameter(Section):
+    """Where the values of a parameter come from."""
+
+    book: str | None = Field(None, description="a field of a book drawn at random")
+    offer: str | None = Field(None, description="a field of an offer drawn at random; its book is then that one's")
+    one_of: list[Value] | None = Field(None, min_length=1, description="a list of values to draw from")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "Parameter":
+        _one_of(self, "book", "offer", "one_of")
+        return self
+
+
+class RightAnswer(Section):
+    """What is asked of the books that qualify."""
+
+    top: PositiveInt | None = Field(None, description="how many books, best first")
+    by: str | None = Field(None, description="the field of a book that `top` goes by, highest first, then by id")
+    first: list[str] | None = Field(None, min_length=1, description="fields of each book's offer that sorts first")
+    count: Literal[True] | None = Field(None, description="true: how many books there are")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "RightAnswer":
+        _one_of(self, "top", "first", "count")
+        if (self.top is None) != (self.by is None):
+            raise ValueError("got one of `top` and `by`, expected both or none")
+        return self
+
+
+class Truth(Section):
+    """The right answer, said of books and offers; both models are held against it."""
+
+    books: Conditions = Field(default_factory=dict, description="conditions on fields of the book")
+    offers: Conditions = Field(default_factory=dict, description="conditions on fields of one and the same offer")
+    at_least: Value = Field(1, description="how many such offers a book needs")
+    answer: RightAnswer = Field(description="`top` and `by`, `first`, or `count: true`")
+
+
+class Reading(Section):
+    """Where ids or an answer stand in a response; paths are dotted, a number is a place in a list."""
+
+    entries: str | None = Field(None, description="path of a list that has an entry for each book")
+    id: str | None = Field(None, description="path of the book's id in an entry")
+    by: str | None = Field(None, description="path of what the entries are sorted by, highest first")
+    values: list[str] | None = Field(None, min_length=1, description="paths of the values in an entry")
+    number: str | None = Field(None, description="path of a number")
+    number_of: str | None = Field(None, description="path of a list that is counted")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "Reading":
+        _one_of(self, "entries", "number", "number_of")
+        if (self.entries is None) != (self.id is None):
+            raise ValueError("got one of `entries` and `id`, expected both or none")
+        return self
+
+
+class Step(Section):
+    """One request of an answer, or several of the same kind where there are more ids or hits than one may carry."""
+
+    request: Mapping[str, JsonValue] = Field(description="body of a search, with `$parameter` where values go")
+    pages: bool = Field(default=False, description="whether to ask again after the last hit of a full page")
+    ids: Reading | None = Field(None, description="where the ids for the next step stand")
+    answer: Reading | None = Field(None, description="where the answer stands")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "Step":
+        _one_of(self, "ids", "answer")
+        if self.pages and not ("sort" in self.request and isinstance(self.request.get("size"), int)):
+            raise ValueError("got `pages` without `size` and `sort` in the request, expected both")
+        return self
+
+
+class Question(Section):
+    """A question, as its file states it."""
+
+    question: str = Field(min_length=1, description="the question in words")
+    dataset: str = Field(description="the dataset whose documents it is about")
+    parameters: Mapping[str, Parameter] = Field(description="what each repeat draws, by name")
+    truth: Truth = Field(description="the right answer")
+    models: Mapping[str, list[Step]] = Field(min_length=1, description="document model → the steps of an answer")
+
+    @model_validator(mode="after")
+    def _ends_with_the_answer(self) -> "Question":
+        for model, steps in self.models.items():
+            if not steps or [step.answer is not None for step in steps] != [False] * (len(steps) - 1) + [True]:
+                raise ValueError(f"models.{model}: expected `answer` in the last step, and `ids` in those before it")
+        return self
+
+
+def question_names(root: Path) -> list[str]:
+    """Names of all questions, sorted."""
+    return sorted(path.stem for path in _folder(root).glob("*.yaml"))
+
+
+def load_question(name: str, root: Path) -> Question:
+    """The question of this name.
+
+    Raises:
+        ProfileError: Every problem of its file, a line each.
+    """
+    question, problems = read_question(name, root)
+    if question is None or problems:
+        raise refusal(problems)
+    return question
+
+
+def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]]:
+    """The question of this name, which must exist, and what is wrong with its file."""
+    label = f"experiments/queries/{name}.yaml"
+    text = (_folder(root) / f"{name}.yaml").read_text(encoding="utf-8")
+    tree, problems = read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))
+    if tree is None or problems:
+        return None, problems
+    if not isinstance(tree.value, dict):
+        return None, [Problem(tree.place, "", "got no mapping, expected the keys of a question")]
+    try:
+        question = Question.model_validate(tree.plain())
+    except ValidationError as error:
+        return None, [_problem(details, tree) for details in error.errors(include_url=False)]
+    return question, [*_unknown_values(question, tree), *_unknown_fields(question, tree)]
+
+
+def _folder(root: Path) -> Path:
+    return root / "experiments" / "queries"
+
+
+# --- what is wrong with a file --------------------------------------------------------------------------------------
+
+
+def _problem(details: ErrorDetails, tree: Located) -> Problem:
+    entry, path = _found(tree, details["loc"])
+    key, kind = ".".join(path), details["type"]
+    if kind == "missing":
+        return Problem(entry.place, key, f"`{details['loc'][-1]}` is missing")
+    if kind == "extra_forbidden":
+        return Problem(entry.place, key, f"unknown key, {_meant(details)}")
+    if kind == "value_error":
+        return Problem(entry.place, key, details["msg"].removeprefix("Value error, "))
+    said = details["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+    return Problem(entry.place, key, f"got {shown(entry.plain(), entry)}, expected {said[:1].lower() + said[1:]}")
+
+
+def _found(tree: Located, location: tuple[int | str, ...]) -> tuple[Located, tuple[str, ...]]:
+    """The entry under a location, or the nearest one around it, and its path."""
+    entry = tree
+    path: tuple[str, ...] = ()
+    for part in location:
+        if isinstance(entry.value, list) and isinstance(part, int):
+            entry = entry.value[part]
+        elif str(part) in entry.entries:
+            entry = entry.entries[str(part)]
+        else:
+            break
+        path = (*path, str(part))
+    return entry, path
+
+
+def _meant(details: ErrorDetails) -> str:
+    """The nearest key that the section has."""
+    name = str(details["loc"][-1])
+    sections = (Question, Truth, RightAnswer, Parameter, Step, Reading)
+    known = {field for section in sections for field in section.model_fields}
+    match = nearest(name, known - {name})
+    return f"did you mean `{match}`?" if match else "expected none of that name"
+
+
+def _unknown_values(question: Question, tree: Located) -> Iterator[Problem]:
+    """Each `$name` that no parameter has."""
+    known = {f"${name}" for name in question.parameters}
+    for at, allowed in (("truth", known), *((f"models.{name}", known | {f"${IDS}"}) for name in question.models)):
+        part = tree.at(*at.split("."))
+        for entry in _scalars(part) if part is not None else ():
+            if isinstance(entry.value, str) and entry.value.startswith("$") and entry.value not in allowed:
+                said = suggestion(entry.value, allowed, "a parameter")
+                yield Problem(entry.place, at, f'unknown parameter "{entry.value}", {said}')
+
+
+def _scalars(entry: Located) -> Iterator[Located]:
+    below = entry.value if isinstance(entry.value, list) else list(entry.entries.values())
+    if not isinstance(entry.value, list | dict):
+        yield entry
+    for part in below:
+        yield from _scalars(part)
+
+
+def _unknown_fields(question: Question, tree: Located) -> Iterator[Problem]:
+    """Each field that books or offers do not have."""
+    # Only here: reading a profile without questions needs no dataset, and these bring numpy along.
+    from producers.datasets.aladin.shelf import BOOK_FIELDS, OFFER_FIELDS  # noqa: PLC0415
+
+    for what, fields, known in (
+        ("book", _book_fields(question), BOOK_FIELDS),
+        ("offer", _offer_fields(question), OFFER_FIELDS),
+    ):
+        for path, field in fields:
+            if field not in known:
+                entry, _ = _found(tree, path)
+                said = suggestion(field, known, f"a field of every {what}")
+                yield Problem(entry.place, ".".join(path), f'no {what} has "{field}", {said}')
+
+
+def book_fields(question: Question) -> list[str]:
+    """Fields of a book that a question uses, each once."""
+    return list(dict.fromkeys(field for _, field in _book_fields(question)))
+
+
+def offer_fields(question: Question) -> list[str]:
+    """Fields of an offer that a question uses, each once."""
+    return list(dict.fromkeys(field for _, field in _offer_fields(question)))
+
+
+def _book_fields(question: Question) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Where each field of a book is named, and the field."""
+    for field in question.truth.books:
+        yield ("truth", "books", field), field
+    if question.truth.answer.by is not None:
+        yield ("truth", "answer", "by"), question.truth.answer.by
+    for name, parameter in question.parameters.items():
+        if parameter.book is not None:
+            yield ("parameters", name, "book"), parameter.book
+
+
+def _offer_fields(question: Question) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Where each field of an offer is named, and the field."""
+    for field in question.truth.offers:
+        yield ("truth", "offers", field), field
+    for field in question.truth.answer.first or ():
+        yield ("truth", "answer", "first"), field
+    for name, parameter in question.parameters.items():
+        if parameter.offer is not None:
+            yield ("parameters", name, "offer"), parameter.offer

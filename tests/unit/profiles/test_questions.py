@@ -1,0 +1,139 @@
+"""Questions: files of experiments/queries, and the section of a profile that names them."""
+
+from pathlib import Path
+
+import pytest
+from profile_repository import Repository
+
+from lab.errors import ProfileError
+from lab.profiles.loader import REPOSITORY
+from lab.profiles.questions import load_question, question_names
+
+TEXT = """question: Which books cost less?
+dataset: aladin
+parameters:
+  price: {offer: minPrice}
+truth:
+  offers: {minPrice: {below: $price}}
+  answer: {top: 7, by: salesPoint}
+models:
+  nested:
+    - request: {size: 7, query: {range: {subInfo.usedList.minPrice: {lt: $price}}}}
+      answer: {entries: hits.hits, id: sort.1, by: sort.0}
+"""
+
+
+def write(root: Path, text: str, name: str = "cheap") -> None:
+    """A question of this name."""
+    folder = root / "experiments" / "queries"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def refusal(root: Path, before: str, after: str) -> list[str]:
+    """The lines with which the question is refused once `before` is replaced, without the folder they all share."""
+    assert before in TEXT
+    write(root, TEXT.replace(before, after))
+    with pytest.raises(ProfileError) as caught:
+        load_question("cheap", root)
+    return [line.removeprefix("experiments/queries/") for line in str(caught.value).splitlines()]
+
+
+@pytest.mark.parametrize("name", question_names(REPOSITORY))
+def test_every_question_of_the_repository_loads(name: str) -> None:
+    """A question that cannot be loaded is no use to anyone."""
+    question = load_question(name, REPOSITORY)
+    assert question.question.endswith("?")
+    assert question.models.keys() <= {"nested", "flat"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("by: salesPoint", "bye: salesPoint", "cheap.yaml:7: truth.answer.bye: unknown key, did you mean `by`?"),
+        (
+            "lt: $price",
+            "lt: $prise",
+            'cheap.yaml:10: models.nested: unknown parameter "$prise", did you mean `$price`?',
+        ),
+        (
+            "by: salesPoint",
+            "by: salesPoints",
+            'cheap.yaml:7: truth.answer.by: no book has "salesPoints", did you mean `salesPoint`?',
+        ),
+        (
+            "offers: {minPrice",
+            "offers: {price",
+            'cheap.yaml:6: truth.offers.price: no offer has "price", did you mean `minPrice`?',
+        ),
+        ("top: 7", "top: 0", "cheap.yaml:7: truth.answer.top: got 0, expected greater than 0"),
+        ("dataset: aladin\n", "", "cheap.yaml:1: `dataset` is missing"),
+        (
+            "{offer: minPrice}",
+            "{offer: minPrice, book: salesPoint}",
+            "cheap.yaml:4: parameters.price: got book and offer, expected one of `book`, `offer`, `one_of`",
+        ),
+        (
+            "      answer: {entries: hits.hits, id: sort.1, by: sort.0}",
+            "      ids: {entries: hits.hits, id: sort.1}",
+            "cheap.yaml:1: models.nested: expected `answer` in the last step, and `ids` in those before it",
+        ),
+    ],
+)
+def test_a_broken_question_says_where_and_what(tmp_path: Path, before: str, after: str, expected: str) -> None:
+    """File, line, key, and what was expected."""
+    assert expected in refusal(tmp_path, before, after)
+
+
+def test_a_profile_is_told_of_questions_that_it_cannot_ask(repository: Repository) -> None:
+    """All at once, each at its line, before any server starts."""
+    write(repository.root, TEXT)
+    write(repository.root, TEXT.replace("lt: $price", "lt: $prise"), "broken")
+    repository.write(
+        "asks",
+        """
+        question: How fast are they found?
+        extends: books
+        dataset: {model: flat}
+        queries:
+          questions:
+            - cheap
+            - chaep
+            - broken
+            - cheap
+          expect_wrong: [dear]
+          repeats: 0
+        """,
+    )
+    assert repository.refusal("asks") == [
+        'asks.yaml:6: queries.questions: "cheap" has no request for model `flat`, expected a model: `nested`',
+        'asks.yaml:6: queries.questions: "cheap" is there twice, expected it once',
+        'asks.yaml:7: queries.questions: unknown question "chaep", did you mean `cheap`?',
+        'asks.yaml:9: queries.questions: "cheap" has no request for model `flat`, expected a model: `nested`',
+        'asks.yaml:9: queries.questions: "cheap" is there twice, expected it once',
+        'asks.yaml:10: queries.expect_wrong: "dear" is not asked, expected one of `queries.questions`: '
+        "`broken`, `chaep`, `cheap`",
+        "asks.yaml:11: queries.repeats: got 0, expected more than 0",
+        'experiments/queries/broken.yaml:10: models.nested: unknown parameter "$prise", did you mean `$price`?',
+    ]
+
+
+def test_a_profile_without_questions_needs_none(repository: Repository) -> None:
+    """Most profiles ask nothing."""
+    assert repository.load("books").queries is None
+
+
+def test_a_question_about_books_is_not_asked_of_events(repository: Repository) -> None:
+    """The documents of another dataset have no offers."""
+    write(repository.root, TEXT)
+    repository.write(
+        "asks",
+        """
+        question: How fast are they found?
+        dataset: {name: events, documents: 1009}
+        queries: {questions: [cheap]}
+        """,
+    )
+    assert repository.refusal("asks") == [
+        'asks.yaml:3: queries.questions: "cheap" is about the dataset `aladin`, got `events`'
+    ]
