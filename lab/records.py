@@ -182,7 +182,7 @@ class Sample(Record):
 # --- run.json -------------------------------------------------------------------------------------------------------
 
 
-PhaseName = Literal["prepare", "fill", "load", "settle", "verify", "collect"]
+PhaseName = Literal["prepare", "fill", "load", "settle", "verify", "query", "collect"]
 
 
 class Phase(Record):
@@ -190,8 +190,8 @@ class Phase(Record):
 
     Attributes:
         name: `prepare` makes servers, topic and index; `fill` preloads the topic of a drain, or makes the bodies of a
-            direct load; `load` is what is measured; `settle` waits for refresh and merges; `verify` compares; `collect`
-            writes down.
+            direct load; `load` is what is measured; `settle` waits for refresh and merges; `verify` compares; `query`
+            asks the profile's questions, where it has any; `collect` writes down.
     """
 
     name: PhaseName
@@ -426,6 +426,39 @@ class SinkHistograms(Record):
     bulk_service_time: str | None
 
 
+class QuestionAsked(Record):
+    """What the answers to one question were like.
+
+    Attributes:
+        question: In words.
+        model: The document model whose requests were sent.
+        fingerprint: Two runs share it exactly when they asked the same and the same was right.
+        answers: How often it was asked, warm-up not counted; the other figures are over these.
+        wrong: Answers that differ from what the dataset says.
+        expected_wrong: Whether the profile is there to show that they are.
+        first_wrong: How the first of them differs.
+        requests: Requests that the answers took together.
+        ids_joined: Ids that went from one request into the next.
+        books: Books in all right answers together.
+        service_time: Base64 of a compressed HdrHistogram in µs: first request sent → last response read.
+        took: The same in µs: Elasticsearch's own time, summed over the requests of an answer; it tells whole ms.
+    """
+
+    name: str
+    question: str
+    model: str
+    fingerprint: str
+    answers: Count
+    wrong: Count
+    expected_wrong: bool
+    first_wrong: str | None
+    requests: Count
+    ids_joined: Count
+    books: Count
+    service_time: str
+    took: str
+
+
 class WarningKind(StrEnum):
     """What a report may warn of."""
 
@@ -509,6 +542,7 @@ class Run(Record):
     environment: Environment
     warnings: tuple[RunWarning, ...] = ()
     command: tuple[str, ...] = ()
+    questions: tuple[QuestionAsked, ...] = ()
 
     @property
     def source_bytes(self) -> int | None:
@@ -528,7 +562,7 @@ class Metric(Record):
     """One figure. `value` is `None` where it could not be measured; `scope` says what it was measured on.
 
     Attributes:
-        scope: `primaries`, `total`, `run`, or the name of a process, of a node or of a phase.
+        scope: `primaries`, `total`, `run`, or the name of a process, of a node, of a phase or of a question.
     """
 
     name: str

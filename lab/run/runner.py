@@ -1,4 +1,4 @@
-"""The phases of one run, in order: prepare → fill → load → settle → verify → collect."""
+"""The phases of one run, in order: prepare → fill → load → settle → verify → query → collect."""
 
 import contextlib
 import time
@@ -18,6 +18,7 @@ from lab.records import (
     Documents,
     Phase,
     PhaseName,
+    QuestionAsked,
     Run,
     RunWarning,
     SinkHistograms,
@@ -34,6 +35,7 @@ from lab.run.folder import RunFolder
 from lab.run.index import create_index, index_name
 from lab.run.kafka import KafkaTopics, kafka_text
 from lab.run.progress import RunProgress
+from lab.run.queries import ask_questions, problems_of
 from lab.run.sink_ledger import Found, LedgerReading, read_settled_ledger, samples_in, tasks_restarted, with_ledger
 from lab.run.target import Target
 from lab.run.verify import Subject, verify
@@ -189,6 +191,7 @@ class _RunUnderWay:
             documents, verification = self.verify(delivered, direct, key_is_id=key_is_id)
             if reading:
                 verification = with_ledger(verification, reading, self.found(documents))
+        questions, verification = self.query(verification)
         with self.clock.phase("collect"):
             self.progress.begin("collect", "writing down", None)
             environment = describe_environment(
@@ -219,6 +222,7 @@ class _RunUnderWay:
             environment=environment,
             warnings=tuple(self.warnings),
             command=tuple(command),
+            questions=questions,
         )
 
     def close(self) -> None:
@@ -430,6 +434,20 @@ class _RunUnderWay:
             documents=documents,
             restarted=tasks_restarted(samples_in(self.folder.samples)),
         )
+
+    def query(self, verification: Verification) -> tuple[tuple[QuestionAsked, ...], Verification]:
+        """Ask the profile's questions; a wrong answer is a problem. What is not verified is not asked."""
+        queries = self.profile.queries
+        if queries is None or not verification.verified:
+            return (), verification
+        with self.clock.phase("query"):
+            self.progress.begin("query", "asking questions", queries.repeats)
+            url = self.target.endpoints.elasticsearch_urls[0]
+            questions = ask_questions(
+                self.profile, self.dataset, url, self.names.index, root=self.root, on_progress=self.progress.update
+            )
+        problems = (*verification.problems, *problems_of(questions))
+        return questions, verification.model_copy(update={"verified": not problems, "problems": problems})
 
 
 def client_settings(profile: Profile) -> dict[str, str]:
