@@ -22,6 +22,9 @@ class Definition:
 
 _END_TO_END = "From the instant a document was due to be sent until Elasticsearch acknowledged it"
 
+_QUERY = "First request of an answer sent until the last response was read"
+_TOOK = "The time that Elasticsearch itself gives for an answer, summed over its requests"
+
 DEFINITIONS = tuple(
     Definition(*row)
     for row in (
@@ -139,6 +142,26 @@ DEFINITIONS = tuple(
             "From the start of the load phase to the last growth of the index (or of what a sink that stores nothing"
             " has read); the connector's start is in it.",
         ),
+        ("query_service_time_ms_p50", "ms", "Query service time, median", f"{_QUERY}: one half took no longer."),
+        ("query_service_time_ms_p90", "ms", "Query service time, p90", f"{_QUERY}: 90 of 100 took no longer."),
+        ("query_service_time_ms_p99", "ms", "Query service time, p99", f"{_QUERY}: 99 of 100 took no longer."),
+        ("query_took_ms_p50", "ms", "Query took, median", f"{_TOOK}: one half took no longer."),
+        ("query_took_ms_p99", "ms", "Query took, p99", f"{_TOOK}: 99 of 100 took no longer."),
+        (
+            "requests_per_answer",
+            "requests",
+            "Requests per answer",
+            "Search requests that an answer takes on average; a join takes at least two.",
+        ),
+        (
+            "ids_joined_per_answer",
+            "ids",
+            "Ids joined per answer",
+            "Ids that an answer carries from one request into the next, on average; none where one request is enough.",
+        ),
+        ("books_per_answer", "entities", "Books per answer", "Books that the right answers tell of, on average."),
+        ("answers", "answers", "Answers", "How often the question was asked, warm-up not counted."),
+        ("answers_wrong", "answers", "Answers wrong", "Answers that differ from what the dataset says."),
     )
 )
 
@@ -165,6 +188,7 @@ TERMS = {
     " compared with what was sent, and the books balance.",
     "p99": "99 of 100 took no longer than this.",
     "CPU-second": "One core busy for one second.",
+    "question": "Something a user asks of the index, answered by one search or, with a join, by several.",
     "refresh": "What makes documents indexed since the last one visible to searches.",
     "merge": "The joining of small segments into larger ones, in the background.",
 }

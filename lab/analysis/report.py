@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from lab.analysis import ledger, sections
+from lab.analysis import answers, ledger, sections
 from lab.analysis.charts import charts
 from lab.analysis.folder import RunFolder, read_run
 from lab.analysis.result import result_of
@@ -44,6 +44,7 @@ def report(folder: RunFolder, result: Result) -> str:
         charts=sections.charts(charts(run, windows(folder.samples, run.verification.expect)), result),
         books=sections.books(folder) + ledger.section(run),
         dead_letters=sections.dead_letters(folder),
+        questions=answers.section(run),
         cost=sections.cost(result),
         phases=sections.phases(result),
         environment=sections.environment(folder),

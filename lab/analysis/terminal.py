@@ -22,6 +22,8 @@ ROWS = (
     ("drain_s", ("run",)),
 )
 
+OF_QUESTIONS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
+
 
 def terminal_table(result: Result) -> Table:
     """Key figures, the books and the verdict, for a terminal of 80 columns."""
@@ -38,6 +40,9 @@ def terminal_table(result: Result) -> Table:
                 _add_metric(table, result, name, scope)
     for found in result.metrics:
         if found.name == "cpu_s_per_million_docs" and found.value is not None:
+            _add_metric(table, result, found.name, found.scope)
+    for found in result.metrics:
+        if found.name in OF_QUESTIONS:
             _add_metric(table, result, found.name, found.scope)
     table.add_section()
     for name, records in (

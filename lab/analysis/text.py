@@ -7,7 +7,19 @@ UNKNOWN = "–"
 
 LARGE_UNITS = {"bytes": (1000.0, ("bytes", "kB", "MB", "GB", "TB")), "bytes/s": (1000.0, ("bytes/s", "kB/s", "MB/s"))}
 RATES = {"docs/s": "/s", "entities/s": "/s"}
-COUNTED_UNITS = {"docs", "records", "requests", "collections", "faults", "merges", "refreshes", "flushes", "segments"}
+COUNTED_UNITS = {
+    "docs",
+    "records",
+    "requests",
+    "collections",
+    "faults",
+    "merges",
+    "refreshes",
+    "flushes",
+    "segments",
+    "answers",
+    "ids",
+}
 
 
 def count(value: int | float | None) -> str:

@@ -19,6 +19,7 @@ from lab.records import (
     NodeCounters,
     Phase,
     ProcessSample,
+    QuestionAsked,
     Run,
     RunWarning,
     Sample,
@@ -264,6 +265,26 @@ def run(truth: Truth) -> Run:
         ),
         environment=environment(),
         command=("./sluice", "run", "aladin/synthetic", "--set", "index.number_of_replicas=0"),
+        questions=(question(),),
+    )
+
+
+def question() -> QuestionAsked:
+    """Seven answers by joins of three requests, each joining 11 ids and telling of 13 books; none is wrong."""
+    return QuestionAsked(
+        name="cheap-books",
+        question="Which books cost less than that?",
+        model="flat",
+        fingerprint="0123456789abcdef",
+        answers=7,
+        wrong=0,
+        expected_wrong=False,
+        first_wrong=None,
+        requests=21,
+        ids_joined=77,
+        books=91,
+        service_time=encoded((17, 19, 23, 29, 31, 37, 41), times=1),
+        took=encoded((3, 5, 7, 11, 13, 17, 19), times=1),
     )
 
 

@@ -1,0 +1,91 @@
+"""What the questions of a run came to: figures and their section of the report."""
+
+from collections.abc import Iterable
+from html import escape
+
+from lab.analysis.definitions import metric
+from lab.analysis.latency import percentiles_ms
+from lab.analysis.markup import paragraph, table
+from lab.analysis.text import count, figure, number
+from lab.records import Metric, QuestionAsked, Run
+
+NOTE = (
+    "Service time: first request of an answer sent until the last response was read, one question after the other over"
+    " one connection, other values each time, the request cache not used; while nothing is indexed. Took: the part of"
+    " it that Elasticsearch gives for its own work. Books, requests and ids joined are means per answer. Every answer"
+    " was compared with the one worked out from the dataset."
+)
+
+
+def answers(run: Run) -> list[Metric]:
+    """The figures of each question, under its name."""
+    return [found for asked in run.questions for found in figures(asked)]
+
+
+def figures(asked: QuestionAsked) -> Iterable[Metric]:
+    """The figures of one question."""
+    service, took = percentiles_ms(asked.service_time), percentiles_ms(asked.took)
+    for name in ("p50", "p90", "p99"):
+        yield metric(f"query_service_time_ms_{name}", service.get(name), asked.name)
+    for name in ("p50", "p99"):
+        yield metric(f"query_took_ms_{name}", took.get(name), asked.name)
+    for name, total in (
+        ("requests_per_answer", asked.requests),
+        ("ids_joined_per_answer", asked.ids_joined),
+        ("books_per_answer", asked.books),
+    ):
+        yield metric(name, total / asked.answers if asked.answers else None, asked.name)
+    yield metric("answers", asked.answers, asked.name)
+    yield metric("answers_wrong", asked.wrong, asked.name)
+
+
+COLUMNS = (
+    "question",
+    "answers",
+    "wrong",
+    "books each",
+    "requests each",
+    "ids joined each",
+    "p50",
+    "p90",
+    "p99",
+    "took",
+)
+
+
+def section(run: Run) -> str:
+    """The questions with their figures; nothing where none was asked."""
+    if not run.questions:
+        return ""
+    rows = [row(asked) for asked in run.questions]
+    words = "".join(
+        f"<p><strong>{escape(asked.name)}</strong> {escape(asked.question)} {escape(verdict(asked))}</p>"
+        for asked in run.questions
+    )
+    return (
+        f'<section><h2>What it answers, and how fast</h2>{words}<div class="card">{table(COLUMNS, rows)}</div>'
+        f"{paragraph(NOTE, 'note')}</section>"
+    )
+
+
+def row(asked: QuestionAsked) -> tuple[str, ...]:
+    """One line of the table."""
+    values = {found.name: found.value for found in figures(asked)}
+    times = [figure(values[f"query_service_time_ms_{name}"], "ms") for name in ("p50", "p90", "p99")]
+    means = [number(values[f"{name}_per_answer"]) for name in ("books", "requests", "ids_joined")]
+    return (
+        asked.name,
+        count(asked.answers),
+        count(asked.wrong),
+        *means,
+        *times,
+        figure(values["query_took_ms_p50"], "ms"),
+    )
+
+
+def verdict(asked: QuestionAsked) -> str:
+    """Whether the answers can be believed, in one sentence."""
+    if not asked.wrong:
+        return f"All {count(asked.answers)} answers are right."
+    said = f"{count(asked.wrong)} of {count(asked.answers)} answers are wrong, such as {asked.first_wrong}"
+    return f"{said}; the profile expects that." if asked.expected_wrong else f"{said}."

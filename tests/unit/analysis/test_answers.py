@@ -1,0 +1,51 @@
+"""The questions of a run in figures and in the report."""
+
+from pathlib import Path
+
+from synthetic import Truth, question, run, samples, written
+
+from lab.analysis.answers import section, verdict
+from lab.analysis.folder import read_run
+from lab.analysis.report import write_report
+from lab.analysis.result import result_of
+
+
+def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:
+    """Means are per answer; percentiles are those of the histograms, in ms."""
+    written(tmp_path, run(Truth()), samples(Truth()))
+    found = {
+        metric.name: metric.value for metric in result_of(read_run(tmp_path)).metrics if metric.scope == "cheap-books"
+    }
+    assert found == {
+        "query_service_time_ms_p50": 29.007,
+        "query_service_time_ms_p90": 37.023,
+        "query_service_time_ms_p99": 41.023,
+        "query_took_ms_p50": 11.007,
+        "query_took_ms_p99": 19.007,
+        "requests_per_answer": 3,
+        "ids_joined_per_answer": 11,
+        "books_per_answer": 13,
+        "answers": 7,
+        "answers_wrong": 0,
+    }
+
+
+def test_a_run_that_asked_nothing_has_no_section() -> None:
+    """Most profiles ask nothing, and their reports do not say so."""
+    assert section(run(Truth()).model_copy(update={"questions": ()})) == ""
+
+
+def test_the_report_tells_right_answers_from_wrong_ones(tmp_path: Path) -> None:
+    """The question in words, and whether to believe its answers."""
+    written(tmp_path, run(Truth()), samples(Truth()))
+    text = write_report(tmp_path).read_text()
+    assert "Which books cost less than that? All 7 answers are right." in text
+
+
+def test_a_wrong_answer_is_told_with_its_first_difference() -> None:
+    """An expected one is told as such."""
+    wrong = question().model_copy(update={"wrong": 2, "first_wrong": "answer 3: got 5 books, expected 7"})
+    assert verdict(wrong) == "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7."
+    assert verdict(wrong.model_copy(update={"expected_wrong": True})) == (
+        "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7; the profile expects that."
+    )
