@@ -1,0 +1,55 @@
+"""Questions asked of real servers, and their answers held against the dataset."""
+
+import pytest
+
+from lab.records import Run
+from tests.integration.conftest import Sluice
+
+BOOKS = 3001
+ANSWERS = 29
+ONE_NODE = (
+    "--set",
+    f"dataset.books={BOOKS}",
+    "--set",
+    "elasticsearch.data_nodes=1",
+    "--set",
+    "index.number_of_replicas=0",
+    "--set",
+    f"queries.repeats={ANSWERS}",
+)
+
+
+def run_of(sluice: Sluice) -> Run:
+    """The record of the last run."""
+    return Run.model_validate_json((sluice.latest() / "run.json").read_text())
+
+
+def test_nested_and_flat_books_give_the_same_right_answers(sluice: Sluice) -> None:
+    """The same values are asked for, every answer is right, and only the flat model has to join."""
+    runs = []
+    for model in ("nested", "flat"):
+        done = sluice.run(f"aladin/search-{model}", *ONE_NODE)
+        assert (done.status, done.errors) == (0, "")
+        runs.append(run_of(sluice))
+
+    nested, flat = (run.questions for run in runs)
+    assert [(asked.name, asked.answers, asked.wrong) for asked in (*nested, *flat)] == [
+        (name, ANSWERS, 0) for name in ("shop-below-price", "cheapest-in-category", "publisher-in-shops") * 2
+    ]
+    assert [asked.fingerprint for asked in nested] == [asked.fingerprint for asked in flat]
+    assert all(asked.books for asked in nested)
+    assert [(asked.requests, asked.ids_joined) for asked in nested] == [(ANSWERS, 0)] * 3
+    assert all(asked.requests > ANSWERS and asked.ids_joined for asked in flat)
+    assert [phase.name for phase in runs[0].phases][-3:] == ["verify", "query", "collect"]
+    assert "What it answers, and how fast" in (sluice.latest() / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("expected", "status"), [("[shop-below-price-apart]", 0), ("[]", 4)])
+def test_a_wrong_answer_voids_the_run_unless_it_is_expected(sluice: Sluice, expected: str, status: int) -> None:
+    """Shop and price of two different offers match; the dataset knows better."""
+    done = sluice.run("aladin/search-apart", *ONE_NODE, "--set", f"queries.expect_wrong={expected}")
+
+    assert done.status == status
+    together, apart = run_of(sluice).questions
+    assert (together.wrong, apart.wrong > 0) == (0, True)
+    assert run_of(sluice).verification.verified == (status == 0)
