@@ -30,6 +30,6 @@ class StackError(SluiceError):
 
 
 class VerificationError(SluiceError):
-    """What is stored is not what was produced: the run is void, whatever its speed."""
+    """What is stored, or answered, is not what was produced: the run is void, whatever its speed."""
 
     exit_status: ClassVar[int] = 4

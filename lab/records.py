@@ -458,6 +458,11 @@ class QuestionAsked(Record):
     service_time: str
     took: str
 
+    @property
+    def as_expected(self) -> bool:
+        """Whether there are wrong answers exactly where the profile is there to show some."""
+        return (self.wrong > 0) == self.expected_wrong
+
 
 class WarningKind(StrEnum):
     """What a report may warn of."""

@@ -39,7 +39,10 @@ def what_came_out(run: Run, result: Result) -> str:
     """The second sentence."""
     if result.status == "failed":
         problems = "; ".join(problem.rstrip(".") for problem in run.verification.problems) or "no reason is recorded"
-        return f"What is stored is not what was produced, so that the figures below are void: {problems}."
+        answered = all(asked.as_expected for asked in run.questions)
+        # Only an index that holds what was produced is asked.
+        what = "What is stored is not what was produced" if answered else "The index does not answer as it should"
+        return f"{what}, so that the figures below are void: {problems}."
     if run.verification.expect == "consumed":
         return consumed_in_words(run, result)
     rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")

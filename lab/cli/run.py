@@ -54,7 +54,7 @@ def run(
     console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True)
     if result.status != "verified":
         problems = "; ".join(result.verification.problems)
-        raise VerificationError(f"this run is void, what is stored is not what was produced: {problems}")
+        raise VerificationError(f"this run is void: {problems}")
     return 0
 
 

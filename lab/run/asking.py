@@ -18,6 +18,7 @@ from lab.run.truth import Answer, Values
 IDS_AT_ONCE: Final = 10_000
 """Ids in one request: within `index.max_terms_count` (65,536), and one hit for each within `max_result_window`."""
 TIMEOUT_S: Final = 120
+NO_ID: Final = "0"
 
 Response = Mapping[str, Any]
 
@@ -83,6 +84,16 @@ class Asker:
                 joined += len(ids)
         answer = read_answer(steps[-1], responses)
         return Reply(answer, read_ns[-1] - sent_ns[0], sum(took_ms), len(sent_ns), joined)
+
+    def try_out(self, steps: Sequence[Step], values: Values) -> None:
+        """Send every step once, as of an id that there is not.
+
+        Raises:
+            ProfileError: Elasticsearch refuses a request.
+            StackError: It does not answer.
+        """
+        for step in steps:
+            parsed_response(self._post(orjson.dumps(filled(step.request, {**values, IDS: [NO_ID]}))))
 
     def _post(self, content: bytes) -> httpx.Response:
         try:

@@ -1,7 +1,8 @@
 """The phase `query`: asks a verified index the questions of the profile and holds each answer against the right one."""
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from lab.run.truth import Answer, Asked, asked
 from producers.dataset import Dataset
 from producers.datasets.aladin.shelf import shelf_of
 from producers.latency import Latencies
+from producers.registry import make_dataset
 
+FEW_BOOKS = 97
 OnProgress = Callable[[int, str], None]
 
 
@@ -63,6 +66,36 @@ def ask_questions(
         asker.close()
 
 
+def try_questions_out(profile: Profile, url: str, index: str, *, root: Path) -> None:
+    """Send every request once to the index while it is empty: what it refuses, it refuses before the load.
+
+    Raises:
+        ProfileError: Elasticsearch refuses a request, as for a field that the mapping does not have.
+        StackError: It does not answer.
+    """
+    if profile.queries is None:
+        return
+    model, few = str(profile.dataset.options["model"]), make_dataset("aladin", books=FEW_BOOKS)
+    asker = Asker(url, index)
+    try:
+        for name in profile.queries.questions:
+            question = load_question(name, root)
+            (repeat,) = asked(question, shelf_of(few, book_fields(question), offer_fields(question)), 1, seed=1)
+            with named(name, model):
+                asker.try_out(question.models[model], repeat.values)
+    finally:
+        asker.close()
+
+
+@contextlib.contextmanager
+def named(question: str, model: str) -> Iterator[None]:
+    """Say of what is refused inside where it stands."""
+    try:
+        yield
+    except ProfileError as error:
+        raise ProfileError(f"experiments/queries/{question}.yaml: models.{model}: {error}") from error
+
+
 def right_answers(questions: Sequence[Question], dataset: Dataset, queries: Queries) -> list[list[Asked]]:
     """For each question what is asked in each repeat, warm-up first, and the right answer."""
     shelf = shelf_of(
@@ -85,15 +118,13 @@ def ask_question(
 ) -> QuestionAsked:
     """Ask one question as often as the profile says, after its warm-up."""
     steps, tally = question.models[model], _Tally()
-    try:
-        for repeat in repeats[: queries.warm_up]:
+    warm_up, counted = repeats[: queries.warm_up], repeats[queries.warm_up :]
+    with named(name, model):
+        for repeat in warm_up:
             asker.ask(steps, repeat.values)
-        counted = repeats[queries.warm_up :]
         for number, repeat in enumerate(counted, start=1):
             ask_once(steps, repeat, asker, tally, number)
             on_progress(number, f"{name}, {tally.wrong} wrong")
-    except ProfileError as error:
-        raise ProfileError(f"experiments/queries/{name}.yaml: models.{model}: {error}") from error
     return QuestionAsked(
         name=name,
         question=question.question,
@@ -146,16 +177,17 @@ def fingerprint_of(repeats: Sequence[Asked]) -> str:
 
 def problems_of(asked_questions: Sequence[QuestionAsked]) -> list[str]:
     """One sentence for each question whose answers are not as the profile expects."""
-    problems = []
-    for found in asked_questions:
-        if found.wrong and not found.expected_wrong:
-            problems.append(
-                f"question {found.name}: {found.wrong} of {found.answers} answers are wrong, such as "
-                f"{found.first_wrong}; its service times are those of another question"
-            )
-        elif found.expected_wrong and not found.wrong:
-            problems.append(
-                f"question {found.name}: all {found.answers} answers are right, expected wrong ones "
-                "(queries.expect_wrong); take it off that list, or load more documents"
-            )
-    return problems
+    return [problem_of(found) for found in asked_questions if not found.as_expected]
+
+
+def problem_of(found: QuestionAsked) -> str:
+    """What is not as expected."""
+    if found.wrong:
+        return (
+            f"question {found.name}: {found.wrong} of {found.answers} answers are wrong, such as "
+            f"{found.first_wrong}; its service times are those of another question"
+        )
+    return (
+        f"question {found.name}: all {found.answers} answers are right, expected wrong ones "
+        "(queries.expect_wrong); take it off that list, or load more documents"
+    )

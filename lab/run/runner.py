@@ -35,7 +35,7 @@ from lab.run.folder import RunFolder
 from lab.run.index import create_index, index_name
 from lab.run.kafka import KafkaTopics, kafka_text
 from lab.run.progress import RunProgress
-from lab.run.queries import ask_questions, problems_of
+from lab.run.queries import ask_questions, problems_of, try_questions_out
 from lab.run.sink_ledger import Found, LedgerReading, read_settled_ledger, samples_in, tasks_restarted, with_ledger
 from lab.run.target import Target
 from lab.run.verify import Subject, verify
@@ -251,6 +251,7 @@ class _RunUnderWay:
         unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
+        try_questions_out(self.profile, self.target.endpoints.elasticsearch_urls[0], self.names.index, root=self.root)
         self.remove_earlier_runs()
         self.cluster.put_cluster_settings(self.profile.elasticsearch.cluster_settings)
         if not self.is_direct:

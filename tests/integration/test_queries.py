@@ -53,3 +53,13 @@ def test_a_wrong_answer_voids_the_run_unless_it_is_expected(sluice: Sluice, expe
     together, apart = run_of(sluice).questions
     assert (together.wrong, apart.wrong > 0) == (0, True)
     assert run_of(sluice).verification.verified == (status == 0)
+
+
+def test_a_mapping_that_a_question_does_not_fit_is_refused_before_the_load(sluice: Sluice) -> None:
+    """Elasticsearch cannot sort by an id that the dynamic mapping has made text of."""
+    done = sluice.run("aladin/search-nested", *ONE_NODE, "--set", "mapping=aladin.nested.dynamic")
+
+    assert (done.status, "fill" in done.output) == (2, False)
+    assert (
+        "experiments/queries/shop-below-price.yaml: models.nested: Elasticsearch refuses the request: " in done.errors
+    )

@@ -86,7 +86,7 @@ def test_a_void_run_says_every_law_that_is_broken(
     status, out, err = sluice("run", "quickstart")
     assert (status, err) == (
         4,
-        "sluice: this run is void, what is stored is not what was produced: 7 documents are missing; 1 is double\n",
+        "sluice: this run is void: 7 documents are missing; 1 is double\n",
     )
     assert out.splitlines()[-2:] == ["the table", f"report: {tmp_path}/report.html"]
 

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import pytest
 from rest_server import rest
 
+from lab.errors import ProfileError
 from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
 from lab.records import QuestionAsked
-from lab.run.queries import ask_questions, difference, problems_of
+from lab.run.queries import ask_questions, difference, problems_of, try_questions_out
 from producers.registry import make_dataset
 
 
@@ -85,3 +87,28 @@ def test_every_answer_of_an_index_without_books_is_counted_as_wrong() -> None:
         )
     assert len(server.requests) == 9
     assert (found.answers, found.wrong, found.requests, found.ids_joined) == (7, 7, 7, 0)
+
+
+def test_every_request_is_tried_before_the_load() -> None:
+    """Each step of each question, the second of a join too, though no id was found; a refusal names the file."""
+    profile = load_profile("aladin/search-flat")
+    shards = {"took": 3, "timed_out": False, "_shards": {"failed": 0}}
+    with rest((200, shards)) as server:
+        try_questions_out(profile, server.url, "sluice-books", root=REPOSITORY)
+    assert len(server.requests) == 6
+
+    refused = {"error": {"root_cause": [{"reason": "No mapping found for [book_id] in order to sort on"}]}}
+    with rest((400, refused)) as server, pytest.raises(ProfileError) as caught:
+        try_questions_out(profile, server.url, "sluice-books", root=REPOSITORY)
+    assert str(caught.value) == (
+        "experiments/queries/shop-below-price.yaml: models.flat: Elasticsearch refuses the request: No mapping found "
+        "for [book_id] in order to sort on"
+    )
+
+
+def test_a_profile_without_questions_tries_nothing() -> None:
+    """The dataset need not be one that questions are about."""
+    profile = load_profile("events/static")
+    with rest((500, {})) as server:
+        try_questions_out(profile, server.url, "sluice-events", root=REPOSITORY)
+    assert server.requests == []

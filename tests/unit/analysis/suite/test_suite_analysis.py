@@ -80,8 +80,8 @@ def test_a_document_model_is_compared_per_entity_and_per_mb_as_well(exact: Suite
     assert [ratio(exact, pair, asked) for asked in (RATE, ENTITIES, SOURCE)] == [3.0, 1.0, 1.171]
     assert exact.conclusions[-1].endswith(
         " An entity (book) is 3 documents here and 1 there: counting alone makes the rate per document 3.00 times, and"
-        " what one document takes 0.33 times; what remains of the rate is 1.00 per entity (book) (no difference detectable) and"
-        " 1.17 per MB (faster)."
+        " what one document takes 0.33 times; what remains of the rate is 1.00 per entity (book)"
+        " (no difference detectable) and 1.17 per MB (faster)."
     )
 
 
