@@ -503,6 +503,33 @@ class MisbehavingServerIT {
         }
     }
 
+    /** While the password is wrong no offset may be committed; with the right one every record arrives. */
+    @Test
+    void aWrongPasswordCostsNoRecord() throws Exception {
+        String right = "Basic " + Base64.getEncoder().encodeToString(("sluice:" + PASSWORD).getBytes(UTF_8));
+        misbehaviour = (request, exchange, ids) ->
+                !right.equals(exchange.getRequestHeaders().getFirst("Authorization"))
+                        && answer(exchange, 401, "{\"error\":{\"type\":\"security_exception\",\"reason\":\"unable\"}}");
+        String[] access = {"connection.username", "sluice", "connection.password", PASSWORD + "-old"};
+        for (int attempt = 0; attempt < 3; attempt++) {
+            try (TaskHarness harness = harness(access)) {
+                List<SinkRecord> records = records(harness, 997);
+                assertThrows(ConnectException.class, () -> {
+                    harness.put(records);
+                    harness.putUntilDecided();
+                });
+                assertEquals(0, harness.committable());
+                assertEquals(Map.of(), harness.fates());
+            }
+        }
+        assertEquals(Set.of(), accepted);
+        access[3] = PASSWORD;
+        try (TaskHarness harness = harness(access)) {
+            harness.put(records(harness, 997));
+            assertAllAccepted(harness, 997);
+        }
+    }
+
     /** Records that are no document are dropped and counted when the configuration says so; neighbours are indexed. */
     @Test
     void invalidMessagesAreDropped() throws Exception {

@@ -83,6 +83,26 @@ class RealElasticsearchIT {
         }
     }
 
+    /** A task that is started again goes on in the index that is there, at once and with nothing sent twice. */
+    @Test
+    void aRestartedTaskGoesOnInTheIndexThatIsThere() throws Exception {
+        for (String mayCreate : new String[] {"true", "false"}) {
+            for (int life = 0; life < 3; life++) {
+                try (TaskHarness harness = harness("auto.create", mayCreate)) {
+                    List<SinkRecord> records = new ArrayList<>();
+                    for (int i = 0; i < 997; i++) {
+                        records.add(harness.record(mayCreate + life + "-" + i, "{\"price\":" + i + "}"));
+                    }
+                    harness.put(records);
+                    harness.putUntilDecided();
+                    assertEquals(Map.of("Indexed", 997L), harness.fates());
+                    assertEquals(0, harness.attribute("BulkRetries") + harness.attribute("ItemRetries"));
+                }
+            }
+        }
+        assertEquals(6 * 997L, count());
+    }
+
     /** Records read again after a restart are counted as already there, older ones than stored as stale. */
     @Test
     void aReplayIsAlreadyThereOrStale() throws Exception {
