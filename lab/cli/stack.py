@@ -43,6 +43,7 @@ def up(
     console.print(f"Elasticsearch  {'  '.join(endpoints.elasticsearch_urls)}")
     console.print(f"Kafka          {endpoints.kafka_bootstrap}")
     console.print(f"Kafka Connect  {endpoints.connect_url}")
+    console.print(f"Sink metrics   {endpoints.metrics_url}")
     console.print("stop them with: ./sluice down")
 
 

@@ -27,6 +27,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -265,6 +266,23 @@ class MisbehavingServerIT {
             assertEquals(Map.of("Indexed", 198L, "DeadLettered", 1L), harness.fates());
             assertEquals(List.of("books-0@31: status 413 unknown: "), harness.deadLetters);
             assertEquals(199, harness.committable());
+        }
+    }
+
+    /** What requests really held, in documents and bytes, is counted as the server saw it. */
+    @Test
+    void theBulkSizeAchievedIsCounted() throws Exception {
+        AtomicLong bytes = new AtomicLong();
+        misbehaviour = (request, exchange, ids) -> {
+            bytes.addAndGet(Long.parseLong(exchange.getRequestHeaders().getFirst("Content-Length")));
+            return false;
+        };
+        try (TaskHarness harness = harness("batch.size", "31", "linger.ms", "0")) {
+            harness.put(records(harness, 499));
+            assertAllAccepted(harness, 499);
+            assertEquals(499, harness.attribute("BulkDocumentsTotal"));
+            assertEquals(requests.get(), harness.attribute("BulkRequests"));
+            assertEquals(bytes.get(), harness.attribute("BulkBytesTotal"));
         }
     }
 

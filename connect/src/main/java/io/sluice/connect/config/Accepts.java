@@ -31,6 +31,15 @@ final class Accepts {
         });
     }
 
+    static Validator atLeastOr(long least, long exception) {
+        return present((key, value) -> {
+            long number = ((Number) value).longValue();
+            if (number < least && number != exception) {
+                throw refusal(key, value, "at least " + least + ", or " + exception);
+            }
+        });
+    }
+
     static Validator between(long least, long most) {
         return present((key, value) -> {
             long number = ((Number) value).longValue();

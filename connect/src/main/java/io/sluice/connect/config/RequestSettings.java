@@ -18,6 +18,8 @@ public final class RequestSettings {
     private static final String MAX_DOCUMENTS_PER_SECOND = "max.documents.per.second";
     private static final String MAX_BYTES_PER_SECOND = "max.bytes.per.second";
 
+    private static final long NO_LIMIT = -1;
+
     private final AbstractConfig values;
 
     RequestSettings(AbstractConfig values) {
@@ -37,9 +39,9 @@ public final class RequestSettings {
                         BULK_SIZE_BYTES,
                         Type.LONG,
                         5L << 20,
-                        Accepts.atLeast(1),
+                        Accepts.atLeastOr(1, NO_LIMIT),
                         MEDIUM,
-                        "Most bytes in one bulk request; a larger document goes alone.")
+                        "Most bytes in one bulk request; a larger document goes alone; -1 for no limit.")
                 .define(
                         BULK_ADAPTIVE,
                         Type.BOOLEAN,
@@ -81,7 +83,8 @@ public final class RequestSettings {
     }
 
     public long bulkSizeBytes() {
-        return values.getLong(BULK_SIZE_BYTES);
+        long bytes = values.getLong(BULK_SIZE_BYTES);
+        return bytes == NO_LIMIT ? Long.MAX_VALUE : bytes;
     }
 
     public boolean adaptive() {

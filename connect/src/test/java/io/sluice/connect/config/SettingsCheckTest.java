@@ -37,7 +37,7 @@ class SettingsCheckTest {
                         "batch.size: got 0, expected 1 to 1000000",
                         "behavior.on.malformed.documents: got shrug, expected one of ignore, warn, report, fail",
                         "behavior.on.null.values: got keep, expected one of ignore, delete, fail",
-                        "bulk.size.bytes: got 0, expected at least 1",
+                        "bulk.size.bytes: got 0, expected at least 1, or -1",
                         "connection.url: got ftp://localhost, expected URLs such as http://localhost:9200",
                         "linger.ms: got -1, expected at least 0",
                         "write.method: got merge, expected one of insert, upsert"),
@@ -164,6 +164,14 @@ class SettingsCheckTest {
                         .targets()
                         .targetOf("Books")
                         .nameAt(null));
+    }
+
+    /** A bulk request without a limit in bytes is one that -1 asks for. */
+    @Test
+    void minusOneIsNoLimit() {
+        assertEquals(List.of(), refusals("bulk.size.bytes", "-1"));
+        SinkConfig config = new SinkConfig(Map.of("connection.url", "http://a", "bulk.size.bytes", "-1"));
+        assertEquals(Long.MAX_VALUE, config.requests().bulkSizeBytes());
     }
 
     /** A password or key shows neither in the settings' text nor in a refusal. */
