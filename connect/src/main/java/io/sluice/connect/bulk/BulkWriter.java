@@ -35,7 +35,7 @@ public final class BulkWriter implements BulkClient.Listener {
     private final Lanes lanes;
     private final Set<Bulk> underWay = new HashSet<>();
     private final Failures failures;
-    private final HeldOperations held = new HeldOperations();
+    private final HeldOperations held;
     private Limits told;
     private boolean authorised;
     private boolean stopped;
@@ -48,6 +48,7 @@ public final class BulkWriter implements BulkClient.Listener {
             Decisions decisions,
             SinkMetrics metrics) {
         this.settings = settings;
+        this.held = settings.inOrder() ? new HeldUpserts() : new HeldDeletes();
         this.pace = new Pace(settings.maxDocumentsPerSecond(), settings.maxBytesPerSecond());
         this.limiter = settings.limiter();
         this.lanes = new Lanes(settings.lingerMs(), timers, this::sendLingering);
@@ -64,7 +65,7 @@ public final class BulkWriter implements BulkClient.Listener {
     public void add(Operation operation) {
         List<Bulk> sendable = List.of();
         synchronized (this) {
-            if (settings.inOrder() && held.mustWait(operation)) {
+            if (held.mustWait(operation)) {
                 return;
             }
             if (lanes.add(operation, limiter.limits())) {
@@ -295,7 +296,7 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void release(List<Operation> givenUp) {
-        if (settings.inOrder() && !givenUp.isEmpty()) {
+        if (!givenUp.isEmpty()) {
             List<Bulk> sendable;
             synchronized (this) {
                 appendReleased(givenUp);
@@ -313,13 +314,8 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private void appendReleased(List<Operation> decided) {
-        if (settings.inOrder()) {
-            decided.forEach(operation -> {
-                Operation next = held.release(operation);
-                if (next != null) {
-                    lanes.add(next, limiter.limits());
-                }
-            });
+        for (Operation operation : decided) {
+            held.release(operation).forEach(next -> lanes.add(next, limiter.limits()));
         }
     }
 

@@ -2,6 +2,7 @@ package io.sluice.connect.encode;
 
 import io.sluice.connect.offset.Delivery;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 
 /** One operation of a bulk request: its action line, its source line if it has one, and the record it came from. */
 public final class Operation {
@@ -53,6 +54,11 @@ public final class Operation {
     /** The document's id as a key for maps. */
     public Object idKey() {
         return ByteBuffer.wrap(id);
+    }
+
+    /** A hash of the document's id; the same for all documents that Elasticsearch names. */
+    public int idHash() {
+        return Arrays.hashCode(id);
     }
 
     /** The lines of the operation, in order; a line feed follows each. */

@@ -30,6 +30,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -52,6 +54,7 @@ class BulkWriterTest {
     private long documentsPerSecond;
     private long bytesPerSecond;
     private long nextOffset;
+    private final Map<Object, TreeSet<Long>> addedByKey = new HashMap<>();
 
     private static RecordEncoder encoder(String writeMethod) {
         return new RecordEncoder(
@@ -71,6 +74,7 @@ class BulkWriterTest {
     private Operation operation(String key, String value) {
         SinkRecord record =
                 new SinkRecord("t", 0, null, key, null, value == null ? null : value.getBytes(UTF_8), nextOffset);
+        addedByKey.computeIfAbsent(key, first -> new TreeSet<>()).add(nextOffset);
         Origin origin = new Origin("t", 0, nextOffset++);
         try {
             return encoder.encode(new Delivery(record, partition, origin, timers.nanoTime(), -1));
@@ -251,6 +255,63 @@ class BulkWriterTest {
         client.succeed(2);
         timers.advance(5);
         assertEquals(List.of("2"), client.offsets(3));
+    }
+
+    /** A delete waits until what came before it on its document is decided: repeated later, that could undo it. */
+    @Test
+    void aDeleteWaitsForTheEarlierOperationsOnItsDocument() {
+        BulkWriter writer = writer(2, 1 << 20, 5, false);
+        writer.add(operation("a"));
+        writer.add(operation("a"));
+        writer.add(operation("a", null));
+        writer.add(operation("b"));
+        writer.add(operation("b", null));
+        writer.add(operation("c"));
+        assertEquals(List.of("0", "1"), client.offsets(0));
+        assertEquals(List.of("3", "5"), client.offsets(1));
+        client.answer(0, item -> item == 0 ? 429 : 200);
+        timers.advance(100);
+        assertEquals(List.of("0"), client.offsets(2));
+        client.succeed(2);
+        timers.advance(5);
+        assertEquals(List.of("2"), client.offsets(3));
+        assertEquals(4, client.sent.size());
+    }
+
+    /** What follows a waiting delete goes with it, up to the next delete. */
+    @Test
+    void whatFollowsAWaitingDeleteGoesWithIt() {
+        BulkWriter writer = writer(4, 1 << 20, 5, false);
+        for (String value : new String[] {"{}", null, "{}", "{}", null, "{}"}) {
+            writer.add(operation("a", value));
+        }
+        timers.advance(5);
+        assertEquals(List.of("0"), client.offsets(0));
+        client.succeed(0);
+        timers.advance(5);
+        assertEquals(List.of("1", "2", "3"), client.offsets(1));
+        client.succeed(1);
+        timers.advance(5);
+        assertEquals(List.of("4", "5"), client.offsets(2));
+    }
+
+    /** A waiting delete whose partition is lost is given back; one of a partition that stays still has its turn. */
+    @Test
+    void waitingDeletesAreGivenBackOrSent() {
+        BulkWriter writer = writer(1, 1 << 20, 5, false);
+        writer.add(operation("a"));
+        writer.add(operation("a", null));
+        PartitionOffsets lost = partition;
+        partition = offsets.of("t", 1);
+        writer.add(operation("b"));
+        writer.add(operation("b", null));
+        partition = lost;
+        loosePartition(writer, 0);
+        assertEquals(List.of(1L), book.givenBack);
+        client.succeed(0);
+        client.succeed(1);
+        assertEquals(List.of("3"), client.offsets(2));
+        assertEquals(3, client.sent.size());
     }
 
     /** The body holds the lines of its operations, whatever the chunks in which the connection takes it. */
@@ -494,7 +555,21 @@ class BulkWriterTest {
         }
     }
 
-    /** Over random failures each record is decided once, and never more than N requests are under way. */
+    private void refuseOvertakingDeletes(Bulk bulk) {
+        for (Operation operation : bulk.operations()) {
+            if (operation.kind() == Operation.Kind.DELETE) {
+                Set<Long> before = new HashSet<>(
+                        addedByKey.get(operation.delivery().record().key()).headSet(operation.version()));
+                before.removeAll(book.decided.keySet());
+                assertEquals(Set.of(), before, "sent before the operations that it follows");
+            }
+        }
+    }
+
+    /**
+     * Over random failures each record is decided once, no delete is sent before what it follows is decided, and never
+     * more than N requests are under way.
+     */
     @Test
     void randomFailuresDecideEachRecordOnce() {
         for (int seed = 0; seed < 31; seed++) {
@@ -503,12 +578,13 @@ class BulkWriterTest {
             boolean inOrder = seed % 2 == 0;
             world.adaptive = seed % 3 == 0;
             world.encoder = encoder(inOrder ? "upsert" : "insert");
+            world.client.onSend = world::refuseOvertakingDeletes;
             BulkWriter writer = world.writer(7, 1 << 20, 3, inOrder);
             Map<Integer, Integer> lastByKey = new TreeMap<>();
             for (int i = 0; i < 997; i++) {
                 int key = random.nextInt(53);
                 lastByKey.put(key, i);
-                writer.add(world.operation("k" + key));
+                writer.add(world.operation("k" + key, random.nextInt(3) == 0 ? null : "{}"));
                 world.client.answerRandomly(random);
                 world.timers.advance(random.nextInt(3));
                 assertTrue(world.client.sent.size() - world.client.answered <= 3);
@@ -533,9 +609,11 @@ class BulkWriterTest {
         private final ArrayDeque<Integer> open = new ArrayDeque<>();
         private Listener listener;
         private int answered;
+        private Consumer<Bulk> onSend = bulk -> {};
 
         @Override
         public void send(Bulk bulk, Listener whoAsks) {
+            onSend.accept(bulk);
             listener = whoAsks;
             open.add(sent.size());
             sent.add(bulk);

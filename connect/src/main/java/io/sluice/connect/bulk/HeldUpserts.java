@@ -1,0 +1,65 @@
+package io.sluice.connect.bulk;
+
+import io.sluice.connect.encode.Operation;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Keeps order per document where versions cannot: of the operations on one id only the first undecided one is let
+ * through, the others wait for it here.
+ */
+final class HeldUpserts implements HeldOperations {
+    private static final ArrayDeque<Operation> NONE = new ArrayDeque<>(1);
+
+    /** By index and id: whoever waits for the one let through. */
+    private final Map<Object, ArrayDeque<Operation>> waitingById = new HashMap<>();
+
+    @Override
+    public boolean mustWait(Operation operation) {
+        Object key = key(operation);
+        ArrayDeque<Operation> waiting = waitingById.putIfAbsent(key, NONE);
+        if (waiting == null) {
+            return false;
+        }
+        if (waiting == NONE) {
+            waiting = new ArrayDeque<>();
+            waitingById.put(key, waiting);
+        }
+        waiting.add(operation);
+        return true;
+    }
+
+    @Override
+    public List<Operation> release(Operation decided) {
+        Object key = key(decided);
+        Operation next = waitingById.get(key).poll();
+        if (next == null) {
+            waitingById.remove(key);
+            return List.of();
+        }
+        return List.of(next);
+    }
+
+    @Override
+    public List<Operation> takeGivenUp() {
+        List<Operation> givenUp = new ArrayList<>();
+        for (ArrayDeque<Operation> waiting : waitingById.values()) {
+            for (Iterator<Operation> all = waiting.iterator(); all.hasNext(); ) {
+                Operation operation = all.next();
+                if (operation.delivery().isGivenUp()) {
+                    givenUp.add(operation);
+                    all.remove();
+                }
+            }
+        }
+        return givenUp;
+    }
+
+    private static Object key(Operation operation) {
+        return Map.entry(operation.index(), operation.idKey());
+    }
+}
