@@ -67,6 +67,38 @@ def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE, dr
     return MeanInterval(mean, mean - reach, mean + reach, (as_far + 1) / (draws + 1), spread)
 
 
+def difference_interval(first: Sequence[float], second: Sequence[float], *, draws: int = DRAWS) -> MeanInterval:
+    """The mean of the first values minus that of the second, which are not paired, with an interval made likewise.
+
+    Each side has its own spread, as in Welch's t-test. No interval with fewer than two values on a side, or when all
+    values of a side are equal.
+
+    Raises:
+        ValueError: A side has no value.
+    """
+    if not first or not second:
+        raise ValueError("no values: a mean needs at least one on either side")
+    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    mean = float(one.mean() - two.mean())
+    if min(one.size, two.size) < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
+        return MeanInterval(mean, None, None, None, None)
+    error = sqrt(one.var(ddof=1) / one.size + two.var(ddof=1) / two.size)
+    shifts, variances = zip(
+        _resampled(one, weights(one.size, draws)), _resampled(two, weights(two.size, draws, SEED + 1)), strict=True
+    )
+    resampled = np.abs(shifts[0] - shifts[1]) / np.sqrt(np.maximum(variances[0] + variances[1], TINY))
+    reach = float(np.quantile(resampled, CONFIDENCE)) * error
+    as_far = int(np.count_nonzero(resampled >= abs(mean) / error))
+    return MeanInterval(mean, mean - reach, mean + reach, (as_far + 1) / (draws + 1), None)
+
+
+def _resampled(values: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+    """How far the mean of each resample lies from the sample's, and the square of its standard error."""
+    deviations = values - values.mean()
+    shifts = drawn @ deviations
+    return shifts, (drawn @ deviations**2 - shifts**2) / (values.size - 1)
+
+
 def reaches(samples: Floats, draws: int, *, confidence: float = CONFIDENCE) -> Floats:
     """How far the interval of each sample reaches from its mean to either side.
 
@@ -98,11 +130,11 @@ def studentised_means(deviations: Floats, drawn: Floats) -> Floats:
 
 
 @cache
-def weights(size: int, draws: int = DRAWS) -> Floats:
+def weights(size: int, draws: int = DRAWS, seed: int = SEED) -> Floats:
     """Weights that stand for resamples of `size` values: draws × size, each row sums to 1.
 
     The same in each call, so that a report says the same when it is drawn again.
     """
-    drawn = np.random.default_rng(SEED).beta(0.5, 1.5, (draws, size))
+    drawn = np.random.default_rng(seed).beta(0.5, 1.5, (draws, size))
     shares: Floats = drawn / drawn.sum(axis=1, keepdims=True)
     return shares

@@ -49,7 +49,7 @@ def effect(
         low=None if found.low is None else exp(found.low),
         high=None if found.high is None else exp(found.high),
         p_value=found.p_value,
-        verdict="too few runs" if few else _verdict(metric.name, found.mean, found.low, found.high),
+        verdict="too few runs" if few else verdict(metric.name, found.mean, found.low, found.high),
         smallest_detectable=None if found.spread is None else smallest_detectable(found.spread, len(ratios)),
         repeats_for_5_percent=None if found.spread is None else repeats_needed(FIVE_PERCENT, found.spread),
         explained=_explained(len(ratios), dropped, spread=found.spread),
@@ -86,11 +86,8 @@ def is_speed(metric: str) -> int:
     return -1 if any(part in metric for part in TIMES_THAT_ARE_SPEED) else 0
 
 
-def _known(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
-    return [(own, other) for own, other in pairs if own is not None and other is not None and own > 0 and other > 0]
-
-
-def _verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
+def verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
+    """What an interval of log ratios says of a metric, in the words that are right for it."""
     # Without a spread all blocks said the same; then the mean is that value.
     least, most = (mean, mean) if low is None or high is None else (low, high)
     if least <= 0 <= most:
@@ -99,6 +96,10 @@ def _verdict(metric: str, mean: float, low: float | None, high: float | None) ->
     if speed == 0:
         return "higher" if mean > 0 else "lower"
     return "faster" if mean * speed > 0 else "slower"
+
+
+def _known(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
+    return [(own, other) for own, other in pairs if own is not None and other is not None and own > 0 and other > 0]
 
 
 def _in_family(found: Effect, adjusted: float, comparisons: int) -> Effect:

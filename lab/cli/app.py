@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from lab.cli import dead_letters, doctor, produce, profiles, report, run, stack, suite, suite_of_tests
+from lab.cli import compare, dead_letters, doctor, produce, profiles, report, run, stack, suite, suite_of_tests
 from lab.errors import SluiceError, StackError
 
 INTERRUPTED = 130
@@ -29,6 +29,7 @@ app.command("suites")(suite.suites)
 app.command("profiles")(profiles.profiles)
 app.command("show")(profiles.show)
 app.command("report")(report.report)
+app.command("compare")(compare.compare_runs)
 app.command("produce")(produce.produce)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.command("up")(stack.up)

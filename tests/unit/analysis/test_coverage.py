@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from lab.analysis.bootstrap import DRAWS, Floats, mean_interval, weights
+from lab.analysis.bootstrap import DRAWS, Floats, difference_interval, mean_interval, weights
 from lab.analysis.effects import effect
 from lab.analysis.power import smallest_detectable
 from lab.suite_records import MetricAsked
@@ -112,6 +112,22 @@ def test_an_interval_falls_a_little_short_where_only_the_variant_has_slow_runs(b
     covered = coverage(ours, normal, blocks, lopsided_log_ratios)
     print(f"lopsided, {blocks} blocks: {100 * covered:.1f} %")  # noqa: T201 - the figures, for `pytest -s`
     assert 0.92 <= covered <= 0.96
+
+
+@pytest.mark.parametrize(("one", "other"), [(3, 3), (5, 5), (3, 10)])
+def test_an_interval_of_two_series_without_blocks_covers_the_truth_too(one: int, other: int) -> None:
+    """Two suites of different days have no blocks in common; the second varies twice as much here."""
+    draw = np.random.default_rng(7)
+    hits = 0
+    for _ in range(TRIALS):
+        found = difference_interval(
+            (log(TRUTH) + NOISE * normal(draw, one)).tolist(), (2 * NOISE * normal(draw, other)).tolist(), draws=1999
+        )
+        assert found.low is not None
+        assert found.high is not None
+        hits += found.low <= log(TRUTH) <= found.high
+    print(f"{one} and {other} runs: {100 * hits / TRIALS:.1f} %")  # noqa: T201 - the figures, for `pytest -s`
+    assert BAND[0] <= hits / TRIALS <= BAND[1]
 
 
 @pytest.mark.parametrize("blocks", [3, 5, 10])

@@ -1,0 +1,176 @@
+"""`sluice compare`: two runs or two suites beside each other, as far as their inputs allow it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from lab.analysis.compare import Comparison, Row, Side, compare, side, told
+from lab.analysis.definitions import BY_NAME
+from lab.analysis.effects import LEAST_BLOCKS
+from lab.analysis.folder import read_run
+from lab.analysis.text import UNKNOWN, figure, number
+from lab.cli.display import console
+from lab.cli.run import RUNS
+from lab.errors import ProfileError
+from lab.profiles.problems import suggestion
+from lab.run import find_run
+from lab.run.suite import SuiteFolder, find_suite
+
+Pairs = list[tuple[Side, Side]]
+
+
+def compare_runs(
+    first: Annotated[str, typer.Argument(help="Run (id, profile or folder), or a suite.")],
+    second: Annotated[str, typer.Argument(help="What is laid beside it: a run or a suite, like the first.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Ratios, marked, also where inputs differ.")] = False,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="INPUT", help="An input that differs on purpose, as named in the output."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All metrics, not only the key figures.")] = False,
+    runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = RUNS,
+) -> int:
+    """Lay two runs or two suites beside each other; what their inputs forbid to compare is named and left out."""
+    chosen = frozenset(vary or ())
+    pairs = sides(runs, first, second)
+    check_inputs(pairs, chosen)
+    found = [compare(one, two, vary=chosen, force=force) for one, two in pairs]
+    for comparison in found:
+        show(comparison, every=every)
+    if not any(comparison.comparable for comparison in found):
+        raise ProfileError(refusal(first, second, found))
+    return 0
+
+
+def sides(runs: Path, first: str, second: str) -> Pairs:
+    """The two runs, or each variant that both suites have.
+
+    Raises:
+        ProfileError: There is no such run or suite, one is a run and the other a suite, or they share no variant.
+    """
+    suites = [suite_or_none(runs, name) for name in (first, second)]
+    one, two = suites
+    if one is None and two is None:
+        found = [side(name, [read_run(find_run(runs, name))]) for name in (first, second)]
+        return [(found[0], found[1])]
+    if one is None or two is None:
+        run, suite = (first, second) if one is None else (second, first)
+        raise ProfileError(f"{run} and {suite}: got a run and a suite, expected two of a kind")
+    variants = [dict(variants_of(folder)) for folder in (one, two)]
+    shared = [name for name in variants[0] if name in variants[1]]
+    if not shared:
+        raise ProfileError(f"{first} and {second}: the two suites have no variant in common")
+    return [(variants[0][name], variants[1][name]) for name in shared]
+
+
+def suite_or_none(runs: Path, name: str) -> SuiteFolder | None:
+    """The suite of that name; `None` where there is none, and it must be a run."""
+    try:
+        return find_suite(runs, name)
+    except ProfileError:
+        return None
+
+
+def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
+    """Each variant of a suite with its verified runs, warm-up drains left out."""
+    counted = [run for run in folder.runs() if run.status == "verified" and not run.warm_up and run.folder]
+    for variant in folder.plan().variants:
+        mine = [read_run(folder.path / str(run.folder)) for run in counted if run.variant == variant.name]
+        if mine:
+            yield variant.name, side(f"{folder.suite_id} {variant.name}", mine)
+
+
+def check_inputs(pairs: Pairs, vary: frozenset[str]) -> None:
+    """Whether every input that may vary is one.
+
+    Raises:
+        ProfileError: There is no input of that name.
+    """
+    known = sorted({name for pair in pairs for one in pair for name in one.inputs})
+    for name in sorted(vary - set(known)):
+        raise ProfileError(f'--vary: unknown input "{name}", {suggestion(name, known, "one of the inputs")}')
+
+
+def refusal(first: str, second: str, found: list[Comparison]) -> str:
+    """Why nothing was compared."""
+    names = dict.fromkeys(name for comparison in found for name in comparison.differing)
+    if not names:
+        return f"{first} and {second}: cannot be compared: no metric is known for both"
+    return (
+        f"{first} and {second}: cannot be compared, their inputs differ: {', '.join(names)}; make runs that share them,"
+        " name with --vary what differs on purpose, or see the ratios all the same with --force"
+    )
+
+
+def show(found: Comparison, *, every: bool) -> None:
+    """One comparison, with what differs before the figures and what they cannot say after them."""
+    console.print(f"[bold]{escape(found.first.label)}[/bold] and [bold]{escape(found.second.label)}[/bold]")
+    for name, pair in found.differing.items():
+        console.print(f"[yellow]![/yellow] {escape(told(name, pair))}", soft_wrap=True)
+    for name, pair in found.compared.items():
+        console.print(f"  compared: {escape(told(name, pair))}", soft_wrap=True)
+    if not found.comparable:
+        return
+    console.print(table(found, every=every))
+    if len(found.compared) > 1:
+        console.print("more than one setting differs: a difference cannot be put down to one of them")
+    if not found.has_spread:
+        console.print(
+            f"no verdict: with fewer than {LEAST_BLOCKS} runs of each there is no spread to tell a difference from"
+            " chance; repeat both in a suite"
+        )
+
+
+def table(found: Comparison, *, every: bool) -> Table:
+    """The metrics of both."""
+    made = Table(show_edge=False)
+    for column in ("metric", "scope", "first", "second", "ratio", "verdict"):
+        made.add_column(column, justify="right" if column in {"first", "second", "ratio"} else "left")
+    for row in found.rows:
+        if row.first is None and row.second is None:
+            continue
+        if every or row.name in KEY_FIGURES:
+            made.add_row(
+                BY_NAME[row.name].label if row.name in BY_NAME else row.name,
+                row.scope,
+                figure(row.first, row.unit),
+                figure(row.second, row.unit),
+                ratio_text(row),
+                verdict_text(row, has_spread=found.has_spread),
+            )
+    return made
+
+
+KEY_FIGURES = frozenset(
+    {
+        "indexing_rate_docs_per_s",
+        "indexing_latency_ms",
+        "source_mb_per_s",
+        "entities_per_s",
+        "end_to_end_latency_ms_p99",
+        "bulk_service_time_ms_p99",
+        "cpu_s_per_million_docs",
+        "drain_s",
+        "store_size_bytes",
+    }
+)
+
+
+def ratio_text(row: Row) -> str:
+    """Second / first, with its interval where there is one; marked with ! where inputs differ."""
+    if row.ratio is None:
+        return UNKNOWN
+    interval = "" if row.low is None or row.high is None else f" [{number(row.low)} to {number(row.high)}]"
+    return f"{row.ratio:.2f}{interval}{' !' if row.differing else ''}"
+
+
+def verdict_text(row: Row, *, has_spread: bool) -> str:
+    """The verdict, or why there is none."""
+    if row.differing:
+        return "inputs differ"
+    return row.verdict if has_spread and row.ratio is not None else ""

@@ -1,0 +1,165 @@
+"""Two runs beside each other: what may be compared, and what must not."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, side, told
+from lab.analysis.folder import RunFolder, read_run
+from lab.records import Environment, Metric
+from tests.unit.analysis.synthetic import Truth, run, samples, written
+
+PROFILE: dict[str, Any] = {
+    "dataset": {"name": "aladin", "model": "nested", "documents": 100_003, "seed": 1},
+    "mapping": "aladin.nested.static",
+    "index": {"number_of_replicas": 0},
+    "sink": {"connector": "elasticsearch", "config": {"batch.size": "2000"}},
+    "load": {"mode": "drain"},
+}
+
+
+def folder(
+    path: Path, truth: Truth, profile: dict[str, Any] | None = None, environment: dict[str, Any] | None = None
+) -> RunFolder:
+    """A run's folder whose environment differs so."""
+    made = run(truth)
+    changed = Environment.model_validate(made.environment.model_dump() | (environment or {}))
+    return read_run(
+        written(path, made.model_copy(update={"environment": changed}), samples(truth), {**PROFILE, **(profile or {})})
+    )
+
+
+def compared(first: RunFolder, second: RunFolder, **options: Any) -> Comparison:
+    """The two runs beside each other."""
+    return compare(side("one", [first]), side("two", [second]), **options)
+
+
+def row(found: Comparison, name: str, scope: str = "run") -> Row:
+    """One row."""
+    return next(row for row in found.rows if (row.name, row.scope) == (name, scope))
+
+
+def test_two_runs_of_the_same_inputs_have_ratios_and_no_verdict(tmp_path: Path) -> None:
+    """The index settings are what is tried; one run each has no spread."""
+    slow, fast = Truth(ms_per_1000_docs=400), Truth(ms_per_1000_docs=200)
+    found = compared(
+        folder(tmp_path / "a", slow),
+        folder(tmp_path / "b", fast, environment={"index_settings": {"index.number_of_replicas": "1"}}),
+    )
+    assert found.differing == {}
+    assert found.compared == {
+        "index.number_of_shards": ("1", "not known"),
+        "index.number_of_replicas": ("0", "1"),
+    }
+    latency = row(found, "indexing_latency_ms", "primaries")
+    assert latency.ratio == pytest.approx(0.5, rel=0.01)
+    assert (latency.verdict, latency.low, found.has_spread) == ("too few runs", None, False)
+
+
+@pytest.mark.parametrize(
+    ("environment", "name", "values"),
+    [
+        ({"cpu_model": "Another CPU"}, "cpu_model", ("Example CPU @ 2.80GHz", "Another CPU")),
+        ({"memory_bytes": 8_000_000_000}, "memory", ("24.0 GB", "8.0 GB")),
+        ({"target": "compose"}, "target", ("local", "compose")),
+        ({"sluice_version": "0.2.0"}, "sluice", ("0.1.0", "0.2.0")),
+        ({"java_versions": {"elasticsearch": "17.0.1", "kafka": "21.0.5"}}, "java.elasticsearch", ("21.0.5", "17.0.1")),
+        (
+            {"servers": [{"name": "elasticsearch-1", "version": "9.0.0", "pid": 1}]},
+            "version.elasticsearch",
+            ("8.19.21", "9.0.0"),
+        ),
+    ],
+)
+def test_another_machine_or_version_takes_every_ratio_away(
+    tmp_path: Path, environment: dict[str, Any], name: str, values: tuple[str, str]
+) -> None:
+    """Named with both values; no row has a ratio."""
+    found = compared(folder(tmp_path / "a", Truth()), folder(tmp_path / "b", Truth(), environment=environment))
+    assert found.differing[name] == values
+    assert found.comparable == 0
+    assert name in row(found, "drain_s").differing
+
+
+def test_what_varies_on_purpose_is_compared(tmp_path: Path) -> None:
+    """Two versions of Elasticsearch: named, so that they are the question."""
+    newer = {"servers": [{"name": "elasticsearch-1", "version": "9.0.0", "pid": 1}]}
+    one, two = folder(tmp_path / "a", Truth()), folder(tmp_path / "b", Truth(), environment=newer)
+    found = compared(one, two, vary=["version.elasticsearch", "version.connect", "version.kafka"])
+    assert found.differing == {}
+    assert row(found, "drain_s").ratio == pytest.approx(1.0)
+
+
+def test_nested_and_flat_books_are_compared_by_book_and_by_megabyte_but_not_by_document(tmp_path: Path) -> None:
+    """The same books in three times the documents: documents a second would only count differently."""
+    nested, flat = Truth(), Truth(docs_per_tick=15_009, docs_per_entity=3, bytes_per_doc=307)
+    model = {"dataset": {**PROFILE["dataset"], "model": "flat"}}
+    found = compared(folder(tmp_path / "a", nested), folder(tmp_path / "b", flat, profile=model))
+    assert list(found.differing) == ["documents", "bytes", "dataset.model"]
+    assert row(found, "entities_per_s").ratio == pytest.approx(1.0)
+    assert row(found, "source_mb_per_s").ratio == pytest.approx(3 * 307 / 797)
+    for name, scope in (("indexing_rate_docs_per_s", "primaries"), ("cpu_s_per_million_docs", "connect")):
+        assert (row(found, name, scope).ratio, row(found, name, scope).differing) == (None, tuple(found.differing))
+
+
+def test_force_gives_a_ratio_that_stays_marked_and_without_a_verdict(tmp_path: Path) -> None:
+    """However many runs there are."""
+    one = side("one", [folder(tmp_path / "a", Truth())] * 3)
+    two = side("two", [folder(tmp_path / "b", Truth(), environment={"cpu_cores": 4})] * 3)
+    rate = row(compare(one, two, force=True), "indexing_rate_docs_per_s", "primaries")
+    assert rate.ratio == pytest.approx(1.0)
+    assert (rate.differing, rate.verdict, rate.low) == (("cpu_cores",), "too few runs", None)
+
+
+def test_a_failed_run_is_an_input_that_differs(tmp_path: Path) -> None:
+    """Its figures are void."""
+    good = folder(tmp_path / "a", Truth())
+    made = good.run.model_copy(
+        update={
+            "verification": good.run.verification.model_copy(update={"verified": False, "problems": ("7 missing",)})
+        }
+    )
+    assert compared(good, replace(good, run=made)).differing == {"status": ("verified", "failed")}
+
+
+def test_series_of_runs_have_an_interval_and_a_verdict() -> None:
+    """Three and four runs that do not overlap."""
+    found = compare(
+        series("one", [9_973.0, 10_007.0, 10_037.0]), series("two", [20_011.0, 19_997.0, 20_101.0, 19_891.0])
+    )
+    only = found.rows[0]
+    assert only.verdict == "faster"
+    assert only.low is not None
+    assert only.high is not None
+    assert only.low < 2.0 < only.high
+    assert found.has_spread
+
+
+def test_a_metric_that_is_zero_or_not_known_has_no_ratio() -> None:
+    """Values are shown all the same; nothing is divided by zero."""
+    found = compare(series("one", [0.0]), series("two", [17.0]))
+    assert (found.rows[0].first, found.rows[0].second, found.rows[0].ratio) == (0.0, 17.0, None)
+    assert compare(series("one", [None]), series("two", [17.0])).comparable == 0
+
+
+def series(label: str, rates: list[float] | list[None]) -> Side:
+    """Runs of which only the rate is known."""
+    metrics = tuple(
+        (Metric(name="indexing_rate_docs_per_s", value=rate, unit="docs/s", scope="primaries"),) for rate in rates
+    )
+    return Side(label, {}, {}, metrics)
+
+
+def test_only_what_counts_documents_depends_on_their_shape() -> None:
+    """A machine matters to everything."""
+    assert depends_on("indexing_latency_ms", "ms", "documents")
+    assert not depends_on("entities_per_s", "entities/s", "bytes")
+    assert depends_on("entities_per_s", "entities/s", "cpu_model")
+
+
+def test_a_difference_is_told_with_both_values() -> None:
+    """Large numbers in groups of three."""
+    assert told("documents", ("100000", "400000")) == "documents: 100\u202f000 and 400\u202f000"
+    assert told("seed", ("1", "2")) == "seed: 1 and 2"

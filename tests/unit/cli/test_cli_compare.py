@@ -1,0 +1,70 @@
+"""`sluice compare`: what it prints, and how it ends."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.cli.app import main
+from lab.records import Environment
+from tests.unit.analysis.synthetic import Truth, run, samples, written
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two runs that can be compared, and one from another machine."""
+    made = run(Truth())
+    elsewhere = Environment.model_validate(made.environment.model_dump() | {"cpu_cores": 64})
+    for name, environment in (("one", made.environment), ("two", made.environment), ("elsewhere", elsewhere)):
+        profile = {"dataset": {"name": "aladin", "seed": 1}, "mapping": f"{name}.json"}
+        changed = made.model_copy(update={"environment": environment})
+        written(tmp_path / "books" / name, changed, samples(Truth()), profile)
+    return tmp_path
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of a command line."""
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("sys.argv", ["sluice", "compare", *words])
+    status = main()
+    written_text = capsys.readouterr()
+    return status, written_text.out, written_text.err
+
+
+def test_two_runs_are_laid_beside_each_other_without_a_verdict(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One run each: a ratio, what was tried, and why there is no verdict."""
+    status, out, _ = ended(monkeypatch, capsys, "one", "two", "--runs", str(runs))
+    assert status == 0
+    assert "compared: mapping: one.json and two.json" in out
+    assert "no verdict: with fewer than 3 runs of each there is no spread" in out
+    assert "1.00" in out
+
+
+def test_runs_from_two_machines_are_refused_with_what_differs(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 2; both values, and the three ways on."""
+    status, out, err = ended(monkeypatch, capsys, "one", "elsewhere", "--runs", str(runs))
+    assert (status, "! cpu_cores: 2 and 64" in out, "ratio" in out) == (2, True, False)
+    assert err == (
+        "sluice: one and elsewhere: cannot be compared, their inputs differ: cpu_cores; make runs that share them,"
+        " name with --vary what differs on purpose, or see the ratios all the same with --force\n"
+    )
+
+
+@pytest.mark.parametrize("option", [("--force",), ("--vary", "cpu_cores")])
+def test_they_are_compared_when_asked_for(
+    option: tuple[str, ...], runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Forced ratios are marked; those of what varies on purpose are not."""
+    status, out, _ = ended(monkeypatch, capsys, "one", "elsewhere", "--runs", str(runs), *option)
+    assert (status, "1.00 !" in out) == (0, option == ("--force",))
+
+
+def test_an_input_that_there_is_not_is_refused(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the nearest that there is."""
+    status, _, err = ended(monkeypatch, capsys, "one", "two", "--runs", str(runs), "--vary", "cpu_core")
+    assert (status, err) == (2, 'sluice: --vary: unknown input "cpu_core", did you mean `cpu_cores`?\n')
