@@ -477,6 +477,7 @@ class WarningKind(StrEnum):
     LATE_PRODUCER = "late_producer"
     SHARDS_UNASSIGNED = "shards_unassigned"
     MEMORY_PRESSURE = "memory_pressure"
+    NO_STEADY_STATE = "no_steady_state"
     ENVIRONMENTS_DIFFER = "environments_differ"
     REPETITION_DIFFERS = "repetition_differs"
     RUNS_FAILED = "runs_failed"
@@ -577,11 +578,19 @@ class Metric(Record):
 
 
 class Window(Record):
-    """The measured window: the part of the load in which the index grew, from its first sample to its last."""
+    """The measured window: the part of the load in which the index grew steadily.
+
+    Attributes:
+        warm_up_s: From the first growth of the index to the start of the window.
+        steady: Whether the indexing rate is steady over the window; `None`: too few samples to tell. Where it is not,
+            the window is all of the load in which the index grew.
+    """
 
     started_s: float
     ended_s: float
     samples: Count
+    warm_up_s: float | None = None
+    steady: bool | None = None
 
 
 class Limit(Record):

@@ -70,7 +70,9 @@ def over_which_window(result: Result, rate: float | None) -> str:
     """How long a rate was measured, as the end of a clause."""
     window = result.measured_window
     if window:
-        return f", over a measured window of {duration(window.ended_s - window.started_s)}"
+        lasted = f", over a measured window of {duration(window.ended_s - window.started_s)}"
+        lasted += f" after {duration(window.warm_up_s)} of warm-up" if window.warm_up_s else ""
+        return lasted + (" in which the rate was not steady" if window.steady is False else "")
     return "" if rate is None else " (a rough guide: the load was too short to be measured well)"
 
 

@@ -90,6 +90,7 @@ class Axis:
         first: Left edge, in seconds from there.
         last: Right edge.
         phases: (name, from, to) of the phases that can be seen.
+        warm_up: The part of the load in which the index grew and which is cut.
     """
 
     zero_s: float
@@ -97,6 +98,7 @@ class Axis:
     last: float
     phases: tuple[tuple[str, float, float], ...]
     window: tuple[float, float] | None
+    warm_up: tuple[float, float] | None
 
     def rows(self, series: str, points: Sequence[Point]) -> list[Row]:
         """The points that can be seen."""
@@ -122,6 +124,9 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
         last=max(last, length_s),
         phases=tuple((name, start, end) for name, start, end in seen if end > start),
         window=(window.started_s - zero_s, window.ended_s - zero_s) if window else None,
+        warm_up=(window.started_s - window.warm_up_s - zero_s, window.started_s - zero_s)
+        if window and window.warm_up_s
+        else None,
     )
 
 
@@ -354,13 +359,14 @@ def _stacked(rows: Sequence[Row]) -> list[float]:
 
 
 def _background(axis: Axis) -> list[alt.Chart]:
-    """The measured window as a band, the ends of the phases as rules with the phases' names between them."""
+    """Measured window and warm-up as bands, the ends of the phases as rules with the phases' names between them."""
     layers = []
-    if axis.window:
-        band = [{"from": axis.window[0], "to": axis.window[1]}]
-        layers.append(
-            alt.Chart(inline(band)).mark_rect(color=BLUE, opacity=0.1, clip=True).encode(x="from:Q", x2="to:Q")
-        )
+    for ends_at, colour in ((axis.window, BLUE), (axis.warm_up, GREY)):
+        if ends_at:
+            band = [{"from": ends_at[0], "to": ends_at[1]}]
+            layers.append(
+                alt.Chart(inline(band)).mark_rect(color=colour, opacity=0.1, clip=True).encode(x="from:Q", x2="to:Q")
+            )
     ends = [{"x": start} for _, start, _ in axis.phases[1:]]
     if ends:
         layers.append(

@@ -182,7 +182,8 @@ TERMS = {
     "stream": "A load for which documents are sent while the sink reads, at a set rate or as fast as possible.",
     "direct load": "A load that knows no Kafka: ready-made bulk requests are sent to Elasticsearch as fast as they are"
     " answered. It is the limit that a drain is compared with.",
-    "measured window": "The part of the load in which the index grew, first to last sample. Rates are taken from it.",
+    "measured window": "The part of the load in which the index grew steadily: warm-up and the last interval are cut."
+    " Rates are taken from it.",
     "dead letter": "A record that can never be indexed; it lies in a topic of its own with the reason.",
     "verified": "Every document produced was looked for in the index and found once, a random sample of them was"
     " compared with what was sent, and the books balance.",

@@ -27,9 +27,9 @@ def inputs(folder: RunFolder) -> Inputs:
         "status": "verified" if run.verification.verified else "failed",
         "dataset": str(dataset.get("name", UNKNOWN_INPUT)),
         "seed": str(dataset.get("seed", UNKNOWN_INPUT)),
-        "entities": str(run.delivery.entities),
+        "entities": _known(run.entities),
         "documents": str(run.documents.produced),
-        "bytes": str(run.delivery.source_bytes),
+        "bytes": _known(run.source_bytes),
         **{f"dataset.{key}": str(value) for key, value in sorted(dataset.items()) if key not in SIZE_KEYS},
         "load": run.load,
         **_machine(run.environment),
@@ -86,6 +86,10 @@ def _kind(server: str) -> str:
     """`elasticsearch` for `elasticsearch-2`: how many nodes there are is something to be tried."""
     stem, _, number = server.rpartition("-")
     return stem if number.isdigit() else server
+
+
+def _known(value: int | None) -> str:
+    return UNKNOWN_INPUT if value is None else str(value)
 
 
 def _section(folder: RunFolder, name: str) -> dict[str, object]:

@@ -41,7 +41,7 @@ CUMULATIVE = {
 def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
     return (
-        *(indexing(run, cut.growing) if run.verification.expect == "stored" else consumption(cut.growing)),
+        *(indexing(run, cut.window) if run.verification.expect == "stored" else consumption(cut.window)),
         *through_kafka(run, cut.load),
         *(bulks(run, cut.load) if run.verification.expect == "stored" else []),
         *costs(run, cut),
@@ -137,7 +137,7 @@ def costs(run: Run, cut: Windows) -> list[Metric]:
     loaded = run.documents.loaded
     producer_cpu_s = run.delivery.cpu_s if run.delivery else None
     servers = [name for name in process_names(cut.run) if not name.startswith("producer")]
-    busy = [sample.machine_cpu_percent for sample in cut.growing if sample.machine_cpu_percent is not None]
+    busy = [sample.machine_cpu_percent for sample in cut.window if sample.machine_cpu_percent is not None]
     return [
         *(
             metric("cpu_s_per_million_docs", cpu_s_per_million_docs(cpu_s_used(cut.load, name), loaded), name)
@@ -149,7 +149,7 @@ def costs(run: Run, cut: Windows) -> list[Metric]:
             if run.delivery
             else []
         ),
-        *(metric("cpu_cores_mean", cpu_cores_mean(cut.growing, name), name) for name in servers),
+        *(metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name) for name in servers),
         metric("machine_cpu_percent_mean", fmean(busy) if busy else None),
         *(metric("rss_bytes_max", rss_bytes_max(cut.run, name), name) for name in process_names(cut.run)),
         *(

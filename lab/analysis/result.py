@@ -27,7 +27,7 @@ def result_of(folder: RunFolder) -> Result:
     """The result of a run."""
     run = folder.run
     cut = windows(folder.samples, run.verification.expect)
-    limit = limited_by(run, cut.growing)
+    limit = limited_by(run, cut.window)
     return Result(
         run_id=run.run_id,
         profile=run.profile,

@@ -114,6 +114,8 @@ def _warning(warning: RunWarning) -> str:
 def charts(drawn: Sequence[Chart], result: Result) -> str:
     """All charts, two beside each other where there is room."""
     note = "The blue band is the measured window; dotted lines are the ends of phases, whose names stand above."
+    if result.measured_window and result.measured_window.warm_up_s:
+        note = note.replace("window;", "window, the grey one before it the warm-up, which is cut;")
     if result.measured_window is None:
         note = "There is no measured window (see the warnings); dotted lines are the ends of phases."
     figures = "".join(chart_figure(chart, f"chart-{place}") for place, chart in enumerate(drawn))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from math import floor
+from statistics import fmean
 
 from lab.analysis.cost import restarted, used
 from lab.analysis.counters import growth, has_fallen, index_totals, sampling_interval_s
@@ -21,13 +22,14 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
     """The run's own warnings and those that its samples give; of each kind the run's own comes first."""
     found = (
         *short_window(cut),
+        *no_steady_state(cut),
         *server_restarted(cut),
         *samples_lost(cut),
         *dead_letters(run),
-        *driver_limited(run, cut.growing, limit),
-        *busy_machine(run, cut.growing),
+        *driver_limited(run, cut.window, limit),
+        *busy_machine(run, cut.window),
         *late_producer(run),
-        *memory_pressure(cut.growing),
+        *memory_pressure(cut.window),
     )
     told = {warning.kind for warning in run.warnings}
     return (*run.warnings, *(warning for warning in found if warning.kind not in told))
@@ -46,6 +48,25 @@ def short_window(cut: Windows) -> list[RunWarning]:
             f" takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
             likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
             remedy="take the rates and latencies as a rough guide only; load more documents",
+        )
+    ]
+
+
+def no_steady_state(cut: Windows) -> list[RunWarning]:
+    """The rate rose or fell all along, so that its mean is that of no state at all."""
+    if cut.is_steady is not False:
+        return []
+    rates = cut.rates_per_s
+    half = len(rates) // 2
+    return [
+        RunWarning(
+            kind=WarningKind.NO_STEADY_STATE,
+            seen=f"the rate was {number(fmean(rates[:half]))}/s in the first half of the measured window and"
+            f" {number(fmean(rates[-half:]))}/s in the second, from {number(min(rates))}/s to {number(max(rates))}/s",
+            likely_cause="servers that were still warming up, merges that set in, or something else at work on the"
+            " machine",
+            remedy="do not compare this run's rates with others; warm the servers with a run that is not counted, or"
+            " load more documents",
         )
     ]
 

@@ -74,12 +74,16 @@ def test_every_figure_is_what_the_run_was_made_from(tmp_path: Path) -> None:
     assert actual == {key: pytest.approx(value, rel=0.001) for key, value in expected.items()}
 
 
-def test_the_measured_window_is_from_first_to_last_growth(tmp_path: Path) -> None:
-    """Warm-up, drain and settling are outside."""
+def test_the_measured_window_is_from_the_first_growth_to_the_last_but_one(tmp_path: Path) -> None:
+    """The sink's start, the interval in which indexing ended, and settling are outside."""
     truth = Truth()
     first_s = truth.load_starts_s + truth.warm_up_s + 1
     assert result(tmp_path, truth).measured_window == Window(
-        started_s=first_s, ended_s=truth.load_starts_s + truth.load_s, samples=truth.ticks
+        started_s=first_s,
+        ended_s=truth.load_starts_s + truth.load_s - 1,
+        samples=truth.ticks - 1,
+        warm_up_s=0.0,
+        steady=True,
     )
 
 
@@ -151,8 +155,8 @@ def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path:
         return restarted(sample, lost) if sample.at_s >= killed_s + 3 else {}
 
     found = result(tmp_path, truth, with_samples(seen, change))
-    # First growth 4 s into the load. Until 10 s: 6 ticks; from 13 s, where the new server stands at 0, to 26 s: 13.
-    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003 * 19 / 22)
+    # First growth 4 s into the load. Until 10 s: 6 ticks; from 13 s, where the new server stands at 0, to 25 s: 12.
+    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003 * 18 / 21)
     assert value_of(found.metrics, "indexing_latency_ms", "primaries") == pytest.approx(0.31, rel=0.001)
     # 15 s until the last look at the old one; the new one has used 1.5 × 26 − 15 s since its start.
     assert value_of(found.metrics, "cpu_s_per_million_docs", "elasticsearch-1") == pytest.approx(
