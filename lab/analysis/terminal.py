@@ -39,12 +39,19 @@ def terminal_table(result: Result) -> Table:
             if (name, scope) in named:
                 _add_metric(table, result, name, scope)
     for found in result.metrics:
-        if found.name == "cpu_s_per_million_docs" and found.value is not None:
-            _add_metric(table, result, found.name, found.scope)
-    for found in result.metrics:
-        if found.name in OF_QUESTIONS:
+        is_cost = found.name == "cpu_s_per_million_docs" and found.value is not None
+        if is_cost or found.name in OF_QUESTIONS:
             _add_metric(table, result, found.name, found.scope)
     table.add_section()
+    _add_books(table, result)
+    table.add_section()
+    table.add_row("Limited by", "", result.limited_by.stage if result.limited_by else UNKNOWN)
+    good = result.status == "verified"
+    table.add_row(Text("Verdict", style="bold"), "", Text(result.status, style="bold green" if good else "bold red"))
+    return table
+
+
+def _add_books(table: Table, result: Result) -> None:
     for name, records in (
         ("Produced", result.documents.produced),
         ("Delivered", result.documents.delivered),
@@ -58,11 +65,6 @@ def terminal_table(result: Result) -> Table:
             table.add_row(name, "documents", count(records))
     for broken in broken_laws(result.verification.ledger):
         table.add_row(Text("Sink's ledger", style="bold red"), "", broken)
-    table.add_section()
-    table.add_row("Limited by", "", result.limited_by.stage if result.limited_by else UNKNOWN)
-    good = result.status == "verified"
-    table.add_row(Text("Verdict", style="bold"), "", Text(result.status, style="bold green" if good else "bold red"))
-    return table
 
 
 def _add_metric(table: Table, result: Result, name: str, scope: str) -> None:
