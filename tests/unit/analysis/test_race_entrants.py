@@ -123,7 +123,7 @@ def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_pa
     assert result.limited_by is not None
     assert (result.limited_by.stage, result.limited_by.evidence) == (
         "sender",
-        "only 23.9 % of Elasticsearch's write threads were at work, the machine was 53 % busy, with 2 bulk requests"
+        "only 25 % of Elasticsearch's write threads were at work, the machine was 53 % busy, with 2 bulk requests"
         " under way.",
     )
     assert "driver_limited" in {warning.kind.value for warning in result.warnings}
