@@ -121,6 +121,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
     @Override
     public void open(Collection<TopicPartition> partitions) {
         offsets.open(partitions);
+        pressure.assigned();
         writer.giveBack();
     }
 

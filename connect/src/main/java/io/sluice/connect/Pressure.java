@@ -14,6 +14,7 @@ final class Pressure {
     private final Backlog backlog;
     private final BooleanSupplier failed;
     private final SinkMetrics metrics;
+    /** Whether partitions may be paused that need not be. */
     private boolean paused;
 
     Pressure(SinkTaskContext context, Backlog backlog, BooleanSupplier failed, SinkMetrics metrics) {
@@ -21,6 +22,14 @@ final class Pressure {
         this.backlog = backlog;
         this.failed = failed;
         this.metrics = metrics;
+    }
+
+    /**
+     * Notes that partitions were assigned: the worker pauses again those that were paused before the rebalance, even if
+     * they were resumed meanwhile, when they were not ours.
+     */
+    void assigned() {
+        paused = true;
     }
 
     void relieve() {

@@ -385,6 +385,22 @@ class MisbehavingServerIT {
         }
     }
 
+    /** A partition that was paused when it was lost, and is paused again when it comes back, is read on. */
+    @Test
+    void aPartitionThatComesBackPausedIsReadOn() throws Exception {
+        misbehaviour = (request, exchange, ids) -> answer(exchange, 503, "");
+        try (TaskHarness harness = harness("flush.timeout.ms", "101", "max.buffered.records", "7")) {
+            harness.put(records(harness, 11));
+            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused);
+            harness.revoke();
+            harness.putUntilDecided();
+            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused);
+            harness.assignAgain();
+            harness.put(List.of());
+            assertEquals(Set.of(), harness.paused);
+        }
+    }
+
     /** When a partition is lost while the server is busy, nothing of it is sent after the flush timeout. */
     @Test
     void nothingOfALostPartitionIsSentAfterTheFlushTimeout() throws Exception {

@@ -38,6 +38,7 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
     final ElasticsearchSinkTask task = new ElasticsearchSinkTask();
     final List<String> deadLetters = new ArrayList<>();
     final Set<TopicPartition> paused = new HashSet<>();
+    private Set<TopicPartition> assignment = Set.of(PARTITION);
     private final Map<String, String> settings = new HashMap<>();
     volatile Runnable beforeReport = () -> {};
     volatile String reportedBy = "";
@@ -193,7 +194,19 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
 
     @Override
     public Set<TopicPartition> assignment() {
-        return Set.of(PARTITION);
+        return assignment;
+    }
+
+    /** Takes the partition away; polls go on while the group finds out who gets it. */
+    void revoke() {
+        task.close(List.of(PARTITION));
+        assignment = Set.of();
+    }
+
+    /** Assigns the partition again, paused as it was, as a worker does. */
+    void assignAgain() {
+        assignment = Set.of(PARTITION);
+        task.open(List.of(PARTITION));
     }
 
     @Override
