@@ -595,6 +595,8 @@ class MisbehavingServerIT {
                 "127.0.0.1",
                 "proxy.port",
                 Integer.toString(server.getAddress().getPort()),
+                "linger.ms",
+                "1009",
                 "proxy.username",
                 "p",
                 "proxy.password",
@@ -651,7 +653,7 @@ class MisbehavingServerIT {
     /** Credentials are sent, and the content type is the plain one that every version takes. */
     @Test
     void credentialsAndContentTypeAreSent() throws Exception {
-        try (TaskHarness harness = harness("connection.api.key", "aWQ6a2V5", "connection.compression", "false")) {
+        try (TaskHarness harness = harness("connection.api.key", "aWQ6a2V5", "linger.ms", "1009")) {
             harness.put(records(harness, 5));
             assertAllAccepted(harness, 5);
             assertEquals(List.of("ApiKey aWQ6a2V5 application/x-ndjson"), headers);
