@@ -27,12 +27,14 @@ def how_loaded(run: Run) -> str:
     if run.direct is not None:
         connections = f"{run.direct.connections} connection{'s' if run.direct.connections > 1 else ''}"
         return f"sent as ready-made bulk requests over {connections}, past Kafka and Kafka Connect, straight to"
+    command = run.environment.connector.get("command")
+    pipeline = f"the pipeline {str(command).partition(' ')[0]}" if command else "Kafka Connect"
     if run.load == "drain":
-        return "put into Kafka and then drained through Kafka Connect into"
+        return f"put into Kafka and then drained through {pipeline} into"
     rate = run.delivery.rate_docs_per_s if run.delivery else None
     if rate is None:
-        return "streamed through Kafka and Kafka Connect, as fast as possible, into"
-    return f"streamed at {number(rate)}/s through Kafka and Kafka Connect into"
+        return f"streamed through Kafka and {pipeline}, as fast as possible, into"
+    return f"streamed at {number(rate)}/s through Kafka and {pipeline} into"
 
 
 def what_came_out(run: Run, result: Result) -> str:

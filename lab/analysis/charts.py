@@ -29,7 +29,14 @@ BREAK: Literal["break-paths-show-domains"] = "break-paths-show-domains"
 """A value that is not known interrupts its line."""
 
 BLUE, ORANGE, GREEN, VIOLET, RED, GREY = "#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#8b929c"
-PROCESS_COLOURS = {"connect": ORANGE, "kafka": GREEN, "producer": VIOLET, "direct": RED, "other programs": GREY}
+PROCESS_COLOURS = {
+    "connect": ORANGE,
+    "kafka": GREEN,
+    "producer": VIOLET,
+    "direct": RED,
+    "sink": RED,
+    "other programs": GREY,
+}
 ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea")
 
 CONFIG = {

@@ -70,7 +70,11 @@ class LocalBench:
         shape = profile.elasticsearch.model_copy(update={"data_nodes": nodes})
         before = set(self._stack.process_ids().values())
         whole = started_target(
-            self._stack, profile.model_copy(update={"elasticsearch": shape}), kept=self._kept, before=before
+            self._stack,
+            profile.model_copy(update={"elasticsearch": shape}),
+            kept=self._kept,
+            before=before,
+            beside=self._profiles.values(),
         )
         if not set(self._stack.process_ids().values()) <= before:
             self._excluded = None

@@ -1,6 +1,7 @@
 """`sluice run`: one profile, from servers to report."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,15 @@ from lab.cli.display import RunDisplay, StackDisplay, console
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.records import Result, Server
-from lab.run import RunFolder, Target, run_profile, without_secrets, words_without_secrets
+from lab.run import (
+    RunFolder,
+    Target,
+    plugin_folders,
+    run_profile,
+    why_not_here,
+    without_secrets,
+    words_without_secrets,
+)
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.places import ROOT
@@ -43,6 +52,8 @@ def run(
         *(settings or []),
     ]
     chosen = load_profile(profile, overrides=overrides)
+    if lack := why_not_here(chosen, ROOT):
+        raise ProfileError(lack)
     documents_of = dataset_of(chosen)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     folder, result = run_on_local_servers(chosen, documents_of, runs)
@@ -134,13 +145,20 @@ def stop(stack: LocalStack) -> None:
         stack.stop(progress)
 
 
-def started_target(stack: LocalStack, profile: Profile, *, kept: bool, before: set[int]) -> Target:
-    """The local servers in the shape that the profile asks for."""
+def started_target(
+    stack: LocalStack, profile: Profile, *, kept: bool, before: set[int], beside: Iterable[Profile] = ()
+) -> Target:
+    """The local servers in the shape that the profile asks for.
+
+    Args:
+        beside: Profiles that will run on the same servers, so that one worker has the plugins of all of them.
+    """
     shape = StackShape(
         elasticsearch_version=profile.elasticsearch.version,
         data_nodes=profile.elasticsearch.data_nodes,
         elasticsearch_heap_mb=profile.elasticsearch.heap_mb,
         node_settings=profile.elasticsearch.node_settings,
+        plugin_folders=plugin_folders(profile, *beside),
     )
     with StackDisplay().showing() as progress:
         endpoints = stack.ensure(shape, kept=kept, progress=progress)

@@ -11,6 +11,7 @@ from lab.cli.display import StackDisplay, console
 from lab.errors import ProfileError, StackError
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
+from lab.stack.plugin import given_plugin_folders
 from lab.stack.ports import HIGHEST
 from lab.stack.readiness import is_ready
 from lab.stack.server import ServerProcess
@@ -35,6 +36,7 @@ def up(
         elasticsearch_version=elasticsearch,
         data_nodes=data_nodes,
         elasticsearch_heap_mb=heap_mb,
+        plugin_folders=given_plugin_folders(),
         asked_ports={name: port for name, port in asked.items() if port is not None},
     )
     stack = LocalStack()

@@ -17,10 +17,11 @@ from lab.cli.run import RUNS, dataset_of, stop
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, list_suites, load_suite
 from lab.records import Result
-from lab.run import words_without_secrets
+from lab.run import why_not_here, words_without_secrets
 from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
 from lab.run.suite_plan import Estimate, estimate, make_plan
 from lab.stack.local import LocalStack
+from lab.stack.places import ROOT
 from lab.suite_records import SuitePlan, SuiteResult, SuiteRun, Variant
 from producers.dataset import Dataset
 
@@ -67,13 +68,20 @@ def suite(
 def planned(
     chosen: Suite, datasets: dict[str, Dataset], *, repeats: int | None, seed: int | None, suite_id: str
 ) -> SuitePlan:
-    """The plan of a suite on this machine."""
+    """The plan of a suite on this machine; a variant that cannot run here is left out.
+
+    Raises:
+        ProfileError: The one that all others are compared with cannot run here.
+    """
+    lacks = {variant.name: why_not_here(variant.profile, ROOT) for variant in chosen.variants}
+    if lack := lacks.get(chosen.control):
+        raise ProfileError(f"{chosen.control}, the suite's control: {lack}")
     return make_plan(
         chosen,
         suite_id,
         repeats=repeats,
         seed=seed,
-        skipped={},
+        skipped={name: lack for name, lack in lacks.items() if lack},
         documents={variant: dataset.documents for variant, dataset in datasets.items()},
         command=("./sluice", *words_without_secrets(sys.argv[1:])),
     )

@@ -1,6 +1,6 @@
 """Reads what server processes and the machine have used, from `/proc`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -11,10 +11,16 @@ MAJOR_FAULTS_FIELD = 9  # of /proc/PID/stat, counted after the command's closing
 
 
 class ProcessReader:
-    """Reads each process of a changing list; keeps handles, so that a reused pid is not taken for the old server."""
+    """Reads each process of a changing list; keeps handles, so that a reused pid is not taken for the old server.
 
-    def __init__(self, listed: Callable[[], Mapping[str, int]]) -> None:
+    Args:
+        listed: Name → pid.
+        with_children: Names of processes that may leave their work to others, whose use is added to theirs.
+    """
+
+    def __init__(self, listed: Callable[[], Mapping[str, int]], with_children: Collection[str] = ("sink",)) -> None:
         self._listed = listed
+        self._with_children = with_children
         self._handles: dict[str, psutil.Process] = {}
 
     def read(self) -> tuple[dict[str, ProcessSample], dict[str, str]]:
@@ -23,7 +29,8 @@ class ProcessReader:
         lost: dict[str, str] = {}
         for name, pid in self._listed().items():
             try:
-                read[name] = process_sample(self._handle(name, pid))
+                sample_of = tree_sample if name in self._with_children else process_sample
+                read[name] = sample_of(self._handle(name, pid))
             except (psutil.Error, OSError) as error:
                 self._handles.pop(name, None)
                 lost[name] = f"process {pid}: {reason(error)}"
@@ -49,6 +56,40 @@ def process_sample(process: psutil.Process) -> ProcessSample:
             disk_read_bytes=read_bytes,
             disk_write_bytes=write_bytes,
         )
+
+
+def tree_sample(process: psutil.Process) -> ProcessSample:
+    """What a process and all processes below it have used; of those that have ended, the CPU time."""
+    own = process_sample(process)
+    below = [own, *(sample for child in process.children(recursive=True) for sample in still_there(child))]
+    return ProcessSample(
+        pid=own.pid,
+        cpu_s=round(sum(sample.cpu_s for sample in below) + ended_children_cpu_s(process), 2),
+        rss_bytes=sum(sample.rss_bytes for sample in below),
+        major_page_faults=sum(sample.major_page_faults for sample in below),
+        disk_read_bytes=known_sum([sample.disk_read_bytes for sample in below]),
+        disk_write_bytes=known_sum([sample.disk_write_bytes for sample in below]),
+    )
+
+
+def still_there(process: psutil.Process) -> Iterator[ProcessSample]:
+    """The sample of a process; none if it has ended meanwhile."""
+    try:
+        yield process_sample(process)
+    except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
+        return
+
+
+def ended_children_cpu_s(process: psutil.Process) -> float:
+    """CPU time of the children that have ended and that the process has waited for."""
+    times = process.cpu_times()
+    return float(times.children_user + times.children_system)
+
+
+def known_sum(values: Collection[int | None]) -> int | None:
+    """The sum; `None` when a part of it is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def disk_bytes(process: psutil.Process) -> tuple[int | None, int | None]:

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from lab.profiles.dataset_checks import dataset_problems
 from lab.profiles.index_settings import KnownSettings, known_settings, parsed_version
-from lab.profiles.layers import WITHOUT_USE_FOR_DIRECT
+from lab.profiles.layers import OF_A_CONNECTOR, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.located import Located
 from lab.profiles.models import (
     Dataset,
@@ -77,6 +77,8 @@ EXPECTED: Mapping[str, str] = {
     "string_too_short": "some text",
     "bool_type": "true or false",
     "dict_type": "a mapping",
+    "list_type": "a list",
+    "too_short": "at least one word",
     "mapping_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
@@ -235,6 +237,16 @@ def _version(tree: Located) -> tuple[int, ...]:
         return parsed_version(default)
 
 
+def sink_problems(tree: Located) -> Iterator[Problem]:
+    """Settings of a connector beside a command that takes its place."""
+    if tree.at("sink", "command") is None:
+        return
+    for name in OF_A_CONNECTOR:
+        entry = tree.at("sink", name)
+        if entry is not None:
+            yield Problem(entry.place, f"sink.{name}", "a command has none, expected none (or no `sink.command`)")
+
+
 def load_problems(tree: Located) -> Iterator[Problem]:
     """Sections that a direct load, which knows no Kafka and no sink, has no use for."""
     via = tree.at("load", "via")
@@ -273,6 +285,7 @@ def problems_of(tree: Located, root: Path) -> Iterator[Problem]:
     yield from dataset_problems(tree)
     yield from index_problems(tree, known_settings())
     yield from load_problems(tree)
+    yield from sink_problems(tree)
     yield from verbatim_problems(tree)
     yield from query_problems(tree, root)
     for key, what, folder in (

@@ -8,7 +8,8 @@ an inherited value meaningless takes that value with it:
 - another model of the same dataset drops the inherited mapping;
 - `load.mode: drain` drops an inherited rate;
 - `load.via: direct` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
-- `load.via: kafka` drops what only a direct load has.
+- `load.via: kafka` drops what only a direct load has;
+- `sink.command` drops an inherited connector with its settings, and `sink.connector` an inherited command.
 """
 
 from dataclasses import replace
@@ -30,6 +31,9 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 _OWN_TO_EACH_FILE = ("question", "extends")
 _COUNTS = ("documents", "books")
 _ONLY_DIRECT = ("connections", "batch_documents", "bulk_size_bytes")
+OF_A_CONNECTOR = ("connector", "tasks", "config", "plugin_path")
+"""What the section `sink` says of a connector, and not of a command."""
+
 WITHOUT_USE_FOR_DIRECT = ("topic", "producer", "sink")
 """Sections that say nothing to a direct load."""
 
@@ -99,6 +103,11 @@ def _without_superseded(farther: Located, nearer: Located) -> Located:
     if _stated(nearer, "load", "mode") == "drain":
         farther = without(farther, "load", "rate_docs_per_s")
     farther = _without_the_other_way(farther, _stated(nearer, "load", "via"))
+    if nearer.at("sink", "command"):
+        for name in OF_A_CONNECTOR:
+            farther = without(farther, "sink", name)
+    if nearer.at("sink", "connector"):
+        farther = without(farther, "sink", "command")
     before, now = _stated(farther, "dataset", "name"), _stated(nearer, "dataset", "name")
     if before is not None and now is not None and before != now:
         return without(_with_options_of(farther, now), "mapping")

@@ -61,7 +61,7 @@ class Producer(Section):
 
 
 class Sink(Section):
-    """The connector that writes the topic into the index."""
+    """What writes the topic into the index: a connector, or a command of somebody else's."""
 
     connector: str = Field(
         "elasticsearch", description="Connector template: a file of connect/connectors, without .json"
@@ -69,6 +69,12 @@ class Sink(Section):
     tasks: PositiveInt = Field(1, description="Tasks of the connector (tasks.max)")
     config: Settings = Field(
         default_factory=dict, description="Connector settings, verbatim; they win over the template's"
+    )
+    plugin_path: str | None = Field(
+        None, min_length=1, description="Folder that holds the folder of the connector's plugin, if it is not ours"
+    )
+    command: list[str] | None = Field(
+        None, min_length=1, description="A pipeline that runs instead of a connector: its program and arguments"
     )
 
 

@@ -1,5 +1,6 @@
 """One run: prepare, fill, load, settle, verify, collect."""
 
+from lab.run.entrants import plugin_folders, why_not_here
 from lab.run.environment import without_secrets, words_without_secrets
 from lab.run.folder import RunFolder, find_run
 from lab.run.progress import RunProgress, SilentProgress
@@ -12,7 +13,9 @@ __all__ = [
     "SilentProgress",
     "Target",
     "find_run",
+    "plugin_folders",
     "run_profile",
+    "why_not_here",
     "without_secrets",
     "words_without_secrets",
 ]

@@ -11,12 +11,16 @@ STALLED_S = 300.0
 """A load in which nothing moves for so long is given up. The sink bridges shorter outages."""
 
 
-Goal = Literal["committed", "indexed"]
+Goal = Literal["committed", "indexed", "either"]
 
 WHERE_TO_LOOK: dict[Goal, str] = {
     "committed": "`./sluice logs connect` tells what the sink waits for",
     "indexed": "`./sluice logs elasticsearch-1` tells what Elasticsearch waits for",
+    "either": "sink.log in the run's folder tells what the pipeline waits for",
 }
+
+STILL_SAMPLES = 2
+"""Samples in which nothing moved any more: a pipeline may commit what it has only read."""
 
 
 class DrainWatch:
@@ -25,7 +29,8 @@ class DrainWatch:
     Args:
         records: How many records there are.
         timeout_s: A load that takes longer is given up.
-        goal: What has to become of them: `committed` by the sink, or `indexed`.
+        goal: What has to become of them: `committed` by the sink, or `indexed`; `either`, for a pipeline of which
+            nobody knows whether it commits, is reached when the index has stopped growing as well.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class DrainWatch:
         self._rate_docs_per_s: float | None = None
         self.indexed = 0
         self._committed = 0
+        self._still_samples = 0
 
     def done(self, sample: Sample | None) -> bool:
         """Whether the newest sample shows every record at its goal.
@@ -56,10 +62,11 @@ class DrainWatch:
         now_s = self._clock()
         if sample is not None and sample is not self._last_sample:
             self._follow(sample, now_s)
-        reached = self._committed if self._goal == "committed" else self.indexed
-        if reached >= self._records:
+        reached = {"committed": self._committed, "indexed": self.indexed, "either": self.seen}[self._goal]
+        if reached >= self._records and (self._goal != "either" or self._still_samples >= STILL_SAMPLES):
             return True
-        so_far = f"{reached} of {self._records} records are {self._goal}"
+        became = "indexed or committed" if self._goal == "either" else self._goal
+        so_far = f"{reached} of {self._records} records are {became}"
         if now_s - self._moved_s > STALLED_S:
             raise StackError(f"load: nothing moved for {STALLED_S:.0f} s: {so_far}; {WHERE_TO_LOOK[self._goal]}")
         if now_s - self._started_s > self._timeout_s:
@@ -77,8 +84,9 @@ class DrainWatch:
                 self._rate_docs_per_s = grown / (sample.at_s - before.at_s) if grown >= 0 else None
             self.indexed = indexed
         position = (self._committed, self.indexed)
+        self._still_samples += 1
         if position != self._position:
-            self._position, self._moved_s = position, now_s
+            self._position, self._moved_s, self._still_samples = position, now_s, 0
 
     @property
     def seen(self) -> int:

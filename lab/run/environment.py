@@ -75,7 +75,8 @@ def hidden_if_secret(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def without_secrets(profile: Profile) -> Profile:
     """The profile as it may be written down."""
-    sink = profile.sink.model_copy(update={"config": hidden_if_secret(profile.sink.config)})
+    command = profile.sink.command and words_without_secrets(profile.sink.command)
+    sink = profile.sink.model_copy(update={"config": hidden_if_secret(profile.sink.config), "command": command})
     producer = profile.producer.model_copy(update={"client": hidden_if_secret(profile.producer.client)})
     return profile.model_copy(update={"sink": sink, "producer": producer})
 

@@ -1,6 +1,7 @@
 """The phases of one run, in order: prepare → fill → load → settle → verify → query → collect."""
 
 import contextlib
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +26,13 @@ from lab.records import (
     Verification,
 )
 from lab.run.cautions import cold_servers, shards_unassigned
+from lab.run.command import CommandSink, filled_command, own_values
 from lab.run.connector import ConnectWorker, connector_config
 from lab.run.consumed import verify_consumed
-from lab.run.direct import load_directly, refusals
-from lab.run.drain import DrainWatch
+from lab.run.direct import load_directly, refusals, wait_for_sample_after
+from lab.run.drain import DrainWatch, Goal
 from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.environment import describe_environment
+from lab.run.environment import describe_environment, words_without_secrets
 from lab.run.folder import RunFolder
 from lab.run.index import create_index, index_name
 from lab.run.kafka import KafkaTopics, kafka_text
@@ -153,6 +155,7 @@ class _RunUnderWay:
         self.worker = ConnectWorker(target.endpoints.connect_url)
         self.kafka = KafkaTopics(target.endpoints.kafka_bootstrap)
         self.is_direct = isinstance(profile.load, Direct)
+        self.pipeline: CommandSink | None = None
         self.children: dict[str, int] = {}
         self.warnings: list[RunWarning] = []
         self.produced: int | None = None
@@ -173,17 +176,19 @@ class _RunUnderWay:
                 with self.clock.phase("fill"):
                     delivered = self.fill()
                 with self.clock.phase("load"):
-                    self.start_connector(connector)
+                    self.start_sink(connector)
                     self.drain(sampler, delivered.delivered)
             else:
                 with self.clock.phase("load"):
-                    self.start_connector(connector)
+                    self.start_sink(connector)
                     delivered = self.stream()
                     self.drain(sampler, delivered.delivered)
+            self.stop_pipeline()
             reading: LedgerReading | None = None
             if delivered:
                 histograms = self.histograms()
-                reading = read_settled_ledger(self.target.endpoints.metrics_url, self.names.connector)
+                if self.pipeline is None:
+                    reading = read_settled_ledger(self.target.endpoints.metrics_url, self.names.connector)
             with self.clock.phase("settle"):
                 self.settle()
         with self.clock.phase("verify"):
@@ -229,6 +234,7 @@ class _RunUnderWay:
         """Remove the connector and the cluster settings of this run, however it ended, and close the connections."""
         leaving_worker = ConnectWorker(self.target.endpoints.connect_url, patience_s=GOODBYE_S)
         leaving_cluster = ElasticsearchClient(self.target.endpoints.elasticsearch_urls, patience_s=GOODBYE_S)
+        self.stop_pipeline()
         # A server that is gone has nothing left to remove, and what ended the run is the error to report.
         with contextlib.suppress(StackError):
             leaving_worker.delete(self.names.connector)
@@ -245,9 +251,9 @@ class _RunUnderWay:
         return None if self.is_direct else self.names.topic
 
     def prepare(self) -> dict[str, str]:
-        """Make index and topics; the configuration for the connector, empty where there is none."""
+        """Make index and topics; the configuration of the sink, empty where there is none."""
         self.progress.begin("prepare", "making index and topic", None)
-        connector = {} if self.is_direct else self.valid_connector()
+        connector = {} if self.is_direct else self.valid_sink()
         unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
@@ -258,19 +264,36 @@ class _RunUnderWay:
             self.create_topics()
         return connector
 
-    def valid_connector(self) -> dict[str, str]:
-        """The configuration for the connector, which the worker has approved of."""
-        values = {
-            "connector": self.names.connector,
-            "topic": self.names.topic,
-            "index": self.names.index,
-            "elasticsearch_urls": ",".join(self.target.endpoints.elasticsearch_urls),
-            "dead_letter_topic": self.names.dead_letter_topic,
-            "tasks": str(self.profile.sink.tasks),
-        }
+    def valid_sink(self) -> dict[str, str]:
+        """The configuration for the connector, which the worker has approved of, or the command in its place."""
+        values = self.placeholders()
+        if self.profile.sink.command:
+            command = filled_command(self.profile.sink.command, {**values, **own_values(self.root)})
+            self.pipeline = CommandSink(
+                command,
+                log=self.folder.path / "sink.log",
+                folder=self.root,
+                environment=self.target.child_environment,
+            )
+            return {"command": shlex.join(words_without_secrets(command))}
         connector = connector_config(self.root / "connect" / "connectors", self.profile, values)
         self.worker.validate(connector)
         return connector
+
+    def placeholders(self) -> dict[str, str]:
+        """What a connector template or a command may ask for."""
+        urls = self.target.endpoints.elasticsearch_urls
+        return {
+            "connector": self.names.connector,
+            "topic": self.names.topic,
+            "index": self.names.index,
+            "elasticsearch_url": urls[0],
+            "elasticsearch_urls": ",".join(urls),
+            "dead_letter_topic": self.names.dead_letter_topic,
+            "tasks": str(self.profile.sink.tasks),
+            "kafka_bootstrap": self.target.endpoints.kafka_bootstrap,
+            "group": self.names.consumer_group,
+        }
 
     def create_topics(self) -> None:
         """Make the run's topic and the one for its dead letters."""
@@ -304,7 +327,7 @@ class _RunUnderWay:
             topic=self.topic,
             consumer_group=self.names.consumer_group,
             jolokia_url=endpoints.metrics_url,
-            connector=None if self.is_direct else self.names.connector,
+            connector=None if self.is_direct or self.pipeline else self.names.connector,
         )
         return Sampler(
             sources,
@@ -362,9 +385,12 @@ class _RunUnderWay:
         late = f", {progress.late_documents} late" if progress.late_documents else ""
         self.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
 
-    def start_connector(self, config: Mapping[str, str]) -> None:
-        """Start the connector and wait until its tasks run."""
-        self.progress.begin("load", "starting the connector", None)
+    def start_sink(self, config: Mapping[str, str]) -> None:
+        """Start the connector and wait until its tasks run; or the command that takes its place."""
+        self.progress.begin("load", "starting the sink", None)
+        if self.pipeline is not None:
+            self.children["sink"] = self.pipeline.start()
+            return
         self.worker.create(self.names.connector, config)
         self.worker.wait_until_running(self.names.connector)
 
@@ -375,20 +401,44 @@ class _RunUnderWay:
             StackError: A task failed, nothing moved for too long, or the profile's time was over.
         """
         self.progress.begin("load", "indexing", delivered)
-        watch = DrainWatch(delivered, self.profile.load.timeout_s)
+        goal: Goal = "either" if self.pipeline else "committed"
+        watch = DrainWatch(delivered, self.profile.load.timeout_s, goal=goal)
         checked_s = time.monotonic()
         while not watch.done(sampler.latest):
             if time.monotonic() - checked_s > STATUS_EVERY_S:
-                self.worker.running_tasks(self.names.connector)
                 checked_s = time.monotonic()
+                if self.has_ended(sampler):
+                    break
             self.progress.update(watch.seen, watch.detail)
             time.sleep(POLL_S)
         self.progress.update(delivered, "")
 
+    def has_ended(self, sampler: Sampler) -> bool:
+        """Whether the sink is a command that has ended by itself; what is missing then, verification finds.
+
+        Raises:
+            StackError: A task, or the command, has failed.
+        """
+        if self.pipeline is None:
+            self.worker.running_tasks(self.names.connector)
+            return False
+        self.pipeline.check()
+        if self.pipeline.ended_s is None:
+            return False
+        self.children.pop("sink", None)
+        wait_for_sample_after(self.pipeline.ended_s, lambda: sampler.latest)
+        return True
+
+    def stop_pipeline(self) -> None:
+        """Stop the command that stands for the sink, if there is one."""
+        self.children.pop("sink", None)
+        if self.pipeline is not None:
+            self.pipeline.stop()
+
     def histograms(self) -> SinkHistograms:
         """The sink's histograms; without a value where the worker offers none."""
         url = self.target.endpoints.metrics_url
-        if url is None:
+        if url is None or self.pipeline is not None:
             return SinkHistograms(record_age=None, bulk_service_time=None)
         try:
             return read_sink_histograms(url, self.names.connector)

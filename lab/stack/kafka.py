@@ -134,6 +134,7 @@ def connect_spec(
     kafka_port: int,
     plugin_path: Path,
     plugin_version: str,
+    more_plugins: Sequence[Path] = (),
 ) -> ServerSpec:
     """A Connect worker in distributed mode, with the Jolokia agent that makes its JMX metrics readable over HTTP.
 
@@ -141,6 +142,7 @@ def connect_spec(
         ports: `http` for the REST API, `metrics` for the agent.
         plugin_path: Folder of plugin folders.
         plugin_version: Fingerprint of the plugins; a worker with other plugins must be started anew.
+        more_plugins: Further folders of plugin folders, of other people's; not all of those say what they hold.
     """
     config, logging = folder / "worker.properties", folder / "log4j2.properties"
     internal_topics = {
@@ -157,8 +159,8 @@ def connect_spec(
         "offset.storage.partitions": "1",
         "status.storage.partitions": "1",
         "listeners": f"http://{LOOPBACK}:{ports['http']}",
-        "plugin.path": str(plugin_path),
-        "plugin.discovery": "service_load",
+        "plugin.path": ",".join(map(str, (plugin_path, *more_plugins))),
+        "plugin.discovery": "hybrid_warn" if more_plugins else "service_load",
         "connector.client.config.override.policy": "All",
         "offset.flush.interval.ms": "1000",
         # One worker: when it comes back after a crash there is nobody to wait for.

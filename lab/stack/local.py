@@ -19,7 +19,7 @@ from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticse
 from lab.stack.interrupts import uninterrupted
 from lab.stack.jdk import Jdk, choose_jdk, find_jdks, java_for_elasticsearch, java_for_kafka
 from lab.stack.places import ROOT, cache_dir, state_dir
-from lab.stack.plugin import build_plugin, find_maven, plugin_folder
+from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_folder
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_for_all
 from lab.stack.server import ServerProcess, ServerSpec
@@ -36,6 +36,7 @@ class StackShape:
     Attributes:
         data_nodes: Elasticsearch nodes, 1 to 4; the first is also the master.
         node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
+        plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
         asked_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
     """
 
@@ -45,6 +46,7 @@ class StackShape:
     kafka_heap_mb: int = 512
     connect_heap_mb: int = 1024
     node_settings: Mapping[str, object] = field(default_factory=dict)
+    plugin_folders: tuple[Path, ...] = ()
     asked_ports: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -335,7 +337,8 @@ class LocalStack:
             ports=ports_of("connect", ports),
             kafka_port=ports["kafka.client"],
             plugin_path=plugin_folder(self._project),
-            plugin_version=plugin_version,
+            plugin_version=f"{plugin_version}{folders_fingerprint(shape.plugin_folders)}",
+            more_plugins=shape.plugin_folders,
         )
         nodes = (
             elasticsearch.elasticsearch_spec(

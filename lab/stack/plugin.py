@@ -1,15 +1,49 @@
-"""The sink plugin, built from `connect/` with Maven when its sources have changed."""
+"""Connect plugins: our sink, built from `connect/` when its sources have changed, and other people's."""
 
 import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lab.errors import StackError
 from lab.stack.artifacts import Artifact, ArtifactCache, locked
 from lab.stack.jdk import Jdk
+
+PLUGIN_PATH = "SLUICE_PLUGIN_PATH"
+"""Environment variable: folders that hold plugin folders, separated as in `PATH`; every worker of ours gets them."""
+
+
+def given_plugin_folders(environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """The folders that the environment names."""
+    return tuple(Path(name).absolute() for name in environment.get(PLUGIN_PATH, "").split(os.pathsep) if name)
+
+
+def folders_fingerprint(folders: Iterable[Path]) -> str:
+    """A hash of the names, sizes and times of the plugins in these folders; empty without folders."""
+    seen = [
+        f"{path}\0{path.stat().st_size}\0{path.stat().st_mtime_ns}"
+        for folder in folders
+        for path in sorted(folder.glob("**/*.jar"))
+    ]
+    return hashlib.sha256("\0".join(seen).encode()).hexdigest()[:16] if seen else ""
+
+
+def holds_class(folders: Iterable[Path], name: str) -> bool:
+    """Whether a plugin in one of these folders has the Java class of this name."""
+    entry = name.replace(".", "/") + ".class"
+    return any(has_entry(path, entry) for folder in folders for path in folder.glob("**/*.jar"))
+
+
+def has_entry(jar: Path, entry: str) -> bool:
+    """Whether the archive can be read and holds the entry."""
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return entry in archive.NameToInfo
+    except (OSError, zipfile.BadZipFile):
+        return False
 
 
 def source_files(project: Path) -> Iterator[Path]:

@@ -1,6 +1,8 @@
 """Reading `/proc`."""
 
 import os
+import subprocess
+import sys
 
 from lab.monitor.processes import MachineReader, ProcessReader, major_page_faults
 
@@ -29,6 +31,25 @@ def test_a_restarted_server_is_read_by_its_new_pid() -> None:
     reader = ProcessReader(lambda: {"kafka": next(pids)})
     assert list(reader.read()[0]) == []
     assert list(reader.read()[0]) == ["kafka"]
+
+
+def test_what_a_pipeline_leaves_to_other_processes_is_its_own_use() -> None:
+    """A shell that only starts the program would otherwise look as if it had cost nothing."""
+    burn = "sum(number * number for number in range(3_000_000)); print(flush=True); input()"
+    script = f"{sys.executable} -c 'sum(number * number for number in range(1_000_000))'; {sys.executable} -c '{burn}'"
+    with subprocess.Popen(
+        ["sh", "-c", f"{script}; true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as shell:
+        assert shell.stdout is not None
+        shell.stdout.readline()
+        listed = {"sink": shell.pid, "kafka": shell.pid}
+        read, lost = ProcessReader(lambda: listed).read()
+        shell.communicate("\n")
+
+    assert lost == {}
+    assert read["sink"].pid == read["kafka"].pid
+    assert read["sink"].cpu_s > read["kafka"].cpu_s + 0.05
+    assert read["sink"].rss_bytes > read["kafka"].rss_bytes
 
 
 def test_major_faults_are_found_behind_a_command_with_parentheses() -> None:

@@ -88,6 +88,21 @@ def test_a_direct_load_drops_what_belongs_to_kafka(repository: Repository) -> No
     ]
 
 
+def test_a_command_takes_the_place_of_a_connector_and_back(repository: Repository) -> None:
+    """What is inherited of the other goes; what stands beside it is refused."""
+    repository.write("tuned", "question: T?\nextends: books\nsink: {tasks: 3, config: {batch.size: 7}}\n")
+    repository.write("piped", "question: P?\nextends: tuned\nsink: {command: [cat, '${topic}']}\n")
+    piped = repository.load("piped").sink
+    assert (piped.command, piped.tasks, piped.config) == (["cat", "${topic}"], 1, {})
+    back = repository.load("piped", "sink.connector=elasticsearch").sink
+    assert (back.command, back.connector) == (None, "elasticsearch")
+    assert repository.refusal("piped", "sink.tasks=3", "sink.command=[]") == [
+        "--set sink.command: got a list, expected at least one word",
+        "--set sink.tasks: a command has none, expected none (or no `sink.command`)",
+    ]
+    assert repository.refusal("piped", "sink.command=cat") == ['--set sink.command: got "cat", expected a list']
+
+
 def test_only_a_direct_load_has_connections(repository: Repository) -> None:
     """A setting that would do nothing is refused, and so is a way that there is not."""
     assert repository.refusal("books", "load.connections=3") == [

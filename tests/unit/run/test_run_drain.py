@@ -56,6 +56,19 @@ def test_a_direct_load_is_watched_by_what_is_indexed(clock: Clock) -> None:
     assert watch.done(sample(2, indexed=1009))
 
 
+@pytest.mark.parametrize("counted", ["committed", "indexed"])
+def test_a_pipeline_is_done_when_it_has_committed_or_indexed_everything_and_stands_still(
+    clock: Clock, counted: str
+) -> None:
+    """One that commits what it has only read is given time to store it, and one that never commits is not awaited."""
+    watch = DrainWatch(1009, 60, clock, goal="either")
+    others = {"indexed": 503} if counted == "committed" else {}
+    assert not watch.done(sample(1, **{"indexed": 1, counted: 1008}))
+    assert not watch.done(sample(2, **(others | {counted: 1009})))
+    assert not watch.done(sample(3, **(others | {counted: 1009})))
+    assert watch.done(sample(4, **(others | {counted: 1009})))
+
+
 def test_a_drain_of_nothing_is_done(clock: Clock) -> None:
     """There is nothing to wait for."""
     assert DrainWatch(0, 60, clock).done(None)

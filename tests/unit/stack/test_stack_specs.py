@@ -72,6 +72,16 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
     return elasticsearch_spec(**(values | changes))
 
 
+def test_a_worker_finds_the_plugins_of_others_beside_ours(tmp_path: Path) -> None:
+    """Not every plugin says what it holds, so that only then all classes are looked through."""
+    worker(tmp_path, more_plugins=(Path("/rivals"), Path("/more")))
+    lines = (tmp_path / "connect" / "worker.properties").read_text().splitlines()
+    assert {"plugin.path=/plugins,/rivals,/more", "plugin.discovery=hybrid_warn"} <= set(lines)
+    worker(tmp_path)
+    lines = (tmp_path / "connect" / "worker.properties").read_text().splitlines()
+    assert {"plugin.path=/plugins", "plugin.discovery=service_load"} <= set(lines)
+
+
 # --- shapes ---------------------------------------------------------------------------------------------------------
 
 
@@ -99,12 +109,24 @@ def test_a_broker_of_another_configuration_has_another_shape(tmp_path: Path, cha
         {"jdk": JDK_21},
         {"plugin_version": "second"},
         {"plugin_path": Path("/other-plugins")},
+        {"more_plugins": (Path("/rivals"),)},
         {"kafka_port": 9102},
         {"ports": {"http": 9108, "metrics": 9109}},
         {"ports": {"http": 9107, "metrics": 9110}},
         {"agent": Path("/jars/newer-agent.jar")},
     ],
-    ids=["version", "heap", "JDK", "plugin", "plugin path", "broker's port", "HTTP port", "metrics port", "agent"],
+    ids=[
+        "version",
+        "heap",
+        "JDK",
+        "plugin",
+        "plugin path",
+        "rivals",
+        "broker's port",
+        "HTTP port",
+        "metrics port",
+        "agent",
+    ],
 )
 def test_a_worker_of_another_configuration_has_another_shape(tmp_path: Path, change: dict[str, Any]) -> None:
     """A worker reads its plugins once, when it starts."""

@@ -1,0 +1,65 @@
+"""Whether a profile can run on this machine: other people's sinks join a race only where they are."""
+
+import json
+import shutil
+import string
+from pathlib import Path
+
+from lab.profiles import Direct, Profile
+from lab.run.command import own_values
+from lab.stack.plugin import PLUGIN_PATH, given_plugin_folders, holds_class
+
+OURS = "io.sluice.connect."
+
+
+def plugin_folders(*profiles: Profile) -> tuple[Path, ...]:
+    """Folders of plugin folders that a worker needs for all of these profiles, those of the environment first."""
+    named = [Path(profile.sink.plugin_path).absolute() for profile in profiles if profile.sink.plugin_path]
+    return tuple(dict.fromkeys((*given_plugin_folders(), *sorted(named))))
+
+
+def why_not_here(profile: Profile, root: Path) -> str | None:
+    """In one sentence, what this machine lacks to run the profile; `None` when it lacks nothing.
+
+    Args:
+        root: The checkout, for connector templates.
+    """
+    if isinstance(profile.load, Direct):
+        return None
+    if profile.sink.command:
+        return missing_program(profile.sink.command[0], root)
+    gone = [folder for folder in plugin_folders(profile) if not folder.is_dir()]
+    if gone:
+        where = "sink.plugin_path" if profile.sink.plugin_path else PLUGIN_PATH
+        return f"{where}: {gone[0]}: no such folder, expected one that holds plugin folders"
+    return missing_class(profile, root)
+
+
+def missing_program(word: str, root: Path) -> str | None:
+    """What to say when the program of a command is not there."""
+    program = string.Template(word).safe_substitute(own_values(root))
+    found = shutil.which(str(root / program) if "/" in program else program)
+    return None if found else f"sink.command: {program}: no such program here; install it, or give its path"
+
+
+def missing_class(profile: Profile, root: Path) -> str | None:
+    """What to say when no plugin has the class of the connector; a name without a package is the worker's to judge."""
+    name = connector_class(profile, root)
+    if name is None or "." not in name or name.startswith(OURS) or holds_class(plugin_folders(profile), name):
+        return None
+    return (
+        f"sink.connector: {profile.sink.connector}: no plugin here has the class {name}; put the plugin's folder into "
+        f"a folder of your own and name that one as sink.plugin_path or in {PLUGIN_PATH}"
+    )
+
+
+def connector_class(profile: Profile, root: Path) -> str | None:
+    """The class that the profile, or else its template, names; `None` when that cannot be read."""
+    if stated := profile.sink.config.get("connector.class"):
+        return str(stated)
+    try:
+        template = json.loads((root / "connect" / "connectors" / f"{profile.sink.connector}.json").read_text())
+        return str(template["connector.class"])
+    except (OSError, ValueError, LookupError, TypeError):
+        # A broken template has sentences of its own, when it is filled in.
+        return None

@@ -1,0 +1,94 @@
+"""A pipeline as a child process: started, watched, stopped with all that it has started."""
+
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lab.errors import ProfileError, StackError
+from lab.run.command import CommandSink, filled_command
+
+VALUES = {"topic": "sluice-books-1", "group": "connect-sluice-books-1"}
+PATIENCE_S = 30.0
+
+
+def pipeline(folder: Path, *command: str, **environment: str) -> CommandSink:
+    """A command that logs into the folder."""
+    return CommandSink(command, log=folder / "sink.log", folder=folder, environment=environment, clock=lambda: 1009.0)
+
+
+def logged(folder: Path, text: str) -> str:
+    """The log, once it holds the text."""
+    deadline = time.monotonic() + PATIENCE_S
+    while text not in (log := (folder / "sink.log").read_text()) and time.monotonic() < deadline:
+        pass
+    return log
+
+
+def ended(sink: CommandSink) -> None:
+    """Look until the command is seen to have ended."""
+    deadline = time.monotonic() + PATIENCE_S
+    while sink.ended_s is None and time.monotonic() < deadline:
+        sink.check()
+
+
+def test_placeholders_are_filled_in() -> None:
+    """Two dollar signs are one."""
+    words = ["pipe", "--from=${topic}", "$group", "$$HOME"]
+    assert filled_command(words, VALUES) == ["pipe", "--from=sluice-books-1", "connect-sluice-books-1", "$HOME"]
+
+
+def test_an_unknown_placeholder_names_those_that_there_are() -> None:
+    """Nothing has been started."""
+    with pytest.raises(ProfileError) as caught:
+        filled_command(["${topick}"], VALUES)
+    assert str(caught.value) == "sink.command: unknown placeholder 'topick'; there are: ${topic}, ${group}"
+
+
+def test_it_runs_in_its_folder_with_its_environment_and_ends_by_itself(tmp_path: Path) -> None:
+    """An end without an error is an end, and when it was seen is kept."""
+    sink = pipeline(tmp_path, "sh", "-c", "pwd; echo $MARK", MARK="found-by-this")
+    sink.start()
+    ended(sink)
+    assert (sink.ended_s, (tmp_path / "sink.log").read_text()) == (1009.0, f"{tmp_path}\nfound-by-this\n")
+    sink.stop()
+
+
+def test_a_program_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    """Its name and the system's words."""
+    with pytest.raises(StackError) as caught:
+        pipeline(tmp_path, "no-such-pipeline").start()
+    assert str(caught.value) == "sink.command: no-such-pipeline: cannot be started: No such file or directory"
+
+
+def test_a_command_that_fails_is_reported_with_what_it_said_last(tmp_path: Path) -> None:
+    """The run ends there: what it would have measured is not a pipeline."""
+    sink = pipeline(tmp_path, "sh", "-c", "echo no broker; exit 7")
+    sink.start()
+    with pytest.raises(StackError) as caught:
+        ended(sink)
+    assert str(caught.value) == f"sink.command: sh: ended with exit status 7; its log is {tmp_path}/sink.log"
+    assert caught.value.log_lines == ("no broker",)
+    sink.stop()
+
+
+def test_whatever_it_has_started_is_stopped_with_it(tmp_path: Path) -> None:
+    """Also what does not listen to a request to end."""
+    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(997)"
+    sink = pipeline(tmp_path, "sh", "-c", f'{sys.executable} -c "{stubborn}"; true')
+    shell = psutil.Process(sink.start())
+    logged(tmp_path, "up")
+    (below,) = shell.children()
+
+    sink.stop(grace_s=0.3)
+
+    assert not below.is_running() or below.status() == psutil.STATUS_ZOMBIE
+    assert not psutil.pid_exists(shell.pid) or shell.status() == psutil.STATUS_ZOMBIE
+
+
+def test_stopping_what_was_never_started_does_nothing(tmp_path: Path) -> None:
+    """A run may end before its load."""
+    pipeline(tmp_path, "cat").stop()
+    assert list(tmp_path.iterdir()) == []
