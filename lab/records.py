@@ -116,6 +116,9 @@ class SinkSample(Record):
 
     The conservation law: `records_read` = indexed + updated + deleted + already there + stale + dead-lettered + dropped
     + in flight.
+
+    Attributes:
+        jit_time_ms: What the worker's virtual machine has spent on compiling since it started; no other server says it.
     """
 
     tasks: Count
@@ -138,6 +141,7 @@ class SinkSample(Record):
     bulk_documents_total: Count
     bulk_bytes_total: Count
     time_blocked_ms_total: Count
+    jit_time_ms: Count | None = None
 
 
 class ProcessSample(Record):
@@ -165,6 +169,7 @@ class Sample(Record):
         produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
         processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
         machine_cpu_percent: Busy share of all cores of this machine since the tick before.
+        machine_iowait_percent: Share of all cores that were idle because a program waited for a disk.
         lost: Source name → why it could not be read.
     """
 
@@ -176,6 +181,7 @@ class Sample(Record):
     sink: SinkSample | None = None
     processes: dict[str, ProcessSample] = Field(default_factory=dict)
     machine_cpu_percent: float | None = None
+    machine_iowait_percent: float | None = None
     lost: dict[str, str] = Field(default_factory=dict)
 
 
@@ -601,7 +607,9 @@ class Limit(Record):
             core was left for any of them.
     """
 
-    stage: Literal["requested rate", "producer", "sink", "sender", "elasticsearch", "merge throttling", "machine"]
+    stage: Literal[
+        "requested rate", "producer", "broker", "sink", "sender", "elasticsearch", "merge throttling", "disk", "machine"
+    ]
     evidence: str
 
 

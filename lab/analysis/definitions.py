@@ -134,6 +134,32 @@ DEFINITIONS = tuple(
         ("index_failed_docs", "docs", "Indexing failed", "Index operations that Elasticsearch refused."),
         ("segments_count", "segments", "Segments", "Segments of the index at the last sample."),
         ("store_size_bytes", "bytes", "Size on disk", "Size of the index at the last sample."),
+        (
+            "window_gc_time_ms",
+            "ms",
+            "Garbage collection in the window",
+            "Pauses of a node for garbage collections, young and old, within the measured window.",
+        ),
+        (
+            "window_merge_count",
+            "merges",
+            "Merges in the window",
+            "Merges of segments that ended within the measured window.",
+        ),
+        (
+            "window_merge_time_ms",
+            "ms",
+            "Merge time in the window",
+            "Time of the merges that ended within the measured window, also what they spent before it.",
+        ),
+        ("window_refresh_count", "refreshes", "Refreshes in the window", "Refreshes within the measured window."),
+        ("window_refresh_time_ms", "ms", "Refresh time in the window", "Their time."),
+        (
+            "window_jit_time_ms",
+            "ms",
+            "Compiling in the window",
+            "What the virtual machine of a server spent on compiling in the measured window; only Connect's says it.",
+        ),
         ("phase_wall_time_s", "s", "Wall time of a phase", "From the first to the last instant of a phase."),
         (
             "drain_s",

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from lab.analysis.cost import cpu_cores_mean, process_names
+from lab.analysis.cost import cpu_cores_mean, process_names, used
 from lab.analysis.counters import growth, read_s, shards
 from lab.analysis.rates import indexing_rate_docs_per_s
 from lab.analysis.text import count, number
@@ -17,6 +17,8 @@ THROTTLED = 0.10
 LATE = 0.01
 BUSY_WRITE_THREADS = 0.9
 BACKLOG_S = 2.0
+WAITING_PERCENT = 20.0
+BUSY_BROKER_CORES = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Evidence:
         bulks_in_flight: Mean number of bulk requests under way.
         bulks_allowed: How many the connector may have under way, over its tasks.
         throttled: Share of the window in which indexing was held back for merges.
+        iowait_percent: Share of all cores that were idle because a program waited for a disk.
+        disk_write_mb_per_s: What the processes of the run wrote together, as far as it is known.
     """
 
     rate_docs_per_s: float | None
@@ -44,6 +48,8 @@ class Evidence:
     bulks_in_flight: float | None
     bulks_allowed: int | None
     throttled: float | None
+    iowait_percent: float | None
+    disk_write_mb_per_s: float | None
 
     def cores_of(self, stage: str) -> float:
         """Cores of all processes of a stage, such as all nodes of Elasticsearch."""
@@ -76,6 +82,10 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         bulks_in_flight=_mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
         bulks_allowed=_bulks_allowed(run),
         throttled=_throttled(window),
+        iowait_percent=_mean(
+            sample.machine_iowait_percent for sample in window if sample.machine_iowait_percent is not None
+        ),
+        disk_write_mb_per_s=_disk_write_mb_per_s(window),
     )
 
 
@@ -83,7 +93,8 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     """The stage with no slack; `None` when the samples show none, or there are too few of them.
 
     Asked in this order, the first that applies: the profile's own rate; Elasticsearch throttling itself for its merges;
-    the machine's cores; the producer; Elasticsearch's write threads; the sink, or the sender of a direct load.
+    the machine's cores; the disk that they waited for; the producer; Elasticsearch's write threads; the broker; the
+    sink, or the sender of a direct load.
     """
     if sum(1 for sample in window if sample.elasticsearch) < 2:
         return None
@@ -92,8 +103,10 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
         _requested_rate(run, seen)
         or _merge_throttling(seen)
         or _machine(run, seen)
+        or _disk(seen)
         or _producer(run, seen)
         or _write_threads(seen)
+        or _broker(run, seen)
         or _sink(run, seen)
     )
 
@@ -154,6 +167,35 @@ def _machine(run: Run, seen: Evidence) -> Limit | None:
     )
 
 
+def _disk(seen: Evidence) -> Limit | None:
+    """Cores idle for a disk: no core was left that had anything else to do."""
+    busy, waiting = seen.machine_cpu_percent, seen.iowait_percent
+    if busy is None or waiting is None or waiting < WAITING_PERCENT or busy + waiting < SATURATED_PERCENT:
+        return None
+    wrote = (
+        "" if seen.disk_write_mb_per_s is None else f", to which the run wrote {number(seen.disk_write_mb_per_s)} MB/s"
+    )
+    return Limit(
+        stage="disk",
+        evidence=f"the machine was {number(busy)} % busy and {number(waiting)} % of it waited for a disk{wrote}.",
+    )
+
+
+def _broker(run: Run, seen: Evidence) -> Limit | None:
+    """A broker that works all it can while a sink with room for more has too few records to send."""
+    flight, cores = seen.bulks_in_flight, seen.cores.get("kafka", 0.0)
+    if run.direct is not None or flight is None or not seen.bulks_allowed or seen.lag_is_small:
+        return None
+    if cores < BUSY_BROKER_CORES or flight > seen.bulks_allowed / 2:
+        return None
+    return Limit(
+        stage="broker",
+        evidence=f"records waited in the topic while the broker kept {number(cores)} of"
+        f" {run.environment.cpu_cores} cores busy and only"
+        f" {number(flight)} of {seen.bulks_allowed} allowed bulk requests were under way.",
+    )
+
+
 def _write_threads(seen: Evidence) -> Limit | None:
     if seen.write_threads_busy is None or seen.write_threads_busy < BUSY_WRITE_THREADS:
         return None
@@ -206,6 +248,13 @@ def _bulks_allowed(run: Run) -> int | None:
 
 def _whole(value: object) -> int | None:
     return int(str(value)) if str(value).isdigit() else None
+
+
+def _disk_write_mb_per_s(window: Sequence[Sample]) -> float | None:
+    lasted_s = window[-1].at_s - window[0].at_s if window else 0.0
+    wrote = [used(window, name, lambda process: process.disk_write_bytes) for name in process_names(window)]
+    known = [wrote_bytes for wrote_bytes in wrote if wrote_bytes is not None]
+    return sum(known) / 1e6 / lasted_s if known and lasted_s > 0 else None
 
 
 def _throttled(window: Sequence[Sample]) -> float | None:

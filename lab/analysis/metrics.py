@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from statistics import fmean
 
+from lab.analysis.activity import activity
 from lab.analysis.answers import answers
 from lab.analysis.cost import cpu_cores_mean, cpu_s_per_million_docs, cpu_s_used, process_names, used
 from lab.analysis.counters import growth, growth_from_zero, shards
@@ -47,6 +48,7 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
         *costs(run, cut),
         *nodes(cut.run),
         *cumulative(cut.run),
+        *activity(cut.window, process_names(cut.run)),
         *durations(run, cut.growing),
         *answers(run),
     )

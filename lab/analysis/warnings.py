@@ -133,7 +133,7 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> l
     """The rate is the load driver's and not Elasticsearch's."""
     if run.verification.expect == "consumed":
         return []
-    if limit is None or limit.stage not in {"producer", "sink", "sender", "machine"}:
+    if limit is None or limit.stage not in {"producer", "broker", "sink", "sender", "machine"}:
         return []
     share = driver_share(evidence(run, window))
     if limit.stage == "machine" and (share is None or share < DRIVER_MOST):

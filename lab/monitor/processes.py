@@ -110,7 +110,7 @@ def major_page_faults(stat: str) -> int:
 
 
 class MachineReader:
-    """Busy share of all cores between two readings."""
+    """Share of all cores' time between two readings: of the time that they were busy, unless told otherwise."""
 
     def __init__(self, cpu_times: Callable[[], tuple[float, float]] | None = None) -> None:
         self._cpu_times = cpu_times or busy_and_all_cpu_s
@@ -131,6 +131,11 @@ def busy_and_all_cpu_s() -> tuple[float, float]:
     # Guests' time is counted in user and nice already.
     everything = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
     return everything - times.idle - getattr(times, "iowait", 0.0), everything
+
+
+def waiting_and_all_cpu_s() -> tuple[float, float]:
+    """CPU seconds that cores were idle while a program waited for a disk, and those the machine has had."""
+    return getattr(psutil.cpu_times(), "iowait", 0.0), busy_and_all_cpu_s()[1]
 
 
 def reason(error: BaseException) -> str:

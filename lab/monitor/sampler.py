@@ -16,7 +16,7 @@ import orjson
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.jolokia import SinkReader
 from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
-from lab.monitor.processes import MachineReader, ProcessReader, reason
+from lab.monitor.processes import MachineReader, ProcessReader, reason, waiting_and_all_cpu_s
 from lab.monitor.sources import Sources
 from lab.records import ElasticsearchSample, KafkaSample, ProcessSample, Record, Sample, SinkSample
 
@@ -143,6 +143,7 @@ class Sampler:
         self._readers = readers or open_readers(sources, timeout_s=self._answer_within_s, now=self._clock.now_s)
         self._processes = ProcessReader(processes)
         self._machine = MachineReader()
+        self._machine_waits = MachineReader(waiting_and_all_cpu_s)
         self._phase = phase
         self._produced = produced
         self._stop = threading.Event()
@@ -209,6 +210,7 @@ class Sampler:
         phase = _or_lost("phase", self._phase, lost)
         produced = _or_lost("producer", self._produced, lost)
         machine_cpu_percent = _or_lost("machine", self._machine.read, lost)
+        machine_iowait_percent = _or_lost("machine", self._machine_waits.read, lost)
         processes: dict[str, ProcessSample] = {}
         read = _or_lost("processes", self._processes.read, lost)
         if read is not None:
@@ -225,6 +227,7 @@ class Sampler:
             sink=sink if isinstance(sink, SinkSample) else None,
             processes=processes,
             machine_cpu_percent=machine_cpu_percent,
+            machine_iowait_percent=machine_iowait_percent,
             lost=lost,
         )
 

@@ -1,14 +1,16 @@
 """Which stage had no slack, told from the samples."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from lab.analysis.limits import limited_by
 from lab.analysis.warnings import warnings
 from lab.analysis.windows import windows
-from lab.records import Limit, RunWarning, WarningKind
-from tests.unit.analysis.synthetic import Truth, run, samples, with_warnings
+from lab.records import Limit, RunWarning, Sample, WarningKind
+from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, with_warnings
 
 STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=101, machine_cpu_percent=53.0)
 IDLE_DRAIN = Truth(machine_cpu_percent=53.0, write_active=0)
@@ -154,3 +156,46 @@ def test_only_the_load_phase_is_measured(phase: str) -> None:
     """What grows before and after it is not the load."""
     seen = [sample.model_copy(update={"phase": phase}) for sample in samples(Truth())]
     assert windows(seen).growing == ()
+
+
+def waiting(percent: float) -> Callable[[Sample], dict[str, Any]]:
+    """Cores that are idle for a disk."""
+    return lambda _sample: {"machine_iowait_percent": percent}
+
+
+def limit_of(truth: Truth, change: Callable[[Sample], dict[str, Any]]) -> Limit | None:
+    """What limited a run whose samples are changed so."""
+    return limited_by(run(truth), windows(with_samples(samples(truth), change)).window)
+
+
+def test_cores_that_wait_for_a_disk_name_it() -> None:
+    """53 % busy and 44 % waiting: nothing else could have run."""
+    found = limit_of(IDLE_DRAIN, waiting(44.0))
+    assert found is not None
+    assert (found.stage, found.evidence) == (
+        "disk",
+        "the machine was 53 % busy and 44 % of it waited for a disk, to which the run wrote 1.88 MB/s.",
+    )
+
+
+@pytest.mark.parametrize("percent", [11.0, 31.0])
+def test_a_disk_is_not_named_while_cores_are_left(percent: float) -> None:
+    """Waiting for it now and then holds nothing up."""
+    found = limit_of(IDLE_DRAIN, waiting(percent))
+    assert found is not None
+    assert found.stage == "sink"
+
+
+def test_a_busy_broker_that_leaves_the_sink_with_room_is_the_limit() -> None:
+    """One core of two for the broker, and one bulk request of five under way."""
+    busy = replace(IDLE_DRAIN, cores=(("elasticsearch-1", 0.25), ("connect", 0.25), ("kafka", 1.0)), bulks_in_flight=1)
+    found = limit(busy)
+    assert found is not None
+    assert (found.stage, found.evidence) == (
+        "broker",
+        "records waited in the topic while the broker kept 1 of 2 cores busy and only 1 of 5 allowed bulk requests"
+        " were under way.",
+    )
+    full = limit(replace(busy, bulks_in_flight=5))
+    assert full is not None
+    assert full.stage == "sink"

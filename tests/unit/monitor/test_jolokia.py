@@ -40,6 +40,9 @@ LEDGER_ATTRIBUTES = [
 ]
 
 
+COMPILATION = {"type": "read", "mbean": "java.lang:type=Compilation", "attribute": "TotalCompilationTime"}
+
+
 def encoded(*values_us: int, highest_us: int = 3_600_000_000) -> str:
     """A histogram as the sink encodes it."""
     histogram = HdrHistogram(1, highest_us, 3)
@@ -76,7 +79,7 @@ def test_the_ledger_is_summed_over_tasks() -> None:
     }
     with server(agent(beans, asked)) as url:
         sample = SinkReader(f"{url}/jolokia/", "sluice-books", timeout_s=2).read()
-    assert sample.model_dump() == {"tasks": 3} | dict.fromkeys(LEDGER_FIELDS, 31)
+    assert sample.model_dump() == {"tasks": 3, "jit_time_ms": None} | dict.fromkeys(LEDGER_FIELDS, 31)
     assert asked == [
         (
             "/jolokia/",
@@ -85,8 +88,21 @@ def test_the_ledger_is_summed_over_tasks() -> None:
                 "mbean": "sluice.connect:type=sink-task-metrics,connector=sluice-books,task=*",
                 "attribute": LEDGER_ATTRIBUTES,
             },
-        )
+        ),
+        ("/jolokia/", COMPILATION),
     ]
+
+
+def test_the_workers_compiling_time_is_read_beside_the_ledger() -> None:
+    """A bean of the virtual machine itself, which the same agent shows."""
+
+    def answer(_path: str, body: bytes) -> tuple[int, Any]:
+        if orjson.loads(body) == COMPILATION:
+            return 200, {"status": 200, "value": 7919}
+        return 200, {"status": 200, "value": {"task=0": dict.fromkeys(LEDGER_ATTRIBUTES, 1)}}
+
+    with server(answer) as url:
+        assert SinkReader(url, "sluice-books", timeout_s=2).read().jit_time_ms == 7919
 
 
 @pytest.mark.parametrize("answer", [{"status": 404, "error": "javax.management…"}, {"status": 200, "value": {}}])

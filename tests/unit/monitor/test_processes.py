@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from lab.monitor.processes import MachineReader, ProcessReader, major_page_faults
+from lab.monitor.processes import MachineReader, ProcessReader, major_page_faults, waiting_and_all_cpu_s
 
 NO_SUCH_PID = 4_194_304 + 1  # beyond the largest pid that Linux gives
 
@@ -63,3 +63,9 @@ def test_machine_cpu_is_the_busy_share_between_two_readings() -> None:
     readings = iter([(100.0, 400.0), (106.0, 408.0), (106.0, 408.0)])
     machine = MachineReader(lambda: next(readings))
     assert [machine.read(), machine.read(), machine.read()] == [None, 75.0, None]
+
+
+def test_the_machine_says_how_long_it_waited_for_disks() -> None:
+    """Seconds since its start, part of all that it has had."""
+    waited_s, all_s = waiting_and_all_cpu_s()
+    assert 0 <= waited_s < all_s
