@@ -6,6 +6,8 @@ import pytest
 
 from lab.cli.app import main
 from lab.records import Environment
+from lab.run.suite import SuiteFolder
+from lab.suite_records import MetricAsked, SuitePlan, SuiteRun, Variant
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 
@@ -68,3 +70,62 @@ def test_an_input_that_there_is_not_is_refused(
     """With the nearest that there is."""
     status, _, err = ended(monkeypatch, capsys, "one", "two", "--runs", str(runs), "--vary", "cpu_core")
     assert (status, err) == (2, 'sluice: --vary: unknown input "cpu_core", did you mean `cpu_cores`?\n')
+
+
+def suite_folder(runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...]) -> None:
+    """A suite of one variant, a run for each of these latencies and a warm-up drain that must not count."""
+    folder = SuiteFolder(runs / "suites" / "small" / suite_id)
+    variant = Variant(name="books", profile="books", fingerprint="7")
+    folder.path.mkdir(parents=True)
+    folder.write_plan(
+        SuitePlan(
+            suite="small",
+            suite_id=suite_id,
+            question="Does a suite compare with another?",
+            started_s=0.0,
+            seed=1,
+            repeats=len(ms_per_1000_docs),
+            control="books",
+            repetition=None,
+            variants=(variant,),
+            order=(("books",),) * len(ms_per_1000_docs),
+            metrics=(MetricAsked(name="indexing_latency_ms", scope="primaries"),),
+        )
+    )
+    for block, spent in enumerate((9_001, *ms_per_1000_docs)):
+        truth = Truth(ms_per_1000_docs=spent)
+        written(folder.path / "runs" / str(block), run(truth), samples(truth), {"dataset": {"name": "aladin"}})
+        folder.append(
+            SuiteRun(
+                block=block,
+                variant="books",
+                attempt=1,
+                folder=f"runs/{block}",
+                status="verified",
+                warm_up=block == 0,
+                started_s=0.0,
+                ended_s=1.0,
+            )
+        )
+
+
+def test_two_suites_are_compared_variant_by_variant_with_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three runs each, without the warm-up drains: half the latency, an interval, faster."""
+    suite_folder(tmp_path, "a", (401, 409, 397))
+    suite_folder(tmp_path, "b", (199, 211, 197))
+    small = tmp_path / "suites" / "small"
+    status, out, _ = ended(monkeypatch, capsys, str(small / "a"), str(small / "b"), "--runs", str(tmp_path))
+    row = next(line for line in out.splitlines() if "Indexing latency" in line and "primaries" in line)
+    assert (status, "0.50 [" in row, row.rstrip().endswith("faster")) == (0, True, True)
+    assert "no verdict" not in out
+
+
+def test_a_run_is_not_compared_with_a_suite(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of a kind."""
+    suite_folder(runs, "a", (401,))
+    status, _, err = ended(monkeypatch, capsys, "one", "small", "--runs", str(runs))
+    assert (status, err) == (2, "sluice: one and small: got a run and a suite, expected two of a kind\n")
