@@ -82,7 +82,6 @@ EXPECTED: Mapping[str, str] = {
     "mapping_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
-    "list_type": "a list",
     "too_short": "at least one",
     "union_tag_invalid": "`drain` or `stream`",
 }
