@@ -77,11 +77,10 @@ EXPECTED: Mapping[str, str] = {
     "string_too_short": "some text",
     "bool_type": "true or false",
     "dict_type": "a mapping",
-    "list_type": "a list",
-    "too_short": "at least one word",
     "mapping_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
+    "list_type": "a list",
     "too_short": "at least one",
     "union_tag_invalid": "`drain` or `stream`",
 }
