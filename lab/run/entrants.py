@@ -10,6 +10,7 @@ from lab.run.command import own_values
 from lab.stack.plugin import PLUGIN_PATH, given_plugin_folders, holds_class
 
 OURS = "io.sluice.connect."
+"""Package of the connectors that keep a ledger."""
 
 
 def plugin_folders(*profiles: Profile) -> tuple[Path, ...]:

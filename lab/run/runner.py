@@ -32,6 +32,7 @@ from lab.run.consumed import verify_consumed
 from lab.run.direct import load_directly, refusals, wait_for_sample_after
 from lab.run.drain import DrainWatch, Goal
 from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.entrants import OURS
 from lab.run.environment import describe_environment, words_without_secrets
 from lab.run.folder import RunFolder
 from lab.run.index import create_index, index_name
@@ -156,6 +157,7 @@ class _RunUnderWay:
         self.kafka = KafkaTopics(target.endpoints.kafka_bootstrap)
         self.is_direct = isinstance(profile.load, Direct)
         self.pipeline: CommandSink | None = None
+        self.counts_itself = False
         self.children: dict[str, int] = {}
         self.warnings: list[RunWarning] = []
         self.produced: int | None = None
@@ -278,6 +280,7 @@ class _RunUnderWay:
             return {"command": shlex.join(words_without_secrets(command))}
         connector = connector_config(self.root / "connect" / "connectors", self.profile, values)
         self.worker.validate(connector)
+        self.counts_itself = connector.get("connector.class", "").startswith(OURS)
         return connector
 
     def placeholders(self) -> dict[str, str]:
@@ -327,7 +330,7 @@ class _RunUnderWay:
             topic=self.topic,
             consumer_group=self.names.consumer_group,
             jolokia_url=endpoints.metrics_url,
-            connector=None if self.is_direct or self.pipeline else self.names.connector,
+            connector=self.names.connector if self.counts_itself else None,
         )
         return Sampler(
             sources,
