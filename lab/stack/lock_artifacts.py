@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,6 +23,13 @@ KAFKA_COORDINATES = (
     f"org.apache.kafka:connect-json:{KAFKA}",
     "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4",
 )
+OLDER_CONNECT = "3.9.1"
+OLDER_CONNECT_COORDINATES = (
+    f"org.apache.kafka:connect-runtime:{OLDER_CONNECT}",
+    f"org.apache.kafka:connect-json:{OLDER_CONNECT}",
+    "org.slf4j:slf4j-reload4j:1.7.36",
+)
+"""A worker of the oldest release line that the plugin is tested with."""
 ELASTICSEARCH = ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
 MAVEN = "3.9.15"
 JOLOKIA = "2.6.0"
@@ -32,11 +40,11 @@ def repository_path(group: str, artifact: str, version: str, file_name: str) -> 
     return f"{group.replace('.', '/')}/{artifact}/{version}/{file_name}"
 
 
-def kafka_paths() -> list[str]:
-    """The jars of a broker and a Connect worker, as Maven resolves them."""
+def jar_paths(wanted: Sequence[str]) -> list[str]:
+    """The jars of these `group:artifact:version` and of all that they need, as Maven resolves them."""
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
-        for group, artifact, version in (coordinates.split(":") for coordinates in KAFKA_COORDINATES)
+        for group, artifact, version in (coordinates.split(":") for coordinates in wanted)
     )
     with tempfile.TemporaryDirectory() as folder:
         pom = Path(folder) / "pom.xml"
@@ -67,7 +75,8 @@ def pinned(path: str) -> Artifact:
 def main() -> None:
     """Resolve, fetch, write."""
     paths = {
-        "kafka": kafka_paths(),
+        "kafka": jar_paths(KAFKA_COORDINATES),
+        f"connect-{OLDER_CONNECT}": jar_paths(OLDER_CONNECT_COORDINATES),
         "jolokia": [
             repository_path("org.jolokia", "jolokia-agent-jvm", JOLOKIA, f"jolokia-agent-jvm-{JOLOKIA}-javaagent.jar")
         ],

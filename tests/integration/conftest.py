@@ -17,6 +17,8 @@ from lab.records import Result
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.server import marked_processes
 
+pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integration.sink_connector")
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_TIMEOUT_S = 420
 

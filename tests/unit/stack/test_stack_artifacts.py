@@ -354,6 +354,7 @@ def test_the_lock_file_pins_every_set_that_servers_are_made_of() -> None:
     """All of them can be fetched without asking anybody what they are."""
     assert {
         "kafka",
+        "connect-3.9.1",
         "jolokia",
         "maven",
         "elasticsearch-7.17.7",
@@ -365,10 +366,11 @@ def test_the_lock_file_pins_every_set_that_servers_are_made_of() -> None:
 
 
 def test_no_two_artifacts_of_the_lock_file_share_path_or_hash() -> None:
-    """The cache addresses them by hash, the class path by name."""
-    artifacts = [artifact for members in read_lock().sets.values() for artifact in members]
+    """The cache addresses them by hash, the class path by name; two sets may hold the very same one."""
+    artifacts = {artifact for members in read_lock().sets.values() for artifact in members}
     assert len(artifacts) == len({artifact.path for artifact in artifacts})
     assert len(artifacts) == len({artifact.sha256 for artifact in artifacts})
+    assert all(len(members) == len(set(members)) for members in read_lock().sets.values())
 
 
 def test_elasticsearch_versions_are_sorted_by_number() -> None:
