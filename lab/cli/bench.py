@@ -145,4 +145,6 @@ def narrowed(target: Target, data_nodes: int) -> Target:
 
 def way_of(profile: Profile) -> str:
     """How a profile uses the servers: code that only another way has run is cold for this one."""
-    return profile.sink.connector
+    if profile.load.via == "direct":
+        return "direct"
+    return " ".join(profile.sink.command) if profile.sink.command else profile.sink.connector
