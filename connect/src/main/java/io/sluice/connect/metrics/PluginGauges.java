@@ -7,11 +7,15 @@ import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.metrics.Gauge;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.sink.SinkTaskContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The ledger among the worker's own metrics (KIP-877), so that they come wherever those are reported to. */
 public final class PluginGauges {
     /** By attribute: what it counts, in the words of the README. */
     private static final Map<String, String> GAUGES = gauges();
+
+    private static final Logger LOG = LoggerFactory.getLogger(PluginGauges.class);
 
     private PluginGauges() {}
 
@@ -39,6 +43,10 @@ public final class PluginGauges {
             Offered.add(context, metrics);
             return true;
         } catch (NoSuchMethodError | NoClassDefFoundError olderWorker) {
+            return false;
+        } catch (IllegalArgumentException taken) {
+            // A worker that lost its group starts a task anew while the old one has not ended yet and holds the names.
+            LOG.warn("{}: not among the worker's own metrics until the next restart; JMX has them", taken.getMessage());
             return false;
         }
     }

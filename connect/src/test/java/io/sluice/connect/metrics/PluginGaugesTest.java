@@ -55,6 +55,17 @@ class PluginGaugesTest {
         }
     }
 
+    /** Names that an earlier task still holds, as one that was given up but has not ended, keep no task from starting. */
+    @Test
+    void namesThatAreTakenAreNoError() throws Exception {
+        try (Metrics worker = new Metrics();
+                PluginMetricsImpl given = new PluginMetricsImpl(worker, Map.of("connector", "books"));
+                PluginMetricsImpl anew = new PluginMetricsImpl(worker, Map.of("connector", "books"))) {
+            assertTrue(PluginGauges.addWhereOffered(context(() -> given), new SinkMetrics()));
+            assertFalse(PluginGauges.addWhereOffered(context(() -> anew), new SinkMetrics()));
+        }
+    }
+
     /** A worker that has no such method is no error. */
     @Test
     void anOlderWorkerIsNoError() {
