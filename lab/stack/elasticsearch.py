@@ -1,5 +1,6 @@
 """Elasticsearch nodes as server specifications."""
 
+import contextlib
 import os
 import pwd
 import re
@@ -51,9 +52,10 @@ def give_to(user: int | None, folder: Path) -> None:
     if user is None:
         return
     for parent, _folders, files in os.walk(folder):
-        os.chown(parent, user, user)
-        for file in files:
-            os.chown(Path(parent) / file, user, user)
+        for path in (Path(parent), *(Path(parent) / file for file in files)):
+            # A node of another shape may still be running on this folder, and removes files of its own.
+            with contextlib.suppress(FileNotFoundError):
+                os.chown(path, user, user)
 
 
 def node_name(number: int) -> str:

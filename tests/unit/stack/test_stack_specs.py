@@ -1,12 +1,13 @@
 """Specifications of the servers: what makes one differ from another, and what does not."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from lab.stack.elasticsearch import elasticsearch_spec, node_settings
+from lab.stack.elasticsearch import elasticsearch_spec, give_to, node_settings
 from lab.stack.jdk import Jdk
 from lab.stack.kafka import archive_path, class_data_options, connect_spec, fingerprint, kafka_spec
 from lab.stack.server import ServerSpec
@@ -277,6 +278,14 @@ def test_settings_asked_for_are_the_nodes_as_well_and_win(home: Path, tmp_path: 
     written = yaml.safe_load((Path(spec.environment["ES_PATH_CONF"]) / "elasticsearch.yml").read_text())
     assert {name: written[name] for name in asked} == asked
     assert written["node.name"] == "elasticsearch-1"
+
+
+def test_files_that_a_running_node_removes_meanwhile_are_passed_over(tmp_path: Path) -> None:
+    """Such as a translog that was listed and is gone when its turn comes; a link to nowhere is as good as that."""
+    (tmp_path / "translog-2.tlog").symlink_to(tmp_path / "gone")
+    (tmp_path / "translog-3.tlog").touch()
+    give_to(os.getuid(), tmp_path)
+    assert (tmp_path / "translog-3.tlog").stat().st_uid == os.getuid()
 
 
 def test_a_node_has_one_heap_size(home: Path, tmp_path: Path) -> None:
