@@ -345,8 +345,8 @@ def _plain(value: JsonValue) -> str:
 
 
 def short_key(key: str) -> str:
-    """A dotted key as a variant's name has it: without its section where the rest says enough."""
+    """A dotted key as a variant's name has it: without its section."""
     for section in _VERBATIM:
         if key.startswith(section):
             return key.removeprefix(section)
-    return key
+    return key.partition(".")[2] or key
