@@ -70,7 +70,7 @@ def kill_for(stack: LocalStack, minutes: float, chance: random.Random) -> Counte
 
 
 @pytest.mark.timeout(0)
-def test_kills_cost_no_update_and_no_delete(stack: LocalStack, minutes: float, seed: int) -> None:
+def test_kills_cost_no_update_and_no_delete(minutes: float, seed: int, stack: LocalStack) -> None:
     """After all the kills every document is the last one produced for its key, and what was deleted is gone."""
     endpoints = stack.endpoints()
     cluster = ElasticsearchClient(endpoints.elasticsearch_urls)
