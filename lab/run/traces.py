@@ -21,8 +21,14 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
     cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls, patience_s=PATIENCE_S)
     try:
         with contextlib.suppress(StackError):
-            cluster.delete_index(names.index)
+            remove_index(cluster, names.index, run_id)
         with contextlib.suppress(StackError):
             KafkaTopics(target.endpoints.kafka_bootstrap).delete((names.topic, names.dead_letter_topic))
     finally:
         cluster.close()
+
+
+def remove_index(cluster: ElasticsearchClient, index: str, run_id: str) -> None:
+    """Delete the index if the run has made it; one that was refused because the index is somebody else's has not."""
+    if cluster.index_owner(index) == run_id:
+        cluster.delete_index(index)

@@ -94,7 +94,7 @@ class SinkConnector:
         """The ledger of each task that runs, and its counters of requests; tasks that have just ended have none."""
         names = [f"Records{fate}" for fate in ("Read", *FATES)] + list(COUNTED)
         try:
-            return read_beans(self._http, self._endpoints.metrics_url or "", self.name, names)
+            return list(read_beans(self._http, self._endpoints.metrics_url or "", self.name, names).values())
         except (SinkNotRegisteredError, JolokiaError):
             return []
 
