@@ -14,7 +14,7 @@ BOOKS = "sluice-books"
     [({"sluice": {"run": "20260101-000007"}}, True), ({"sluice": {"run": "20260101-000011"}}, False), ({}, False)],
     ids=["its own", "of another run", "of somebody else"],
 )
-def test_only_the_index_of_the_run_itself_is_deleted(owner: dict[str, object], removed: bool) -> None:
+def test_only_the_index_of_the_run_itself_is_deleted(owner: dict[str, object], *, removed: bool) -> None:
     """A run that is refused because of an index of that name must not end with its deletion."""
     answers = ((200, {BOOKS: {"mappings": {"_meta": owner}}}), (200, {"acknowledged": True}))
     with rest(*answers) as server:
