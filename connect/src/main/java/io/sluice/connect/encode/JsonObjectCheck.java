@@ -13,6 +13,8 @@ import java.util.Arrays;
  */
 final class JsonObjectCheck {
     private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle HALF_WORD =
+            MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long ONES = 0x0101010101010101L;
     private static final long HIGH_BITS = 0x80L * ONES;
     private static final long SPACES = 0x20L * ONES;
@@ -52,9 +54,9 @@ final class JsonObjectCheck {
         if (i == bytes.length || bytes[i] != '{') {
             return ~i;
         }
-        i = value(i);
+        i = open(i, true);
         while (i >= 0 && depth > 0) {
-            i = inContainer(i);
+            i = contents(i);
         }
         if (i < 0) {
             return i;
@@ -63,55 +65,65 @@ final class JsonObjectCheck {
         return i == bytes.length ? i : ~i;
     }
 
-    /** Accepts one step inside the innermost container: its end, or its next element with the comma before it. */
-    private int inContainer(int from) {
-        int i = skipWhitespace(from);
-        if (i == bytes.length) {
-            return ~i;
-        }
-        boolean isFirst = justOpened;
-        justOpened = false;
+    /** Accepts what follows in the innermost container: up to its end, or into a container that it holds. */
+    private int contents(int from) {
+        byte[] b = bytes;
         boolean inObject = (levels & 1) != 0;
-        if (bytes[i] == (inObject ? '}' : ']')) {
-            pop();
-            return i + 1;
-        }
-        if (!isFirst) {
-            if (bytes[i] != ',') {
-                return ~i;
+        byte end = (byte) (inObject ? '}' : ']');
+        boolean isFirst = justOpened;
+        int i = skipWhitespace(from);
+        while (i < b.length && b[i] != end) {
+            if (!isFirst) {
+                if (b[i] != ',') {
+                    return ~i;
+                }
+                i = skipWhitespace(i + 1);
             }
-            i = skipWhitespace(i + 1);
+            isFirst = false;
+            i = inObject ? name(i) : i;
+            if (i < 0 || i == b.length) {
+                return i < 0 ? i : ~i;
+            }
+            if (b[i] == '{' || b[i] == '[') {
+                return open(i, b[i] == '{');
+            }
+            i = scalar(i);
+            if (i < 0) {
+                return i;
+            }
+            i = skipWhitespace(i);
         }
-        return inObject ? member(i) : value(i);
+        return close(i);
     }
 
-    private int member(int from) {
-        int i = from;
-        if (i >= bytes.length || bytes[i] != '"') {
+    /** Accepts the end of the innermost container, if there are bytes left at all. */
+    private int close(int i) {
+        if (i >= bytes.length) {
             return ~i;
         }
-        i = string(i + 1);
+        justOpened = false;
+        pop();
+        return i + 1;
+    }
+
+    /** Accepts a member's name, its colon, and the whitespace before the value. */
+    private int name(int from) {
+        byte[] b = bytes;
+        if (from >= b.length || b[from] != '"') {
+            return ~from;
+        }
+        int i = string(from + 1);
         if (i < 0) {
             return i;
         }
         i = skipWhitespace(i);
-        if (i == bytes.length || bytes[i] != ':') {
-            return ~i;
-        }
-        return value(skipWhitespace(i + 1));
+        return i < b.length && b[i] == ':' ? skipWhitespace(i + 1) : ~i;
     }
 
-    private int value(int i) {
-        if (i >= bytes.length) {
-            return ~i;
-        }
+    private int scalar(int i) {
         switch (bytes[i]) {
             case '"':
                 return string(i + 1);
-            case '{':
-                return open(i, true);
-            case '[':
-                return open(i, false);
             case 't':
                 return literal(i, 'r', 'u', 'e');
             case 'n':
@@ -187,7 +199,11 @@ final class JsonObjectCheck {
         return i == from ? ~i : i;
     }
 
-    private int skipWhitespace(int from) {
+    private int skipWhitespace(int i) {
+        return i < bytes.length && bytes[i] > ' ' ? i : skipMoreWhitespace(i);
+    }
+
+    private int skipMoreWhitespace(int from) {
         int i = from;
         for (; i < bytes.length && bytes[i] <= ' ' && bytes[i] >= 0; i++) {
             byte b = bytes[i];
@@ -273,7 +289,19 @@ final class JsonObjectCheck {
         return i;
     }
 
+    /** Three-byte sequences, the letters of most scripts, in one step where four bytes are left; the rest by byte. */
     private int multiByte(int i, int lead) {
+        if (i <= bytes.length - Integer.BYTES) {
+            int sequence = (int) HALF_WORD.get(bytes, i);
+            boolean isOrdinary = lead != 0xE0 && lead != 0xED || lead == 0xED && (sequence & 0x2000) == 0;
+            if ((sequence & 0xC0C0F0) == 0x8080E0 && isOrdinary) {
+                return i + 3;
+            }
+        }
+        return multiByteByByte(i, lead);
+    }
+
+    private int multiByteByByte(int i, int lead) {
         if (lead < 0xC2 || lead > 0xF4) {
             return ~i;
         }

@@ -24,6 +24,7 @@ public final class RecordEncoder {
     private static final byte[] NO_ID = ascii("\":{}}");
     private static final byte[] VERSION = ascii("\",\"version_type\":\"external\",\"version\":");
     private static final byte[] ROUTING = ascii("\",\"routing\":\"");
+    private static final byte[] ONLY_ROUTING = ascii("\":{\"routing\":\"");
     private static final byte[] RETRY_ON_CONFLICT = ascii("\",\"retry_on_conflict\":3}}");
     private static final byte[] DOC = ascii("{\"doc\":");
     private static final byte[] AS_UPSERT = ascii(",\"doc_as_upsert\":true}");
@@ -41,6 +42,7 @@ public final class RecordEncoder {
     private final String metadataObject;
     private final List<String> timestampFields;
     private final Documents documents = new Documents();
+    private final LineBuffer line = new LineBuffer();
     private final Map<String, Topic> topics = new HashMap<>();
     private final SinkConfig config;
 
@@ -135,24 +137,21 @@ public final class RecordEncoder {
         }
     }
 
-    private static byte[] action(Kind kind, byte[] id, byte[] routing, boolean isVersioned, long version) {
-        byte[] name = NAMES[kind.ordinal()];
+    private byte[] action(Kind kind, byte[] id, byte[] routing, boolean isVersioned, long version) {
+        line.put(NAMES[kind.ordinal()]);
         if (id.length == 0) {
             return routing.length == 0
-                    ? concatenated(name, NO_ID)
-                    : concatenated(name, ascii("\":{\"routing\":\""), routing, END);
+                    ? line.put(NO_ID).take()
+                    : line.put(ONLY_ROUTING).put(routing).put(END).take();
         }
-        if (isVersioned && routing.length == 0) {
-            return concatenated(name, ID, id, VERSION, ascii(version + "}}"));
-        }
-        byte[] routed = routing.length == 0 ? NOTHING : concatenated(ROUTING, routing);
-        if (kind == Kind.UPDATE) {
-            return concatenated(name, ID, id, routed, RETRY_ON_CONFLICT);
+        line.put(ID).put(id);
+        if (routing.length > 0) {
+            line.put(ROUTING).put(routing);
         }
         if (isVersioned) {
-            return concatenated(name, ID, id, routed, VERSION, ascii(Long.toString(version)), END_OF_VERSION);
+            return line.put(VERSION).put(version).put(END_OF_VERSION).take();
         }
-        return concatenated(name, ID, id, routed, END);
+        return line.put(kind == Kind.UPDATE ? RETRY_ON_CONFLICT : END).take();
     }
 
     /** The document with what is added to it, as the operation wants it. */
@@ -166,21 +165,7 @@ public final class RecordEncoder {
         if (!metadataFields.isEmpty()) {
             json = Splice.into(json, RecordFields.metadata(metadataObject, metadataFields, record, delivery.origin()));
         }
-        return kind == Kind.UPDATE ? concatenated(DOC, json, AS_UPSERT) : json;
-    }
-
-    private static byte[] concatenated(byte[]... parts) {
-        int length = 0;
-        for (byte[] part : parts) {
-            length += part.length;
-        }
-        byte[] whole = new byte[length];
-        int at = 0;
-        for (byte[] part : parts) {
-            System.arraycopy(part, 0, whole, at, part.length);
-            at += part.length;
-        }
-        return whole;
+        return kind == Kind.UPDATE ? line.put(DOC).put(json).put(AS_UPSERT).take() : json;
     }
 
     private static byte[] ascii(String text) {
