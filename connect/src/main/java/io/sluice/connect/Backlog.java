@@ -15,14 +15,14 @@ final class Backlog {
         this.maxBytes = maxBytes;
     }
 
-    synchronized void enter(long recordBytes) {
-        records++;
-        bytes += recordBytes;
+    synchronized void enter(int enteringRecords, long enteringBytes) {
+        records += enteringRecords;
+        bytes += enteringBytes;
     }
 
-    synchronized void leave(long recordBytes) {
-        records--;
-        bytes -= recordBytes;
+    synchronized void leave(int leavingRecords, long leavingBytes) {
+        records -= leavingRecords;
+        bytes -= leavingBytes;
         notifyAll();
     }
 

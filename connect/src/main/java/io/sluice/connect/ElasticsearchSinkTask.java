@@ -128,7 +128,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
     @Override
     public void put(Collection<SinkRecord> records) {
         settlement.throwFailure();
-        records.forEach(intake::take);
+        intake.take(records);
         pressure.relieve();
         settlement.throwFailure();
     }

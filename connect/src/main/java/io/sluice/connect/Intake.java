@@ -11,6 +11,9 @@ import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.offset.Offsets;
 import io.sluice.connect.offset.Origin;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.header.Header;
@@ -49,14 +52,47 @@ final class Intake {
         this.metrics = metrics;
     }
 
-    void take(SinkRecord record) {
-        Delivery delivery = delivery(record);
-        metrics.recordRead(delivery.ledger());
-        if (record.value() != null || onNullValues == OnNullValues.DELETE) {
-            encode(delivery);
-            return;
+    /** Takes the records of one poll: each stage sees all of them at once, since a lock for each would cost more. */
+    void take(Collection<SinkRecord> records) {
+        long now = System.nanoTime();
+        List<Delivery> deliveries = new ArrayList<>(records.size());
+        records.forEach(record -> deliveries.add(delivery(record, now)));
+        metrics.inOneStep(() -> deliveries.forEach(delivery -> metrics.recordRead(delivery.ledger())));
+        List<Operation> operations = new ArrayList<>(records.size());
+        long bytes = 0;
+        for (Delivery delivery : deliveries) {
+            Operation operation = operationOf(delivery);
+            if (operation != null) {
+                operations.add(operation);
+                bytes += hold(delivery, operation.heldBytes());
+            }
         }
-        admit(delivery, 0);
+        backlog.enter(operations.size(), bytes);
+        writer.add(operations);
+    }
+
+    /** Notes what the sink holds until the record is decided. */
+    private static long hold(Delivery delivery, long bytes) {
+        delivery.hold(bytes + OBJECTS_BYTES);
+        return delivery.heldBytes();
+    }
+
+    /** The operation for a record, or {@code null} when it was decided at once. */
+    private Operation operationOf(Delivery delivery) {
+        if (delivery.record().value() == null && onNullValues != OnNullValues.DELETE) {
+            withoutValue(delivery);
+            return null;
+        }
+        try {
+            return encoder.encode(delivery);
+        } catch (MalformedRecordException malformed) {
+            malformed(delivery, malformed.getMessage());
+            return null;
+        }
+    }
+
+    private void withoutValue(Delivery delivery) {
+        backlog.enter(1, hold(delivery, 0));
         if (onNullValues == OnNullValues.IGNORE) {
             settlement.dropped(delivery);
         } else {
@@ -65,36 +101,22 @@ final class Intake {
         }
     }
 
-    /** Counts what the sink holds until the record is decided. */
-    private void admit(Delivery delivery, long bytes) {
-        delivery.hold(bytes + OBJECTS_BYTES);
-        backlog.enter(delivery.heldBytes());
-    }
-
-    private void encode(Delivery delivery) {
-        Operation operation;
-        try {
-            operation = encoder.encode(delivery);
-        } catch (MalformedRecordException malformed) {
-            admit(delivery, delivery.sourceBytes());
-            if (dropInvalid) {
-                settlement.dropped(delivery);
-                return;
-            }
-            settlement.malformed(delivery, malformed.getMessage(), malformed.getMessage());
-            return;
+    private void malformed(Delivery delivery, String what) {
+        backlog.enter(1, hold(delivery, delivery.sourceBytes()));
+        if (dropInvalid) {
+            settlement.dropped(delivery);
+        } else {
+            settlement.malformed(delivery, what, what);
         }
-        admit(delivery, operation.heldBytes());
-        writer.add(operation);
     }
 
-    private Delivery delivery(SinkRecord record) {
+    private Delivery delivery(SinkRecord record, long nowNanos) {
         Origin origin = Origin.of(record);
         return new Delivery(
                 record,
                 offsets.of(origin.topic(), origin.partition()),
                 origin,
-                System.nanoTime(),
+                nowNanos,
                 intendedSendTimeMicros(record));
     }
 

@@ -2,12 +2,12 @@ package io.sluice.connect;
 
 import io.sluice.connect.bulk.Decisions;
 import io.sluice.connect.bulk.ItemError;
-import io.sluice.connect.bulk.ItemOutcome;
 import io.sluice.connect.bulk.Timers;
 import io.sluice.connect.config.OnMalformedDocuments;
 import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -44,10 +44,24 @@ final class Settlement implements Decisions {
     }
 
     @Override
-    public void decided(Delivery delivery, ItemOutcome outcome) {
+    public void decided(List<Delivery> deliveries) {
+        long nowMicros = epochMicros.getAsLong();
+        metrics.inOneStep(() -> deliveries.forEach(delivery -> count(delivery, ageMicros(delivery, nowMicros))));
+        long bytes = 0;
+        for (Delivery delivery : deliveries) {
+            delivery.decided();
+            bytes += delivery.heldBytes();
+        }
+        backlog.leave(deliveries.size(), bytes);
+    }
+
+    private static long ageMicros(Delivery delivery, long nowMicros) {
         long dueMicros = delivery.intendedSendTimeMicros();
-        long ageMicros = dueMicros < 0 ? -1 : Math.max(0, epochMicros.getAsLong() - dueMicros);
-        settle(delivery, outcome.fate(), ageMicros);
+        return dueMicros < 0 ? -1 : Math.max(0, nowMicros - dueMicros);
+    }
+
+    private void count(Delivery delivery, long ageMicros) {
+        metrics.recordDecided(delivery.ledger(), delivery.fate(), delivery.sourceBytes(), ageMicros);
     }
 
     @Override
@@ -94,7 +108,7 @@ final class Settlement implements Decisions {
     /** Decides the records that have arrived in the dead-letter queue; looks again later while some have not. */
     void settleDeadLetters() {
         try {
-            deadLetters.takeArrived().forEach(delivery -> settle(delivery, Fate.DEAD_LETTERED, -1));
+            deadLetters.takeArrived().forEach(delivery -> settle(delivery, Fate.DEAD_LETTERED));
         } catch (ConnectException lost) {
             failed(lost);
             return;
@@ -106,19 +120,21 @@ final class Settlement implements Decisions {
 
     /** A record that the configuration says to let go. */
     void dropped(Delivery delivery) {
-        settle(delivery, Fate.DROPPED, -1);
+        settle(delivery, Fate.DROPPED);
     }
 
     @Override
     public void givenBack(Delivery delivery) {
         metrics.recordGivenBack(delivery.ledger());
-        backlog.leave(delivery.heldBytes());
+        backlog.leave(1, delivery.heldBytes());
     }
 
-    private void settle(Delivery delivery, Fate fate, long ageMicros) {
-        metrics.recordDecided(delivery.ledger(), fate, delivery.sourceBytes(), ageMicros);
+    /** A record that was not indexed: it counts, but its age does not. */
+    private void settle(Delivery delivery, Fate fate) {
+        delivery.setFate(fate);
+        count(delivery, -1);
         delivery.decided();
-        backlog.leave(delivery.heldBytes());
+        backlog.leave(1, delivery.heldBytes());
     }
 
     @Override

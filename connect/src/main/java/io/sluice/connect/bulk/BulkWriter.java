@@ -2,6 +2,7 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.metrics.SinkMetrics;
+import io.sluice.connect.offset.Delivery;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.util.ArrayList;
@@ -61,14 +62,16 @@ public final class BulkWriter implements BulkClient.Listener {
         tellLimits();
     }
 
-    /** Takes an operation over; it is sent with others when a request is full or the linger time is over. */
-    public void add(Operation operation) {
+    /** Takes operations over; each is sent with others when a request is full or the linger time is over. */
+    public void add(List<Operation> operations) {
         List<Bulk> sendable = List.of();
         synchronized (this) {
-            if (held.mustWait(operation)) {
-                return;
+            boolean isAnyFull = false;
+            Limits limits = limiter.limits();
+            for (Operation operation : operations) {
+                isAnyFull |= !held.mustWait(operation) && lanes.add(operation, limits);
             }
-            if (lanes.add(operation, limiter.limits())) {
+            if (isAnyFull) {
                 sendable = takeSendable();
             }
         }
@@ -192,6 +195,7 @@ public final class BulkWriter implements BulkClient.Listener {
 
     private void decide(Bulk bulk, BulkAnswer answer) {
         List<Operation> decided = new ArrayList<>(bulk.size());
+        List<Delivery> through = new ArrayList<>(bulk.size());
         List<Operation> again = new ArrayList<>(0);
         int firstAgain = -1;
         boolean isBusy = false;
@@ -205,10 +209,12 @@ public final class BulkWriter implements BulkClient.Listener {
                     decisions.rejected(
                             operation.delivery(), answer.status(i), error == null ? ItemError.UNKNOWN : error);
                 } else if (outcome.fate() == null) {
+                    decisions.decided(through);
                     fail(bulk, i, answer);
                     return;
                 } else {
-                    decisions.decided(operation.delivery(), outcome);
+                    operation.delivery().setFate(outcome.fate());
+                    through.add(operation.delivery());
                 }
                 decided.add(operation);
             } else {
@@ -217,6 +223,7 @@ public final class BulkWriter implements BulkClient.Listener {
                 again.add(operation);
             }
         }
+        decisions.decided(through);
         authorised = true;
         if (isBusy) {
             overloaded(bulk);

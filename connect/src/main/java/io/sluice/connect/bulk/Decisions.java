@@ -1,11 +1,13 @@
 package io.sluice.connect.bulk;
 
 import io.sluice.connect.offset.Delivery;
+import java.util.List;
 import org.apache.kafka.connect.errors.ConnectException;
 
 /** Hears what became of the records of bulk requests. */
 public interface Decisions {
-    void decided(Delivery delivery, ItemOutcome outcome);
+    /** Records that got through, each with its fate; all of one answer together, since a step for each would cost more. */
+    void decided(List<Delivery> deliveries);
 
     /** The document will never be accepted. */
     void rejected(Delivery delivery, int status, ItemError error);

@@ -1,5 +1,6 @@
 package io.sluice.connect.offset;
 
+import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.metrics.PartitionLedger;
 import org.apache.kafka.connect.sink.SinkRecord;
 
@@ -8,10 +9,12 @@ public final class Delivery {
     private final SinkRecord record;
     private final PartitionOffsets partition;
     private final Origin origin;
-    private final long sequence;
+    private final Stretch stretch;
+    private final int place;
     private final long readAtNanos;
     private final long intendedSendTimeMicros;
     private long heldBytes;
+    private Fate fate;
 
     public Delivery(
             SinkRecord record,
@@ -22,7 +25,8 @@ public final class Delivery {
         this.record = record;
         this.partition = partition;
         this.origin = origin;
-        this.sequence = partition.read(origin.offset());
+        this.stretch = partition.read(origin.offset());
+        this.place = stretch.lastPlace();
         this.readAtNanos = readAtNanos;
         this.intendedSendTimeMicros = intendedSendTimeMicros;
     }
@@ -68,6 +72,16 @@ public final class Delivery {
         return heldBytes;
     }
 
+    /** Notes what becomes of the record, for whoever settles it. */
+    public void setFate(Fate outcome) {
+        fate = outcome;
+    }
+
+    /** What became of the record, or {@code null} as long as nobody has said so. */
+    public Fate fate() {
+        return fate;
+    }
+
     /** Whether the record belongs to whoever owns its partition now: it must not be sent any more. */
     public boolean isGivenUp() {
         return partition.isGivenUp();
@@ -75,6 +89,6 @@ public final class Delivery {
 
     /** Lets the partition's committable offset pass this record. */
     public void decided() {
-        partition.decided(sequence);
+        stretch.decide(place);
     }
 }

@@ -10,6 +10,7 @@ import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.encode.MalformedRecordException;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.encode.RecordEncoder;
+import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.offset.Offsets;
@@ -85,7 +86,7 @@ class BulkWriterTest {
 
     private void add(BulkWriter writer, int operations) {
         for (int i = 0; i < operations; i++) {
-            writer.add(operation("k" + nextOffset));
+            writer.add(List.of(operation("k" + nextOffset)));
         }
     }
 
@@ -109,7 +110,7 @@ class BulkWriterTest {
         BulkWriter writer = writer(1_000, 1_009, 5, false);
         String large = "{\"a\":\"" + "x".repeat(1_500) + "\"}";
         for (String value : new String[] {"{}", "{}", large, "{}"}) {
-            writer.add(operation("k" + nextOffset, value));
+            writer.add(List.of(operation("k" + nextOffset, value)));
         }
         timers.advance(5);
         assertEquals(List.of(2, 1, 1), sizesSent());
@@ -245,7 +246,7 @@ class BulkWriterTest {
         encoder = encoder("upsert");
         BulkWriter writer = writer(2, 1 << 20, 5, true);
         for (String key : new String[] {"a", "b", "a", "c", "a", "d"}) {
-            writer.add(operation(key));
+            writer.add(List.of(operation(key)));
         }
         assertEquals(List.of("0", "1"), client.offsets(0));
         assertEquals(List.of("3", "5"), client.offsets(1));
@@ -261,12 +262,12 @@ class BulkWriterTest {
     @Test
     void aDeleteWaitsForTheEarlierOperationsOnItsDocument() {
         BulkWriter writer = writer(2, 1 << 20, 5, false);
-        writer.add(operation("a"));
-        writer.add(operation("a"));
-        writer.add(operation("a", null));
-        writer.add(operation("b"));
-        writer.add(operation("b", null));
-        writer.add(operation("c"));
+        writer.add(List.of(operation("a")));
+        writer.add(List.of(operation("a")));
+        writer.add(List.of(operation("a", null)));
+        writer.add(List.of(operation("b")));
+        writer.add(List.of(operation("b", null)));
+        writer.add(List.of(operation("c")));
         assertEquals(List.of("0", "1"), client.offsets(0));
         assertEquals(List.of("3", "5"), client.offsets(1));
         client.answer(0, item -> item == 0 ? 429 : 200);
@@ -283,7 +284,7 @@ class BulkWriterTest {
     void whatFollowsAWaitingDeleteGoesWithIt() {
         BulkWriter writer = writer(4, 1 << 20, 5, false);
         for (String value : new String[] {"{}", null, "{}", "{}", null, "{}"}) {
-            writer.add(operation("a", value));
+            writer.add(List.of(operation("a", value)));
         }
         timers.advance(5);
         assertEquals(List.of("0"), client.offsets(0));
@@ -299,12 +300,12 @@ class BulkWriterTest {
     @Test
     void waitingDeletesAreGivenBackOrSent() {
         BulkWriter writer = writer(1, 1 << 20, 5, false);
-        writer.add(operation("a"));
-        writer.add(operation("a", null));
+        writer.add(List.of(operation("a")));
+        writer.add(List.of(operation("a", null)));
         PartitionOffsets lost = partition;
         partition = offsets.of("t", 1);
-        writer.add(operation("b"));
-        writer.add(operation("b", null));
+        writer.add(List.of(operation("b")));
+        writer.add(List.of(operation("b", null)));
         partition = lost;
         loosePartition(writer, 0);
         assertEquals(List.of(1L), book.givenBack);
@@ -329,7 +330,7 @@ class BulkWriterTest {
                     .append(i)
                     .append("}}\n")
                     .append(isDelete ? "" : value + "\n");
-            writer.add(operation("k\"" + i, value));
+            writer.add(List.of(operation("k\"" + i, value)));
         }
         Bulk bulk = client.sent.get(0);
         BulkBody body = new BulkBody(bulk.operations(), bulk.bodyBytes());
@@ -363,7 +364,7 @@ class BulkWriterTest {
         int before = client.sent.size();
         writer = writer(1, 1 << 20, 50, false);
         for (int i = 0; i < 20; i++) {
-            writer.add(operation("k" + i, "{\"a\":\"" + "x".repeat(430) + "\"}"));
+            writer.add(List.of(operation("k" + i, "{\"a\":\"" + "x".repeat(430) + "\"}")));
         }
         timers.advance(3_000);
         long bytes = client.sent.subList(before + 1, client.sent.size()).stream()
@@ -384,7 +385,7 @@ class BulkWriterTest {
         encoder = encoder("upsert");
         BulkWriter writer = writer(2, 1 << 20, 2, true);
         for (String key : new String[] {"a", "b", "c", "d", "a", "e", "f", "g"}) {
-            writer.add(operation(key));
+            writer.add(List.of(operation(key)));
         }
         client.refuse(0, 503);
         loosePartition(writer, 0);
@@ -402,13 +403,13 @@ class BulkWriterTest {
     void aPartitionThatStaysIsServedOn() {
         encoder = encoder("upsert");
         BulkWriter writer = writer(2, 1 << 20, 1, true);
-        writer.add(operation("a"));
+        writer.add(List.of(operation("a")));
         PartitionOffsets lost = partition;
         partition = offsets.of("t", 1);
-        writer.add(operation("b"));
-        writer.add(operation("a"));
+        writer.add(List.of(operation("b")));
+        writer.add(List.of(operation("a")));
         partition = lost;
-        writer.add(operation("a"));
+        writer.add(List.of(operation("a")));
         client.refuse(0, 503);
         loosePartition(writer, 0);
         timers.advance(200);
@@ -433,7 +434,7 @@ class BulkWriterTest {
         for (int i = 0; i < 7; i++) {
             StringBuilder value = new StringBuilder("{\"a\":\"");
             random.ints(i * 10_007, 'a', 'z' + 1).forEach(c -> value.append((char) c));
-            writer.add(operation("k" + i, value.append("\"}").toString()));
+            writer.add(List.of(operation("k" + i, value.append("\"}").toString())));
         }
         Bulk bulk = client.sent.get(0);
         ByteArrayOutputStream plain = new ByteArrayOutputStream();
@@ -458,7 +459,7 @@ class BulkWriterTest {
         BulkWriter writer = writer(16, 1 << 30, 5, false);
         String large = "{\"a\":\"" + "x".repeat(1_000_003) + "\"}";
         for (int i = 0; i < 16; i++) {
-            writer.add(operation("k" + i, large));
+            writer.add(List.of(operation("k" + i, large)));
         }
         Bulk bulk = client.sent.get(0);
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -543,7 +544,7 @@ class BulkWriterTest {
             world.adaptive = isAdaptive;
             BulkWriter writer = world.writer(4, 1 << 20, 1, false);
             for (int i = 0; i < 4; i++) {
-                writer.add(world.operation("k" + i, "{\"a\":\"" + "x".repeat(100_003) + "\"}"));
+                writer.add(List.of(world.operation("k" + i, "{\"a\":\"" + "x".repeat(100_003) + "\"}")));
             }
             for (int attempt = 0; attempt < 3; attempt++) {
                 world.client.refuse(attempt, 429);
@@ -584,7 +585,7 @@ class BulkWriterTest {
             for (int i = 0; i < 997; i++) {
                 int key = random.nextInt(53);
                 lastByKey.put(key, i);
-                writer.add(world.operation("k" + key, random.nextInt(3) == 0 ? null : "{}"));
+                writer.add(List.of(world.operation("k" + key, random.nextInt(3) == 0 ? null : "{}")));
                 world.client.answerRandomly(random);
                 world.timers.advance(random.nextInt(3));
                 assertTrue(world.client.sent.size() - world.client.answered <= 3);
@@ -687,7 +688,7 @@ class BulkWriterTest {
 
     /** Notes every decision, refuses a second one on the same record. */
     private static final class Book implements Decisions {
-        private final Map<Long, ItemOutcome> decided = new HashMap<>();
+        private final Map<Long, Fate> decided = new HashMap<>();
         private final List<String> rejected = new ArrayList<>();
         private final List<Long> givenBack = new ArrayList<>();
         private final Map<Object, List<Long>> orderByKey = new HashMap<>();
@@ -695,8 +696,12 @@ class BulkWriterTest {
         private org.apache.kafka.connect.errors.ConnectException failure;
 
         @Override
-        public void decided(Delivery delivery, ItemOutcome outcome) {
-            assertNull(decided.put(delivery.origin().offset(), outcome), "decided twice");
+        public void decided(List<Delivery> deliveries) {
+            deliveries.forEach(this::decidedOne);
+        }
+
+        private void decidedOne(Delivery delivery) {
+            assertNull(decided.put(delivery.origin().offset(), delivery.fate()), "decided twice");
             Object key = delivery.record().key();
             keys.add(key);
             orderByKey

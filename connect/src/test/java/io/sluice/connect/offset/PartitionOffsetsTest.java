@@ -11,16 +11,28 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 class PartitionOffsetsTest {
+    /** A record that was read, and where it is decided. */
+    private record Read(Stretch stretch, int place, long offset) {
+        static Read of(PartitionOffsets offsets, long offset) {
+            Stretch stretch = offsets.read(offset);
+            return new Read(stretch, stretch.lastPlace(), offset);
+        }
+
+        void decide() {
+            stretch.decide(place);
+        }
+    }
+
     /** With nothing undecided the offset after the last record read may be committed. */
     @Test
     void theOffsetAfterTheLastDecidedRecordIsCommittable() {
         PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
-        long first = offsets.read(41);
-        long second = offsets.read(43);
+        Read first = Read.of(offsets, 41);
+        Read second = Read.of(offsets, 43);
         assertEquals(41, offsets.committable());
-        offsets.decided(second);
+        second.decide();
         assertEquals(41, offsets.committable());
-        offsets.decided(first);
+        first.decide();
         assertEquals(44, offsets.committable());
     }
 
@@ -31,17 +43,17 @@ class PartitionOffsetsTest {
             Random random = new Random(seed);
             PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
             TreeSet<Long> model = new TreeSet<>();
-            List<long[]> undecided = new ArrayList<>();
+            List<Read> undecided = new ArrayList<>();
             long next = random.nextInt(1000);
             for (int step = 0; step < 10_007; step++) {
                 if (undecided.isEmpty() || random.nextInt(100) < 50 + seed % 7) {
                     next += random.nextInt(10) == 0 ? random.nextInt(100_000) : 0;
-                    undecided.add(new long[] {offsets.read(next), next});
+                    undecided.add(Read.of(offsets, next));
                     model.add(next++);
                 } else {
-                    long[] any = undecided.remove(random.nextInt(undecided.size()));
-                    offsets.decided(any[0]);
-                    model.remove(any[1]);
+                    Read any = undecided.remove(random.nextInt(undecided.size()));
+                    any.decide();
+                    model.remove(any.offset);
                 }
                 assertEquals(model.isEmpty() ? next : model.first(), offsets.committable());
                 assertEquals(model.size(), offsets.undecided());
@@ -53,9 +65,28 @@ class PartitionOffsetsTest {
     @Test
     void decidingTwiceIsRefused() {
         PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
-        long only = offsets.read(7);
-        offsets.decided(only);
-        Exception refusal = assertThrows(IllegalStateException.class, () -> offsets.decided(only));
-        assertEquals("record decided twice or never read: sequence 0", refusal.getMessage());
+        Read only = Read.of(offsets, 7);
+        only.decide();
+        Exception refusal = assertThrows(IllegalStateException.class, only::decide);
+        assertEquals("record decided twice: offset 7", refusal.getMessage());
+    }
+
+    /** Records of one stretch that several threads decide at once are all decided. */
+    @Test
+    void threadsDecideSideBySide() throws InterruptedException {
+        PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
+        List<List<Read>> shares = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+        for (int offset = 0; offset < 30_011; offset++) {
+            shares.get(offset % shares.size()).add(Read.of(offsets, offset));
+        }
+        List<Thread> threads = shares.stream()
+                .map(share -> new Thread(() -> share.forEach(Read::decide)))
+                .toList();
+        threads.forEach(Thread::start);
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertEquals(0, offsets.undecided());
+        assertEquals(30_011, offsets.committable());
     }
 }
