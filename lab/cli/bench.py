@@ -117,7 +117,7 @@ class LocalBench:
         names = ",".join(map(node_name, nodes))
         if names == (self._excluded or ""):
             return
-        cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls)
+        cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls, access=target.access.elasticsearch)
         try:
             cluster.put_cluster_settings({EXCLUDED: names or None})
         finally:

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import orjson
 
+from lab.access import OPEN, HttpAccess
 from lab.records import ElasticsearchSample, NodeCounters, ShardCounters
 
 SHARD_FIELDS = {
@@ -56,12 +57,20 @@ class ElasticsearchReader:
     `filter_path` keeps each answer to about 1 kB per node, so that being watched costs the server little.
     """
 
-    def __init__(self, urls: Sequence[str], index: str, *, timeout_s: float, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        index: str,
+        *,
+        timeout_s: float,
+        now: Callable[[], float],
+        access: HttpAccess = OPEN,
+    ) -> None:
         self._urls = tuple(url.rstrip("/") for url in urls)
         self._index = index
         self._now = now
         self._asked = 0
-        self._client = httpx.Client(timeout=timeout_s, trust_env=False)
+        self._client = access.client(timeout=timeout_s)
 
     def read(self) -> ElasticsearchSample:
         """The counters at this instant.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-import httpx
 from hdrh.histogram import HdrHistogram
 
+from lab.access import OPEN, HttpAccess
 from lab.monitor.jolokia import SinkNotRegisteredError, read_beans
 from lab.records import SinkHistograms
 
@@ -12,14 +12,16 @@ RECORD_AGE = "RecordAgeHistogram"
 BULK_SERVICE_TIME = "BulkServiceTimeHistogram"
 
 
-def read_sink_histograms(jolokia_url: str, connector: str, *, timeout_s: float = 10.0) -> SinkHistograms:
+def read_sink_histograms(
+    jolokia_url: str, connector: str, *, timeout_s: float = 10.0, access: HttpAccess = OPEN
+) -> SinkHistograms:
     """The sink's histograms now, merged over its tasks; both `None` when no task has registered.
 
     Raises:
         httpx.HTTPError: The agent does not answer.
         JolokiaError: It answers with an error.
     """
-    with httpx.Client(timeout=timeout_s, trust_env=False) as client:
+    with access.client(timeout=timeout_s) as client:
         try:
             beans = read_beans(client, jolokia_url, connector, [RECORD_AGE, BULK_SERVICE_TIME]).values()
         except SinkNotRegisteredError:

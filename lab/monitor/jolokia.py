@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import orjson
 
+from lab.access import OPEN, HttpAccess
 from lab.records import SinkSample
 
 LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name not in {"tasks", "jit_time_ms"})
@@ -72,10 +73,10 @@ def jit_time_ms(client: httpx.Client, url: str) -> int | None:
 class SinkReader:
     """Sums the ledger over the tasks of one connector; two small requests per reading."""
 
-    def __init__(self, url: str, connector: str, *, timeout_s: float) -> None:
+    def __init__(self, url: str, connector: str, *, timeout_s: float, access: HttpAccess = OPEN) -> None:
         self._url = url
         self._connector = connector
-        self._client = httpx.Client(timeout=timeout_s, trust_env=False)
+        self._client = access.client(timeout=timeout_s)
 
     def read(self) -> SinkSample:
         """The ledger at this instant; the histograms, which are costly to encode, are not read."""

@@ -1,6 +1,6 @@
 """Reads how far a topic has been written, and how far the sink has read it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -66,11 +66,14 @@ class ConsumerOffsetsClient:
     more, which is what a broker that was just started again answers.
     """
 
-    def __init__(self, bootstrap: str, topic: str, group: str, *, timeout_s: float) -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, group: str, *, timeout_s: float, client: Mapping[str, str] | None = None
+    ) -> None:
         self._topic = topic
         self._timeout_s = timeout_s
         self._consumer = Consumer(
             {
+                **(client or {}),
                 "bootstrap.servers": bootstrap,
                 "group.id": group,
                 "client.id": "sluice-monitor",

@@ -2,9 +2,9 @@
 
 import re
 
-import httpx
 import orjson
 
+from lab.access import OPEN, HttpAccess
 from lab.monitor.jolokia import attribute, read_beans
 from lab.records import Ledger, SinkLedger, TaskLedger
 
@@ -13,7 +13,9 @@ TOTALS = {field: attribute(f"records_{field}") for field in Ledger.model_fields}
 TASK = re.compile(r"[:,]task=(\w+)")
 
 
-def read_sink_ledger(jolokia_url: str, connector: str, *, timeout_s: float = 10.0) -> SinkLedger:
+def read_sink_ledger(
+    jolokia_url: str, connector: str, *, timeout_s: float = 10.0, access: HttpAccess = OPEN
+) -> SinkLedger:
     """The ledger of every task of the connector at this instant.
 
     Raises:
@@ -21,7 +23,7 @@ def read_sink_ledger(jolokia_url: str, connector: str, *, timeout_s: float = 10.
         LookupError: No task of the connector has registered, or a bean keeps no such ledger.
         ValueError: What it keeps is no ledger.
     """
-    with httpx.Client(timeout=timeout_s, trust_env=False) as client:
+    with access.client(timeout=timeout_s) as client:
         beans = read_beans(client, jolokia_url, connector, [*TOTALS.values(), BY_PARTITION])
     return SinkLedger(
         tasks={

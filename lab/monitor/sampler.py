@@ -82,18 +82,28 @@ class Readers:
 def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]) -> Readers:
     """The readers of a run's sources; nothing is asked yet, so servers that are not up yet are no error."""
     return Readers(
-        elasticsearch=ElasticsearchReader(sources.elasticsearch_urls, sources.index, timeout_s=timeout_s, now=now),
+        elasticsearch=ElasticsearchReader(
+            sources.elasticsearch_urls,
+            sources.index,
+            timeout_s=timeout_s,
+            now=now,
+            access=sources.access.elasticsearch,
+        ),
         kafka=(
             KafkaReader(
                 ConsumerOffsetsClient(
-                    sources.kafka_bootstrap, sources.topic, sources.consumer_group, timeout_s=timeout_s
+                    sources.kafka_bootstrap,
+                    sources.topic,
+                    sources.consumer_group,
+                    timeout_s=timeout_s,
+                    client=sources.access.kafka,
                 )
             )
             if sources.topic
             else None
         ),
         sink=(
-            SinkReader(sources.jolokia_url, sources.connector, timeout_s=timeout_s)
+            SinkReader(sources.jolokia_url, sources.connector, timeout_s=timeout_s, access=sources.access.metrics)
             if sources.jolokia_url and sources.connector
             else None
         ),

@@ -1,6 +1,8 @@
 """Where the figures of a run come from, as plain values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from lab.access import Access
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,6 +18,7 @@ class Sources:
         jolokia_url: HTTP endpoint of the JMX agent in the Connect worker, such as `http://127.0.0.1:8778/jolokia/`;
             `None` where there is none, and the sink's ledger is then not sampled.
         connector: Name of the sink connector; `None` where the sink keeps no ledger of ours.
+        access: How the servers are entered.
     """
 
     elasticsearch_urls: tuple[str, ...]
@@ -25,6 +28,7 @@ class Sources:
     consumer_group: str
     jolokia_url: str | None
     connector: str | None
+    access: Access = field(default_factory=Access)
 
     def __post_init__(self) -> None:
         if not self.elasticsearch_urls:

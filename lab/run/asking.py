@@ -10,6 +10,7 @@ import httpx
 import orjson
 from pydantic import JsonValue
 
+from lab.access import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import IDS, Reading, Step
 from lab.run.elasticsearch import JSON, error_reason
@@ -44,12 +45,12 @@ class Reply:
 class Asker:
     """One connection to one node; the request cache is not used."""
 
-    def __init__(self, url: str, index: str, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+    def __init__(
+        self, url: str, index: str, clock_ns: Callable[[], int] = time.perf_counter_ns, access: HttpAccess = OPEN
+    ) -> None:
         self._url = f"{url}/{index}/_search?request_cache=false"
         self._clock_ns = clock_ns
-        self._http = httpx.Client(
-            timeout=TIMEOUT_S, headers=JSON, limits=httpx.Limits(max_connections=1), trust_env=False
-        )
+        self._http = access.client(JSON, timeout=TIMEOUT_S, limits=httpx.Limits(max_connections=1))
 
     def close(self) -> None:
         """Close the connection."""

@@ -9,18 +9,23 @@ from typing import Any
 
 import httpx
 
+from lab.access import Access
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 
 RETRY_S = 0.5
+ELASTICSEARCH_URLS = "connection.url"
 
 
-def connector_config(templates: Path, profile: Profile, values: Mapping[str, str]) -> dict[str, str]:
-    """The connector's configuration: the template with its placeholders filled in, then the profile's own settings.
+def connector_config(
+    templates: Path, profile: Profile, values: Mapping[str, str], access: Access | None = None
+) -> dict[str, str]:
+    """The connector's configuration: the template filled in, what it needs to be let in, the profile's own settings.
 
     Args:
         templates: Folder of the templates.
         values: What stands for `${connector}`, `${topic}`, `${index}` … in a template.
+        access: How the target's servers are entered.
 
     Raises:
         ProfileError: There is no such template, or it is no JSON object, or a placeholder in it is unknown.
@@ -37,7 +42,14 @@ def connector_config(templates: Path, profile: Profile, values: Mapping[str, str
     except (KeyError, ValueError) as error:
         known = ", ".join(f"${{{name}}}" for name in values)
         raise ProfileError(f"{path}: unknown placeholder {error}; there are: {known}") from error
-    return filled | {name: connector_text(value) for name, value in profile.sink.config.items()}
+    own = {name: connector_text(value) for name, value in profile.sink.config.items()}
+    return filled | sink_access(filled, access or Access()) | own
+
+
+def sink_access(connector: Mapping[str, str], access: Access) -> dict[str, str]:
+    """What the target has every connector told; a connector that knows no Elasticsearch gets no credentials for it."""
+    knows = ELASTICSEARCH_URLS in connector
+    return {name: value for name, value in access.sink.items() if knows or not name.startswith("connection.")}
 
 
 def connector_text(value: object) -> str:
@@ -52,6 +64,7 @@ class ConnectWorker:
         self,
         url: str,
         *,
+        access: Access | None = None,
         patience_s: float = 120.0,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
@@ -60,7 +73,10 @@ class ConnectWorker:
         self._patience_s = patience_s
         self._sleep = sleep
         self._clock = clock
-        self._http = httpx.Client(timeout=90)
+        access = access or Access()
+        self._http = access.connect.client(timeout=90)
+        # A worker is told the sink's secrets, and might repeat them in what it says of a configuration.
+        self._hide = access.hide
 
     def close(self) -> None:
         """Close the connections."""
@@ -70,7 +86,7 @@ class ConnectWorker:
         """The names of all connectors of the worker."""
         response = self._request("GET", "/connectors")
         if not response.is_success:
-            raise StackError(f"{self._url}: Kafka Connect cannot list its connectors: {status_of(response)}")
+            raise StackError(f"{self._url}: Kafka Connect cannot list its connectors: {self._status(response)}")
         return list(response.json())
 
     def validate(self, config: Mapping[str, str]) -> None:
@@ -83,13 +99,13 @@ class ConnectWorker:
         response = self._request("PUT", f"/connector-plugins/{plugin}/config/validate", config)
         if response.is_success:
             values = [entry["value"] for entry in response.json()["configs"]]
-            problems = [f"sink.config: {problem}" for value in values for problem in value["errors"]]
+            problems = [f"sink.config: {self._hide(problem)}" for value in values for problem in value["errors"]]
         elif response.is_server_error:
             raise StackError(
-                f"{self._url}: Kafka Connect cannot judge the connector's settings: {message_of(response)}"
+                f"{self._url}: Kafka Connect cannot judge the connector's settings: {self._words(response)}"
             )
         else:
-            problems = [f"sink.config: connector.class: {plugin}: {message_of(response)}"]
+            problems = [f"sink.config: connector.class: {plugin}: {self._words(response)}"]
         if problems:
             raise ProfileError("\n".join(problems))
 
@@ -101,15 +117,15 @@ class ConnectWorker:
         """
         response = self._request("PUT", f"/connectors/{name}/config", config)
         if response.status_code == httpx.codes.BAD_REQUEST:
-            raise ProfileError(f"sink.config: the connector refuses it: {message_of(response)}")
+            raise ProfileError(f"sink.config: the connector refuses it: {self._words(response)}")
         if not response.is_success:
-            raise StackError(f"connector {name}: cannot be made: {status_of(response)}")
+            raise StackError(f"connector {name}: cannot be made: {self._status(response)}")
 
     def delete(self, name: str) -> None:
         """Stop and remove a connector, which need not exist."""
         response = self._request("DELETE", f"/connectors/{name}")
         if not response.is_success and response.status_code != httpx.codes.NOT_FOUND:
-            raise StackError(f"connector {name}: cannot be removed: {message_of(response)}")
+            raise StackError(f"connector {name}: cannot be removed: {self._words(response)}")
 
     def running_tasks(self, name: str) -> int:
         """How many of the connector's tasks run.
@@ -121,13 +137,13 @@ class ConnectWorker:
         if response.status_code == httpx.codes.NOT_FOUND:
             return 0
         if not response.is_success:
-            raise StackError(f"connector {name}: its status cannot be read: {status_of(response)}")
+            raise StackError(f"connector {name}: its status cannot be read: {self._status(response)}")
         status = response.json()
         parts = [(f"connector {name}", status["connector"])]
         parts += [(f"connector {name}, task {task['id']}", task) for task in status["tasks"]]
         for what, part in parts:
             if part["state"] == "FAILED":
-                raise failed(what, part.get("trace", ""))
+                raise failed(what, self._hide(part.get("trace", "")))
         return sum(task["state"] == "RUNNING" for task in status["tasks"])
 
     def wait_until_running(self, name: str, timeout_s: float = 60.0) -> None:
@@ -157,10 +173,12 @@ class ConnectWorker:
                     return response
             self._sleep(RETRY_S)
 
+    def _status(self, response: httpx.Response) -> str:
+        """The status of an answer that is an error, and the worker's words."""
+        return f"status {response.status_code}: {self._words(response)}"
 
-def status_of(response: httpx.Response) -> str:
-    """The status of an answer that is an error, and the worker's words."""
-    return f"status {response.status_code}: {message_of(response)}"
+    def _words(self, response: httpx.Response) -> str:
+        return self._hide(message_of(response))
 
 
 def message_of(response: httpx.Response) -> str:

@@ -83,10 +83,11 @@ class Letter:
 class DeadLetterTopic:
     """One dead-letter topic of a Kafka cluster."""
 
-    def __init__(self, bootstrap: str, topic: str) -> None:
+    def __init__(self, bootstrap: str, topic: str, client: Mapping[str, str] | None = None) -> None:
         self.topic = topic
         self._bootstrap = bootstrap
-        self._kafka = KafkaTopics(bootstrap)
+        self._client = client
+        self._kafka = KafkaTopics(bootstrap, client)
 
     def exists(self) -> bool:
         """Whether Kafka has such a topic."""
@@ -98,7 +99,7 @@ class DeadLetterTopic:
 
     def sent_up_to(self) -> dict[int, int]:
         """For each partition the first offset that no replay has taken."""
-        return committed_offsets(self._bootstrap, self.topic, GROUP)
+        return committed_offsets(self._bootstrap, self.topic, GROUP, self._client)
 
     def letters(self, first: Mapping[int, int] | None = None, *, content: bool = True) -> Iterator[Letter]:
         """The letters, from these offsets on or all of them; without their content if it is not asked for.
@@ -125,16 +126,18 @@ class DeadLetterTopic:
                 yield letter
 
 
-def committed_offsets(bootstrap: str, topic: str, group: str) -> dict[int, int]:
+def committed_offsets(
+    bootstrap: str, topic: str, group: str, client: Mapping[str, str] | None = None
+) -> dict[int, int]:
     """For each partition the next offset that the group wants; 0 where it has not committed."""
-    client = ConsumerOffsetsClient(bootstrap, topic, group, timeout_s=ANSWER_WITHIN_S)
+    consumer = ConsumerOffsetsClient(bootstrap, topic, group, timeout_s=ANSWER_WITHIN_S, client=client)
     try:
-        partitions = client.partitions()
-        committed = client.committed_offsets(partitions)
+        partitions = consumer.partitions()
+        committed = consumer.committed_offsets(partitions)
     except KafkaException as error:
         raise StackError(f"topic {topic}: its committed offsets cannot be read ({error.args[0].str()})") from error
     finally:
-        client.close()
+        consumer.close()
     return {partition: max(0, offset) for partition, offset in zip(partitions, committed, strict=True)}
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from lab.access import OPEN, HttpAccess
 from lab.errors import StackError
 from lab.profiles import Direct
 from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms
@@ -42,16 +43,25 @@ class Sender:
         bodies: What is to be sent; their file goes to the process as it is.
         urls: Elasticsearch's nodes; connections are shared out among them.
         environment: What the process must have in its environment besides ours.
+        access: How Elasticsearch is entered.
     """
 
     def __init__(
-        self, load: Direct, bodies: BulkBodies, index: str, urls: Sequence[str], environment: Mapping[str, str]
+        self,
+        load: Direct,
+        bodies: BulkBodies,
+        index: str,
+        urls: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        access: HttpAccess = OPEN,
     ) -> None:
         self._load = load
         self._bodies = bodies
         self._index = index
         self._urls = tuple(urls)
         self._environment = environment
+        self._access = access
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -100,6 +110,8 @@ class Sender:
                 "index": self._index,
                 "connections": self._load.connections,
                 "file_descriptor": self._bodies.file.fileno(),
+                "headers": self._access.headers(),
+                "ca": None if self._access.ca is None else str(self._access.ca),
             }
         )
         if self.answer(READY_WITHIN_S) is None:
@@ -154,6 +166,7 @@ def load_directly(
     urls: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
+    access: HttpAccess,
     phase: Callable[[PhaseName], AbstractContextManager[None]],
     progress: RunProgress,
     latest: Callable[[], Sample | None],
@@ -164,6 +177,7 @@ def load_directly(
     Args:
         folder: Where the bodies lie meanwhile.
         environment: What the sending process must have in its environment besides ours.
+        access: How Elasticsearch is entered.
         phase: Times a phase.
         latest: The newest sample.
         children: Told of the sending process, by name, while it lives.
@@ -183,7 +197,7 @@ def load_directly(
                 on_progress=progress.update,
             )
             leaving.enter_context(bodies.file)
-            sender = leaving.enter_context(Sender(load, bodies, index, urls, environment))
+            sender = leaving.enter_context(Sender(load, bodies, index, urls, environment, access=access))
             children["direct"] = sender.pid
             leaving.callback(children.pop, "direct")
             sender.prepare()

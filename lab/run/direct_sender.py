@@ -15,10 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from hdrh.histogram import HdrHistogram
+
+from lab.access import tls_context
 
 WANTED: Final = "errors,error.type,items.*.status,items.*.error.type"
 """The parts of an answer that decide; of documents it holds nothing."""
@@ -44,12 +47,19 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """What all connections share."""
+    """What all connections share.
+
+    Attributes:
+        headers: Those that let in; they hold secrets.
+        ca: PEM file of the authorities that are trusted; `None` for those of this machine.
+    """
 
     urls: tuple[str, ...]
     index: str
     connections: int
     file_descriptor: int
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    ca: str | None = None
 
 
 @dataclass
@@ -120,8 +130,8 @@ class Connection:
 
     def __init__(self, task: Task, number: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
         base = urlsplit(task.urls[number % len(task.urls)])
-        kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
-        self._http = kind(base.hostname or "", base.port, timeout=ANSWER_WITHIN_S)
+        self._http = http_connection(base, task)
+        self._headers = task.headers
         self._path = f"{base.path.rstrip('/')}/{quote(task.index, safe='')}/_bulk?filter_path={WANTED}"
         self._file = os.fdopen(os.dup(task.file_descriptor), "rb", buffering=0)
         self._sleep = sleep
@@ -198,6 +208,8 @@ class Connection:
         self._http.putrequest("POST", self._path, skip_accept_encoding=True)
         self._http.putheader("Content-Type", "application/x-ndjson")
         self._http.putheader("Content-Length", str(length))
+        for name, value in self._headers.items():
+            self._http.putheader(name, value)
         self._http.endheaders()
         if isinstance(body, bytes):
             self._http.send(body)
@@ -207,6 +219,15 @@ class Connection:
 
     def _bytes(self, body: Body) -> bytes:
         return body if isinstance(body, bytes) else os.pread(self._file.fileno(), body[1], body[0])
+
+
+def http_connection(base: SplitResult, task: Task) -> HTTPConnection:
+    """A connection to the node with this URL, not open yet."""
+    host = base.hostname or ""
+    if base.scheme == "http":
+        return HTTPConnection(host, base.port, timeout=ANSWER_WITHIN_S)
+    context = tls_context(None if task.ca is None else Path(task.ca))
+    return HTTPSConnection(host, base.port, timeout=ANSWER_WITHIN_S, context=context)
 
 
 def error_type(answer: bytes) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from lab.access import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
 
 JSON = {"Content-Type": "application/json"}
@@ -37,6 +38,7 @@ class ElasticsearchClient:
         self,
         urls: Sequence[str],
         *,
+        access: HttpAccess = OPEN,
         patience_s: float = 120.0,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
@@ -45,7 +47,7 @@ class ElasticsearchClient:
         self._patience_s = patience_s
         self._sleep = sleep
         self._clock = clock
-        self._http = httpx.Client(timeout=60)
+        self._http = access.client(timeout=60)
 
     def close(self) -> None:
         """Close the connections."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import psutil
 
+from lab.access import HIDDEN
 from lab.profiles import Profile
 from lab.records import Environment, Server
 
 VERSION = "0.1.0"
-HIDDEN = "(hidden)"
 
 
 def cpu_model() -> str:
@@ -89,5 +89,8 @@ def words_without_secrets(words: Sequence[str]) -> list[str]:
 def is_secret(setting: str) -> bool:
     """Whether a connector setting's value must not be written down."""
     return any(
-        word in setting.lower() for word in ("password", "api.key", "keystore.key", "secret", "token", "sasl.jaas")
-    )
+        word in setting.lower()
+        for word in (
+            "password", "api.key", "keystore.key", "key.pem", "secret", "token", "sasl.jaas", "connection.headers",
+        )
+    )  # fmt: skip

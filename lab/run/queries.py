@@ -8,6 +8,7 @@ from pathlib import Path
 
 import orjson
 
+from lab.access import OPEN, HttpAccess
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.models import Queries
@@ -37,13 +38,21 @@ class _Tally:
 
 
 def ask_questions(
-    profile: Profile, dataset: Dataset, url: str, index: str, *, root: Path, on_progress: OnProgress
+    profile: Profile,
+    dataset: Dataset,
+    url: str,
+    index: str,
+    *,
+    root: Path,
+    on_progress: OnProgress,
+    access: HttpAccess = OPEN,
 ) -> tuple[QuestionAsked, ...]:
     """Ask every question of the profile.
 
     Args:
         url: The node that is asked.
         on_progress: Told of answers so far, and of what is being done.
+        access: How Elasticsearch is entered.
 
     Raises:
         ProfileError: Elasticsearch refuses a request.
@@ -56,7 +65,7 @@ def ask_questions(
     on_progress(0, "working the right answers out")
     repeats = right_answers(list(questions.values()), dataset, queries)
     model = str(profile.dataset.options["model"])
-    asker = Asker(url, index)
+    asker = Asker(url, index, access=access)
     try:
         return tuple(
             ask_question(name, question, repeats[place], queries, model=model, asker=asker, on_progress=on_progress)
@@ -66,7 +75,7 @@ def ask_questions(
         asker.close()
 
 
-def try_questions_out(profile: Profile, url: str, index: str, *, root: Path) -> None:
+def try_questions_out(profile: Profile, url: str, index: str, *, root: Path, access: HttpAccess = OPEN) -> None:
     """Send every request once to the index while it is empty: what it refuses, it refuses before the load.
 
     Raises:
@@ -76,7 +85,7 @@ def try_questions_out(profile: Profile, url: str, index: str, *, root: Path) -> 
     if profile.queries is None:
         return
     model, few = str(profile.dataset.options["model"]), make_dataset("aladin", books=FEW_BOOKS)
-    asker = Asker(url, index)
+    asker = Asker(url, index, access=access)
     try:
         for name in profile.queries.questions:
             question = load_question(name, root)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from lab.access import HIDDEN
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup
 from lab.run.dead_letters import Letter
-from lab.run.environment import HIDDEN
 
 AT_ONCE = 5_000
 

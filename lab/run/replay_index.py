@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lab.access import Access
 from lab.errors import ProfileError
 from lab.run.dead_letters import REASON, WORKERS_HEADERS, DeadLetterTopic, Letter, Place, groups_of
 from lab.run.elasticsearch import ElasticsearchClient
@@ -32,16 +33,18 @@ class IndexReplay:
         letters: DeadLetterTopic,
         rules: SinkRules,
         *,
+        access: Access | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._endpoints = endpoints
+        self._access = access or Access()
         self._letters = letters
         self._rules = rules
         self._sleep = sleep
 
     def run(self, *, again: bool) -> Replay:
         """Send the letters and say what became of them."""
-        cluster = ElasticsearchClient(self._endpoints.elasticsearch_urls)
+        cluster = ElasticsearchClient(self._endpoints.elasticsearch_urls, access=self._access.elasticsearch)
         fates: Counter[str] = Counter()
         refused: list[Letter] = []
         sent = 0
@@ -52,7 +55,7 @@ class IndexReplay:
                     "name another one with --set index.name=NAME"
                 )
             mark = self._letters.sent_up_to()
-            with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic) as writer:
+            with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic, self._access.kafka) as writer:
                 for chunk in chunks(self._letters.to_send(again=again)):
                     back = self.send(cluster, chunk, fates)
                     mark = mark_after(chunk, mark)

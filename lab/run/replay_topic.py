@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from lab.access import Access
 from lab.errors import ProfileError, StackError
 from lab.records import Ledger
 from lab.run.connector import ConnectWorker
@@ -49,15 +50,17 @@ class TopicReplay:
         config: Mapping[str, str],
         topic: str,
         *,
+        access: Access | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._endpoints = endpoints
+        self._access = access or Access()
         self._letters = letters
         self._topic = topic
         self._connector = config["name"]
         self._config = connector_for_replay(config, endpoints.elasticsearch_urls)
-        self._kafka = KafkaTopics(endpoints.kafka_bootstrap)
+        self._kafka = KafkaTopics(endpoints.kafka_bootstrap, self._access.kafka)
         self._clock = clock
         self._sleep = sleep
 
@@ -66,7 +69,7 @@ class TopicReplay:
         if self._topic not in self._kafka.names():
             raise ProfileError(f"topic {self._topic}: is not there any more; replay with --into index")
         known = self._letters.end()
-        worker = ConnectWorker(self._endpoints.connect_url)
+        worker = ConnectWorker(self._endpoints.connect_url, access=self._access)
         try:
             # A wrong setting is told before anything is sent.
             worker.validate(self._config)
@@ -100,7 +103,7 @@ class TopicReplay:
         """Send the letters; how many there were. The offsets after them are written into `ends`."""
         sent = 0
         mark = self._letters.sent_up_to()
-        with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic) as writer:
+        with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic, self._access.kafka) as writer:
             for chunk in chunks(self._letters.to_send(again=again)):
                 mark = mark_after(chunk, mark)
                 ends.update(writer.write([record_of(letter, self._topic) for letter in chunk], mark))
@@ -109,7 +112,8 @@ class TopicReplay:
 
     def committed(self) -> dict[int, int]:
         """How far the sink has read the topic."""
-        return committed_offsets(self._endpoints.kafka_bootstrap, self._topic, f"connect-{self._connector}")
+        group = f"connect-{self._connector}"
+        return committed_offsets(self._endpoints.kafka_bootstrap, self._topic, group, self._access.kafka)
 
     def wait(self, worker: ConnectWorker, ends: Mapping[int, int]) -> None:
         """Return once the sink has committed everything before these offsets.
@@ -132,7 +136,7 @@ class TopicReplay:
     def outcome(self, sent: int, earlier: int, known: Mapping[int, int]) -> Replay:
         """What became of the records: by the sink's ledger if it covers them all, otherwise by the new dead letters."""
         refused = {letter.refused_at: letter for letter in self._letters.letters(known, content=False)}
-        reading = read_settled_ledger(self._endpoints.metrics_url, self._connector)
+        reading = read_settled_ledger(self._endpoints.metrics_url, self._connector, access=self._access.metrics)
         totals = [task.total for task in reading.ledger.tasks.values()] if reading.ledger else []
         fates = fates_of(totals)
         if sum(fates.values()) != sent + earlier or fates["refused"] != len(refused):

@@ -49,6 +49,7 @@ from producers.produce import produce
 POLL_S = 0.2
 STATUS_EVERY_S = 2.0
 SETTLE_S = 60.0
+PATIENCE_S = 120.0
 GOODBYE_S = 5.0
 
 
@@ -152,9 +153,9 @@ class _RunUnderWay:
         self.progress = progress
         self.names = Names.of(profile, folder.run_id)
         self.clock = _Clock()
-        self.cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls)
-        self.worker = ConnectWorker(target.endpoints.connect_url)
-        self.kafka = KafkaTopics(target.endpoints.kafka_bootstrap)
+        self.cluster = self.elasticsearch_client()
+        self.worker = ConnectWorker(target.endpoints.connect_url, access=target.access)
+        self.kafka = KafkaTopics(target.endpoints.kafka_bootstrap, target.access.kafka)
         self.is_direct = isinstance(profile.load, Direct)
         self.pipeline: CommandSink | None = None
         self.counts_itself = False
@@ -190,7 +191,9 @@ class _RunUnderWay:
             if delivered:
                 histograms = self.histograms()
                 if self.pipeline is None:
-                    reading = read_settled_ledger(self.target.endpoints.metrics_url, self.names.connector)
+                    reading = read_settled_ledger(
+                        self.target.endpoints.metrics_url, self.names.connector, access=self.target.access.metrics
+                    )
             with self.clock.phase("settle"):
                 self.settle()
         with self.clock.phase("verify"):
@@ -234,8 +237,10 @@ class _RunUnderWay:
 
     def close(self) -> None:
         """Remove the connector and the cluster settings of this run, however it ended, and close the connections."""
-        leaving_worker = ConnectWorker(self.target.endpoints.connect_url, patience_s=GOODBYE_S)
-        leaving_cluster = ElasticsearchClient(self.target.endpoints.elasticsearch_urls, patience_s=GOODBYE_S)
+        leaving_worker = ConnectWorker(
+            self.target.endpoints.connect_url, access=self.target.access, patience_s=GOODBYE_S
+        )
+        leaving_cluster = self.elasticsearch_client(GOODBYE_S)
         self.stop_pipeline()
         # A server that is gone has nothing left to remove, and what ended the run is the error to report.
         with contextlib.suppress(StackError):
@@ -246,6 +251,14 @@ class _RunUnderWay:
             client.close()
 
     # --- phases -----------------------------------------------------------------------------------------------------
+
+    def elasticsearch_client(self, patience_s: float = PATIENCE_S) -> ElasticsearchClient:
+        """A client of the cluster that asks again for so long."""
+        return ElasticsearchClient(
+            self.target.endpoints.elasticsearch_urls,
+            access=self.target.access.elasticsearch,
+            patience_s=patience_s,
+        )
 
     @property
     def topic(self) -> str | None:
@@ -259,7 +272,13 @@ class _RunUnderWay:
         unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
-        try_questions_out(self.profile, self.target.endpoints.elasticsearch_urls[0], self.names.index, root=self.root)
+        try_questions_out(
+            self.profile,
+            self.target.endpoints.elasticsearch_urls[0],
+            self.names.index,
+            root=self.root,
+            access=self.target.access.elasticsearch,
+        )
         self.remove_earlier_runs()
         self.cluster.put_cluster_settings(self.profile.elasticsearch.cluster_settings)
         if not self.is_direct:
@@ -278,7 +297,7 @@ class _RunUnderWay:
                 environment=self.target.child_environment,
             )
             return {"command": shlex.join(words_without_secrets(command))}
-        connector = connector_config(self.root / "connect" / "connectors", self.profile, values)
+        connector = connector_config(self.root / "connect" / "connectors", self.profile, values, self.target.access)
         self.worker.validate(connector)
         self.counts_itself = connector.get("connector.class", "").startswith(OURS)
         return connector
@@ -331,6 +350,7 @@ class _RunUnderWay:
             consumer_group=self.names.consumer_group,
             jolokia_url=endpoints.metrics_url,
             connector=self.names.connector if self.counts_itself else None,
+            access=self.target.access,
         )
         return Sampler(
             sources,
@@ -350,6 +370,7 @@ class _RunUnderWay:
             urls=self.target.endpoints.elasticsearch_urls,
             folder=self.folder.path,
             environment=self.target.child_environment,
+            access=self.target.access.elasticsearch,
             phase=self.clock.phase,
             progress=self.progress,
             latest=lambda: sampler.latest,
@@ -372,7 +393,11 @@ class _RunUnderWay:
             return produce(
                 self.dataset,
                 self.names.topic,
-                client={**client_settings(self.profile), "bootstrap.servers": self.target.endpoints.kafka_bootstrap},
+                client={
+                    **client_settings(self.profile),
+                    **self.target.access.kafka,
+                    "bootstrap.servers": self.target.endpoints.kafka_bootstrap,
+                },
                 processes=self.profile.producer.processes,
                 rate_docs_per_s=rate_docs_per_s,
                 progress=self.on_produced,
@@ -444,7 +469,7 @@ class _RunUnderWay:
         if url is None or self.pipeline is not None:
             return SinkHistograms(record_age=None, bulk_service_time=None)
         try:
-            return read_sink_histograms(url, self.names.connector)
+            return read_sink_histograms(url, self.names.connector, access=self.target.access.metrics)
         except (httpx.HTTPError, LookupError, ValueError):
             # A sink that is not ours keeps none, and the run is none the worse for it.
             return SinkHistograms(record_age=None, bulk_service_time=None)
@@ -498,7 +523,13 @@ class _RunUnderWay:
             self.progress.begin("query", "asking questions", queries.repeats)
             url = self.target.endpoints.elasticsearch_urls[0]
             questions = ask_questions(
-                self.profile, self.dataset, url, self.names.index, root=self.root, on_progress=self.progress.update
+                self.profile,
+                self.dataset,
+                url,
+                self.names.index,
+                root=self.root,
+                on_progress=self.progress.update,
+                access=self.target.access.elasticsearch,
             )
         problems = (*verification.problems, *problems_of(questions))
         return questions, verification.model_copy(update={"verified": not problems, "problems": problems})

@@ -5,6 +5,7 @@ and index only where each record was counted; what was not compared is said, wit
 """
 
 import contextlib
+import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import Literal
 
 import httpx
 
+from lab.access import OPEN, HttpAccess
 from lab.monitor import read_sink_ledger
 from lab.records import Documents, Ledger, LedgerCheck, LedgerVerdict, Sample, SinkLedger, Verification
 
@@ -54,13 +56,15 @@ def read_settled_ledger(
     metrics_url: str | None,
     connector: str,
     *,
-    read: Callable[[str, str], SinkLedger] = read_sink_ledger,
+    access: HttpAccess = OPEN,
+    read: Callable[[str, str], SinkLedger] | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> LedgerReading:
     """The sink's ledger once nothing is in flight, or as it is after five seconds."""
     if metrics_url is None:
         return LedgerReading(None, "the worker offers no metrics")
+    read = read or functools.partial(read_sink_ledger, access=access)
     deadline = clock() + SETTLED_WITHIN_S
     while True:
         try:

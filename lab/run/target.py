@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from lab.access import Access
 from lab.records import Server
 
 
@@ -41,6 +42,7 @@ class Target:
         fresh: Whether they were started just now, and are cold.
         child_environment: What a process that a run starts must have in its environment, so that it is found again
             and stopped if the run dies without stopping it.
+        access: How the servers are entered.
     """
 
     name: str
@@ -50,3 +52,4 @@ class Target:
     java_versions: Mapping[str, str]
     fresh: bool
     child_environment: Mapping[str, str] = field(default_factory=dict)
+    access: Access = field(default_factory=Access)

@@ -18,12 +18,15 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
     A server that is gone keeps them; the next run of the profile removes them then.
     """
     names = Names.of(profile, run_id)
-    cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls, patience_s=PATIENCE_S)
+    cluster = ElasticsearchClient(
+        target.endpoints.elasticsearch_urls, access=target.access.elasticsearch, patience_s=PATIENCE_S
+    )
     try:
         with contextlib.suppress(StackError):
             remove_index(cluster, names.index, run_id)
         with contextlib.suppress(StackError):
-            KafkaTopics(target.endpoints.kafka_bootstrap).delete((names.topic, names.dead_letter_topic))
+            kafka = KafkaTopics(target.endpoints.kafka_bootstrap, target.access.kafka)
+            kafka.delete((names.topic, names.dead_letter_topic))
     finally:
         cluster.close()
 

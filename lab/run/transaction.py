@@ -25,11 +25,19 @@ class Outgoing:
 
 
 class MarkedWriter:
-    """Writes records and moves the mark of a dead-letter topic in one transaction."""
+    """Writes records and moves the mark of a dead-letter topic in one transaction.
 
-    def __init__(self, bootstrap: str, dead_letter_topic: str) -> None:
+    Args:
+        settings: Further settings of Kafka's client, such as those for TLS.
+    """
+
+    def __init__(self, bootstrap: str, dead_letter_topic: str, settings: Mapping[str, str] | None = None) -> None:
         self._topic = dead_letter_topic
-        client: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}
+        client: dict[str, str | int | float | bool] = {
+            **(settings or {}),
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+        }
         self._consumer = Consumer({**client, "group.id": GROUP, "enable.auto.commit": False})
         # Another replay of the same letters, which was thought to be dead, is shut out by the shared id.
         self._producer = Producer(

@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -33,8 +33,8 @@ def parsed(body: bytes) -> Any:
 
 
 @contextlib.contextmanager
-def rest(*answers: tuple[int, Any]) -> Iterator[Rest]:
-    """A server that gives these answers, in this order."""
+def rest(*answers: tuple[int, Any], on_headers: Callable[[dict[str, str]], None] = lambda _: None) -> Iterator[Rest]:
+    """A server that gives these answers, in this order; told of the headers of each request."""
     made = Rest(list(answers))
 
     class Handler(BaseHTTPRequestHandler):
@@ -42,6 +42,7 @@ def rest(*answers: tuple[int, Any]) -> Iterator[Rest]:
 
         def respond(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            on_headers(dict(self.headers))
             made.requests.append((self.command, self.path, parsed(body)))
             status, answer = made.answers.pop(0) if len(made.answers) > 1 else made.answers[0]
             payload = answer.encode() if isinstance(answer, str) else orjson.dumps(answer)
@@ -84,3 +85,11 @@ class Time:
         """Let time pass."""
         self.naps.append(seconds)
         self.now_s += seconds
+
+
+@contextlib.contextmanager
+def rest_with_headers() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """A server that answers everything with `{}`, and the headers of each request so far."""
+    headers: list[dict[str, str]] = []
+    with rest((200, {}), on_headers=headers.append) as server:
+        yield server.url, headers

@@ -145,3 +145,13 @@ def test_items_without_a_type_are_counted_too() -> None:
 def test_an_error_answer_of_any_shape_has_words(content: bytes) -> None:
     """A proxy answers in its own way."""
     assert error_type(content) == "without a type"
+
+
+def test_a_bulk_request_says_who_sends_it(file: IO[bytes]) -> None:
+    """The credentials are in its headers."""
+    headers: list[dict[str, str]] = []
+    with rest(FINE, on_headers=headers.append) as server:
+        task = Task((server.url,), "sluice-books", 1, file.fileno(), headers={"Authorization": "ApiKey aWQ6a2V5"})
+        send([Connection(task, 0)], spans(3))
+
+    assert [found.get("Authorization") for found in headers] == ["ApiKey aWQ6a2V5"]

@@ -1,0 +1,92 @@
+"""What servers want of a client before they answer: credentials, and whose certificates it has to trust."""
+
+import base64
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+HIDDEN = "(hidden)"
+
+
+@dataclass(frozen=True)
+class HttpAccess:
+    """How an HTTP service is entered.
+
+    Attributes:
+        authorization: The header of that name; `None` where nobody is asked for it. A secret.
+        ca: PEM file of the authorities whose certificates are trusted; `None` for those of this machine.
+    """
+
+    authorization: str | None = field(default=None, repr=False)
+    ca: Path | None = None
+
+    def headers(self) -> dict[str, str]:
+        """The headers of every request."""
+        return {} if self.authorization is None else {"Authorization": self.authorization}
+
+    def tls(self) -> ssl.SSLContext:
+        """The TLS settings of every connection."""
+        return tls_context(self.ca)
+
+    def client(self, headers: Mapping[str, str] | None = None, **options: Any) -> httpx.Client:
+        """A client that is let in; no proxy stands between it and the servers.
+
+        Args:
+            options: Those of `httpx.Client`.
+        """
+        return httpx.Client(
+            headers={**(headers or {}), **self.headers()}, verify=self.tls(), trust_env=False, **options
+        )
+
+
+OPEN = HttpAccess()
+"""Of a service that lets everybody in."""
+
+
+@cache
+def tls_context(ca: Path | None) -> ssl.SSLContext:
+    """TLS that trusts the authorities of a PEM file, or of this machine; made once, since that takes a while."""
+    context = ssl.create_default_context(cafile=ca)
+    # Python from 3.13 on refuses authorities without a key usage, such as those that Elasticsearch's own tool makes.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def basic(username: str, password: str) -> str:
+    """The header `Authorization` of a user."""
+    return f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
+
+
+def api_key(encoded: str) -> str:
+    """The header `Authorization` of an API key, which Elasticsearch gives as `encoded`."""
+    return f"ApiKey {encoded}"
+
+
+@dataclass(frozen=True)
+class Access:
+    """How the servers of a target are entered; without any of these, freely.
+
+    Attributes:
+        metrics: For the JMX agent of the Connect worker.
+        kafka: Settings of Kafka's client (librdkafka), in its words.
+        sink: Settings that a connector needs to enter Elasticsearch; those of a run's profile win over them.
+        secrets: Every secret among these, so that it can be kept out of what somebody else says.
+    """
+
+    elasticsearch: HttpAccess = OPEN
+    connect: HttpAccess = OPEN
+    metrics: HttpAccess = OPEN
+    kafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sink: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def hide(self, text: str) -> str:
+        """The text with `(hidden)` for every secret in it."""
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, HIDDEN)
+        return text
