@@ -90,3 +90,13 @@ class Access:
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
         return text
+
+
+SECRET_WORDS = (
+    "password", "api.key", "keystore.key", "key.pem", "secret", "token", "sasl.jaas", "connection.headers",
+)  # fmt: skip
+
+
+def is_secret(setting: str) -> bool:
+    """Whether the value of a setting of Kafka, Kafka Connect or a connector must not be written down."""
+    return any(word in setting.lower() for word in SECRET_WORDS)

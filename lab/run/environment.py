@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from lab.access import HIDDEN
+from lab.access import HIDDEN, is_secret
 from lab.profiles import Profile
 from lab.records import Environment, Server
 
@@ -84,13 +84,3 @@ def without_secrets(profile: Profile) -> Profile:
 def words_without_secrets(words: Sequence[str]) -> list[str]:
     """A command line as it may be written down: `KEY=(hidden)` for a setting whose text names a secret."""
     return [f"{word.partition('=')[0]}={HIDDEN}" if "=" in word and is_secret(word) else word for word in words]
-
-
-def is_secret(setting: str) -> bool:
-    """Whether a connector setting's value must not be written down."""
-    return any(
-        word in setting.lower()
-        for word in (
-            "password", "api.key", "keystore.key", "key.pem", "secret", "token", "sasl.jaas", "connection.headers",
-        )
-    )  # fmt: skip

@@ -1,0 +1,324 @@
+"""Servers that exist already: where they are and how they are entered, from a YAML file or the environment."""
+
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from lab.access import OPEN, Access, HttpAccess, api_key, basic, is_secret, tls_context
+from lab.errors import ProfileError
+from lab.profiles.located import Located, read_yaml
+from lab.profiles.model_problems import model_of
+from lab.profiles.models import Section
+from lab.profiles.problems import Place, Problem, refusal
+from lab.profiles.secret_values import SecretValues, fits_into_a_header
+
+PREFIX = "SLUICE_"
+SECRETS = frozenset({"password", "api_key"})
+SETTINGS = {"kafka": "client", "sink": "config"}
+"""Section → its key that holds settings of another system, verbatim."""
+LISTS = frozenset({"urls", "elasticsearch_urls"})
+SINKS_OWN = ("connection.username", "connection.password", "connection.api.key")
+HELP = "docs/remote.md shows how"
+
+
+class Service(Section):
+    """An HTTP service with one address."""
+
+    url: str = Field(description="a URL such as https://connect.example.org:8083")
+    username: str | None = None
+    password: str | None = Field(None, repr=False)
+    ca: str | None = None
+
+
+class Cluster(Section):
+    """The Elasticsearch cluster."""
+
+    urls: list[str] = Field(min_length=1, description="a list of URLs such as https://es-1.example.org:9200")
+    username: str | None = None
+    password: str | None = Field(None, repr=False)
+    api_key: str | None = Field(None, repr=False)
+    ca: str | None = None
+
+
+class Kafka(Section):
+    """The brokers."""
+
+    bootstrap_servers: str = Field(min_length=1, description="`host:port` of brokers, separated by commas")
+    client: Mapping[str, str] = Field(default_factory=dict, repr=False)
+
+
+class Sink(Section):
+    """What the connector is told besides."""
+
+    elasticsearch_urls: list[str] | None = Field(None, min_length=1)
+    config: Mapping[str, str] = Field(default_factory=dict, repr=False)
+
+
+class RemoteFile(Section):
+    """The file as a whole."""
+
+    kafka: Kafka = Field(description="a section with `bootstrap_servers`")
+    connect: Service = Field(description="a section with `url`")
+    elasticsearch: Cluster = Field(description="a section with `urls`")
+    metrics: Service | None = None
+    sink: Sink = Sink()
+
+
+MODELS = {
+    ("kafka",): Kafka,
+    ("connect",): Service,
+    ("elasticsearch",): Cluster,
+    ("metrics",): Service,
+    ("sink",): Sink,
+}
+
+
+@dataclass(frozen=True)
+class RemoteServers:
+    """Servers that exist already.
+
+    Attributes:
+        source: What a message calls the place where all this was said.
+        metrics_url: The JMX agent (Jolokia) of the Connect worker; `None` where there is none.
+    """
+
+    source: str
+    kafka_bootstrap: str
+    connect_url: str
+    elasticsearch_urls: tuple[str, ...]
+    metrics_url: str | None
+    access: Access
+
+
+def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) -> RemoteServers:
+    """The servers that a file describes or, without one, the environment.
+
+    Raises:
+        ProfileError: Every problem, a line each; none of them shows a secret.
+    """
+    tree = tree_of_file(file) if file is not None else tree_of_environment(environment)
+    secrets = SecretValues(Path.cwd() if file is None else file.parent, environment)
+    tree = with_secrets(tree, secrets)
+    found, problems = model_of(tree, RemoteFile, MODELS)
+    problems = [*secrets.problems, *problems, *problems_of(tree, secrets.folder)]
+    if found is None or problems:
+        raise refusal(problems)
+    return remote_servers(found, tree.place.source, secrets)
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def tree_of_file(file: Path) -> Located:
+    """What a file says.
+
+    Raises:
+        ProfileError: It cannot be read, or is no YAML.
+    """
+    label = str(file)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(f"{label}: cannot be read ({type(error).__name__}), expected a file; {HELP}") from error
+    tree, problems = read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))
+    if tree is None or problems:
+        raise refusal(problems)
+    if not isinstance(tree.value, dict):
+        raise refusal([Problem(tree.place, "", f"got no mapping, expected `kafka`, `connect` …; {HELP}")])
+    return replace(tree, place=Place(label, 1))
+
+
+def tree_of_environment(environment: Mapping[str, str]) -> Located:
+    """What variables such as `SLUICE_ELASTICSEARCH_URLS` or `SLUICE_KAFKA_CLIENT_SECURITY_PROTOCOL` say.
+
+    Raises:
+        ProfileError: There is none.
+    """
+    sections: dict[str, Located] = {}
+    for variable in sorted(environment):
+        section, _, name = variable.removeprefix(PREFIX).lower().partition("_")
+        if variable.startswith(PREFIX) and section in RemoteFile.model_fields and name:
+            entries = sections.setdefault(section, Located({}, Place(variable))).entries
+            put(entries, section, name, variable, environment[variable])
+    if not sections:
+        raise ProfileError(
+            "--target remote: got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the "
+            f"addresses of servers; {HELP}"
+        )
+    return Located(dict(sections), Place("environment"))
+
+
+def put(entries: dict[str, Located], section: str, name: str, variable: str, text: str) -> None:
+    """Put what a variable says into its section."""
+    place = Place(variable)
+    settings = SETTINGS.get(section)
+    if settings and name.startswith(f"{settings}_"):
+        entries, name = entries.setdefault(settings, Located({}, place)).entries, name.removeprefix(f"{settings}_")
+        name = name.replace("_", ".")
+        is_one = is_secret(name)
+    else:
+        is_one = name in SECRETS
+    if is_one:
+        entries[name] = Located({"env": Located(variable, place, variable)}, place)
+    elif name in LISTS:
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        entries[name] = Located([Located(part, place, part) for part in parts], place)
+    else:
+        entries[name] = Located(text, place, text)
+
+
+def with_secrets(tree: Located, secrets: SecretValues) -> Located:
+    """The tree with the value of each secret, and settings of other systems as text."""
+    sections = dict(tree.entries)
+    for section, found in sections.items():
+        entries = {
+            name: secrets.read(entry, f"{section}.{name}", secret=name in SECRETS)
+            if name in SECRETS or (name == "username" and entry.entries)
+            else entry
+            for name, entry in found.entries.items()
+        }
+        settings = SETTINGS.get(section, "")
+        if (given := entries.get(settings)) is not None:
+            read = {
+                name: secrets.read_setting(entry, f"{section}.{settings}.{name}", secret=is_secret(name))
+                for name, entry in given.entries.items()
+            }
+            entries[settings] = replace(given, value=read if given.entries else given.value)
+        if entries:
+            sections[section] = replace(found, value=entries)
+    return replace(tree, value=dict(sections))
+
+
+# --- checking -------------------------------------------------------------------------------------------------------
+
+
+def problems_of(tree: Located, folder: Path) -> Iterator[Problem]:
+    """What is wrong with addresses and credentials, beside their types."""
+    for section in ("connect", "metrics", "elasticsearch", "sink"):
+        found = tree.at(section)
+        if found is not None:
+            yield from url_problems(found, section)
+            yield from credential_problems(found, section)
+            yield from ca_problems(found, section, folder)
+    servers = tree.at("kafka", "client", "bootstrap.servers")
+    if servers is not None:
+        message = "got a value, expected it under `kafka.bootstrap_servers`"
+        yield Problem(servers.place, "kafka.client.bootstrap.servers", message)
+
+
+def url_problems(found: Located, section: str) -> Iterator[Problem]:
+    """URLs that are none, or that hold credentials, which are not shown."""
+    for name in ("url", *sorted(LISTS)):
+        entry = found.at(name)
+        for place, url in enumerate(listed(entry)):
+            if (message := url_problem(url)) is not None:
+                key = f"{section}.{name}[{place}]" if name in LISTS else f"{section}.{name}"
+                yield Problem(url.place, key, message)
+
+
+def listed(entry: Located | None) -> list[Located]:
+    """The texts of an entry: its own, or those of its list."""
+    if entry is None:
+        return []
+    items = entry.value if isinstance(entry.value, list) else [entry]
+    return [item for item in items if isinstance(item.value, str)]
+
+
+def url_problem(entry: Located) -> str | None:
+    """What is wrong with a URL."""
+    url = str(entry.value)
+    if "@" in url:
+        return "got a URL with credentials, expected them under `username` and `password`"
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        return f'got "{url}", expected a URL such as https://host:9200'
+    if not fits or parts.query or parts.fragment:
+        return f'got "{url}", expected a URL such as https://host:9200'
+    return None
+
+
+def credential_problems(found: Located, section: str) -> Iterator[Problem]:
+    """Half of a user, two ways at once, and what cannot be sent."""
+    user, password, key = (found.at(name) for name in ("username", "password", "api_key"))
+    if user is not None and password is None:
+        yield Problem(user.place, f"{section}.username", "got a user without a password, expected `password` as well")
+    if password is not None and user is None:
+        yield Problem(password.place, f"{section}.password", "got a password without a user, expected `username` too")
+    if key is not None and (user is not None or password is not None):
+        yield Problem(key.place, f"{section}.api_key", "got an API key and a user, expected one of them")
+    if key is not None and not key.broken and (not fits_into_a_header(str(key.value)) or ":" in str(key.value)):
+        message = "got something else than an encoded API key, expected what Elasticsearch gives as `encoded`"
+        yield Problem(key.place, f"{section}.api_key", message)
+    if user is not None and ":" in str(user.value):
+        yield Problem(user.place, f"{section}.username", "got a colon in it, which HTTP cannot carry, expected none")
+
+
+def ca_problems(found: Located, section: str, folder: Path) -> Iterator[Problem]:
+    """A file of authorities that is none."""
+    entry = found.at("ca")
+    if entry is None or not isinstance(entry.value, str):
+        return
+    path = folder / entry.value
+    try:
+        tls_context(path)
+    except (OSError, ssl.SSLError) as error:
+        message = f"{path}: got no certificates ({type(error).__name__}), expected a PEM file"
+        yield Problem(entry.place, f"{section}.ca", message)
+
+
+# --- what it comes to -----------------------------------------------------------------------------------------------
+
+
+def remote_servers(found: RemoteFile, source: str, secrets: SecretValues) -> RemoteServers:
+    """The servers that a checked file describes."""
+    metrics = found.metrics
+    access = Access(
+        elasticsearch=http_access(found.elasticsearch, secrets.folder, key=found.elasticsearch.api_key),
+        connect=http_access(found.connect, secrets.folder),
+        metrics=OPEN if metrics is None else http_access(metrics, secrets.folder),
+        kafka=dict(found.kafka.client),
+        sink=sink_settings(found),
+        secrets=frozenset(secrets.found),
+    )
+    return RemoteServers(
+        source=source,
+        kafka_bootstrap=found.kafka.bootstrap_servers,
+        connect_url=found.connect.url.rstrip("/"),
+        elasticsearch_urls=tuple(url.rstrip("/") for url in found.elasticsearch.urls),
+        metrics_url=None if metrics is None else metrics.url,
+        access=access,
+    )
+
+
+def http_access(service: Service | Cluster, folder: Path, key: str | None = None) -> HttpAccess:
+    """How a service is entered."""
+    ca = None if service.ca is None else folder / service.ca
+    if key is not None:
+        return HttpAccess(api_key(key), ca)
+    if service.username is not None and service.password is not None:
+        return HttpAccess(basic(service.username, service.password), ca)
+    return HttpAccess(None, ca)
+
+
+def sink_settings(found: RemoteFile) -> dict[str, str]:
+    """What the connector is told: where Elasticsearch is and, unless it has its own credentials, those given here."""
+    cluster = found.elasticsearch
+    given = {
+        "connection.username": cluster.username,
+        "connection.password": cluster.password,
+        "connection.api.key": cluster.api_key,
+    }
+    has_its_own = any(name in found.sink.config for name in SINKS_OWN)
+    urls = found.sink.elasticsearch_urls
+    return {
+        **({"connection.url": ",".join(urls)} if urls else {}),
+        **({} if has_its_own else {name: value for name, value in given.items() if value is not None}),
+        **found.sink.config,
+    }

@@ -1,0 +1,241 @@
+"""The file and the variables that describe servers elsewhere."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lab.access import HttpAccess, api_key, basic
+from lab.errors import ProfileError
+from lab.profiles.remote import load_remote
+
+WHOLE = """\
+kafka:
+  bootstrap_servers: broker-1:9093,broker-2:9093
+  client:
+    security.protocol: SASL_SSL
+    sasl.mechanism: SCRAM-SHA-512
+    sasl.username: sluice
+    sasl.password: {env: KAFKA_PASSWORD}
+    enable.ssl.certificate.verification: true
+connect:
+  url: https://connect.example.org:8083/
+  username: sluice
+  password: {file: connect.secret}
+elasticsearch:
+  urls: [https://es-1.example.org:9200, https://es-2.example.org:9200]
+  api_key: {env: ES_KEY}
+metrics:
+  url: http://connect.example.org:8778/jolokia/
+sink:
+  elasticsearch_urls: [https://es.internal:9200]
+  config:
+    elastic.security.protocol: SSL
+    elastic.https.ssl.truststore.location: /etc/connect/trust.jks
+    elastic.https.ssl.truststore.password: {env: TRUST_PASSWORD}
+"""
+LEAST = """\
+kafka: {bootstrap_servers: "broker:9092"}
+connect: {url: "http://connect:8083"}
+elasticsearch: {urls: ["http://es:9200"]}
+"""
+VARIABLES = {"KAFKA_PASSWORD": "hunter3", "ES_KEY": "aWQ6a2V5", "TRUST_PASSWORD": "hunter7"}
+
+
+def described(folder: Path, text: str) -> Path:
+    """A file with this text, and the file of the password that it names."""
+    (folder / "connect.secret").write_text("hunter5\n")
+    path = folder / "target.yaml"
+    path.write_text(text)
+    return path
+
+
+def refused(folder: Path, text: str) -> str:
+    """Why a file is refused, the folder's name left out."""
+    with pytest.raises(ProfileError) as error:
+        load_remote(described(folder, text), VARIABLES)
+    return str(error.value).replace(f"{folder}/", "")
+
+
+def test_a_file_tells_where_servers_are_and_how_they_are_entered(tmp_path: Path) -> None:
+    """Secrets come from variables and from files beside it."""
+    found = load_remote(described(tmp_path, WHOLE), VARIABLES)
+    assert (found.kafka_bootstrap, found.connect_url) == (
+        "broker-1:9093,broker-2:9093",
+        "https://connect.example.org:8083",
+    )
+    assert found.elasticsearch_urls == ("https://es-1.example.org:9200", "https://es-2.example.org:9200")
+    assert found.metrics_url == "http://connect.example.org:8778/jolokia/"
+    assert found.access.connect == HttpAccess(basic("sluice", "hunter5"))
+    assert found.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))
+    assert found.access.metrics == HttpAccess()
+    assert found.access.kafka == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.username": "sluice",
+        "sasl.password": "hunter3",
+        "enable.ssl.certificate.verification": "true",
+    }
+    assert found.access.secrets == {"hunter3", "hunter5", "hunter7", "aWQ6a2V5"}
+
+
+def test_the_connector_is_told_where_elasticsearch_is_and_who_it_is(tmp_path: Path) -> None:
+    """The worker may see other addresses, and has files of its own for the authorities that it trusts."""
+    assert load_remote(described(tmp_path, WHOLE), VARIABLES).access.sink == {
+        "connection.url": "https://es.internal:9200",
+        "connection.api.key": "aWQ6a2V5",
+        "elastic.security.protocol": "SSL",
+        "elastic.https.ssl.truststore.location": "/etc/connect/trust.jks",
+        "elastic.https.ssl.truststore.password": "hunter7",
+    }
+
+
+def test_a_connector_with_credentials_of_its_own_is_told_no_others(tmp_path: Path) -> None:
+    """The worker looks them up itself, so that no secret leaves this machine."""
+    own = "sink: {config: {connection.api.key: '${file:/etc/connect/secrets:es}'}}\n"
+    text = LEAST.replace('9200"]}', '9200"], username: lab, password: {env: ES_KEY}}') + own
+    found = load_remote(described(tmp_path, text), VARIABLES)
+    assert found.access.sink == {"connection.api.key": "${file:/etc/connect/secrets:es}"}
+    assert found.access.elasticsearch == HttpAccess(basic("lab", "aWQ6a2V5"))
+
+
+def test_servers_that_let_everybody_in_need_their_addresses_only(tmp_path: Path) -> None:
+    """Nothing else is sent to them."""
+    found = load_remote(described(tmp_path, LEAST), {})
+    assert found.access.kafka == found.access.sink == {}
+    assert (found.access.elasticsearch, found.access.secrets, found.metrics_url) == (HttpAccess(), frozenset(), None)
+
+
+def test_the_environment_says_the_same_as_a_file() -> None:
+    """A variable for each key; those of Kafka's client and of the connector in capitals."""
+    found = load_remote(
+        None,
+        {
+            "SLUICE_KAFKA_BOOTSTRAP_SERVERS": "broker:9092",
+            "SLUICE_KAFKA_CLIENT_SASL_PASSWORD": "hunter3",
+            "SLUICE_KAFKA_CLIENT_SASL_USERNAME": "sluice",
+            "SLUICE_CONNECT_URL": "http://connect:8083",
+            "SLUICE_CONNECT_USERNAME": "sluice",
+            "SLUICE_CONNECT_PASSWORD": "hunter5",
+            "SLUICE_ELASTICSEARCH_URLS": "http://es-1:9200, http://es-2:9200",
+            "SLUICE_ELASTICSEARCH_API_KEY": "aWQ6a2V5",
+            "SLUICE_SINK_ELASTICSEARCH_URLS": "http://es.internal:9200",
+            "SLUICE_SINK_CONFIG_READ_TIMEOUT_MS": "7000",
+            "SLUICE_CACHE": "/somewhere",
+        },
+    )
+    assert found.access.kafka == {"sasl.password": "hunter3", "sasl.username": "sluice"}
+    assert found.access.connect == HttpAccess(basic("sluice", "hunter5"))
+    assert found.elasticsearch_urls == ("http://es-1:9200", "http://es-2:9200")
+    assert found.access.sink == {
+        "connection.url": "http://es.internal:9200",
+        "connection.api.key": "aWQ6a2V5",
+        "read.timeout.ms": "7000",
+    }
+    assert found.access.secrets == {"hunter3", "hunter5", "aWQ6a2V5"}
+
+
+def test_an_environment_that_says_nothing_is_refused() -> None:
+    """The sentence says what there could have been."""
+    with pytest.raises(ProfileError) as error:
+        load_remote(None, {"SLUICE_CACHE": "/somewhere"})
+    assert str(error.value) == (
+        "--target remote: got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the "
+        "addresses of servers; docs/remote.md shows how"
+    )
+
+
+def test_a_variable_with_a_wrong_name_is_told() -> None:
+    """By its own name, and with the one that was meant."""
+    with pytest.raises(ProfileError) as error:
+        load_remote(
+            None,
+            {
+                "SLUICE_KAFKA_BOOTSTRAP_SERVERS": "broker:9092",
+                "SLUICE_CONNECT_URLL": "http://connect:8083",
+                "SLUICE_ELASTICSEARCH_URLS": "http://es:9200",
+            },
+        )
+    assert str(error.value).splitlines() == [
+        "SLUICE_CONNECT_URLL: connect.url: missing, expected a URL such as https://connect.example.org:8083",
+        "SLUICE_CONNECT_URLL: connect.urll: unknown key, did you mean `url`?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (LEAST.replace("connect:", "conect:", 1), [
+            "target.yaml:1: connect: missing, expected a section with `url`",
+            "target.yaml:2: conect: unknown key, did you mean `connect`?",
+        ]),
+        (LEAST.replace("http://es:9200", "es:9200"), [
+            'target.yaml:3: elasticsearch.urls[0]: got "es:9200", expected a URL such as https://host:9200',
+        ]),
+        (LEAST.replace("http://es:9200", "http://lab:hunter2@es:9200"), [
+            "target.yaml:3: elasticsearch.urls[0]: got a URL with credentials, expected them under `username` and "
+            "`password`",
+        ]),
+        (LEAST.replace('8083"}', '8083", username: lab, password: hunter2}'), [
+            "target.yaml:2: connect.password: got a value, expected where the secret is: `{env: NAME}` or "
+            "`{file: PATH}`",
+        ]),
+        (LEAST.replace('8083"}', '8083", username: lab}'), [
+            "target.yaml:2: connect.username: got a user without a password, expected `password` as well",
+        ]),
+        (LEAST.replace('9200"]}', '9200"], username: lab, password: {env: ES_KEY}, api_key: {env: ES_KEY}}'), [
+            "target.yaml:3: elasticsearch.api_key: got an API key and a user, expected one of them",
+        ]),
+        (LEAST.replace('9200"]}', '9200"], api_key: {env: NO_SUCH}}'), [
+            "target.yaml:3: elasticsearch.api_key: the environment variable NO_SUCH is not set, expected it to hold "
+            "the secret",
+        ]),
+        (LEAST.replace('9200"]}', '9200"], api_key: {file: no-such}}'), [
+            "target.yaml:3: elasticsearch.api_key: no-such: cannot be read (FileNotFoundError), expected a file that "
+            "holds the secret",
+        ]),
+        (LEAST.replace('9200"]}', '9200"], ca: connect.secret}'), [
+            "target.yaml:3: elasticsearch.ca: connect.secret: got no certificates (SSLError), expected a PEM file",
+        ]),
+        (LEAST.replace('9092"}', '9092", client: {sasl.password: hunter2}}'), [
+            "target.yaml:1: kafka.client.sasl.password: got a value, expected where the secret is: `{env: NAME}` or "
+            "`{file: PATH}`",
+        ]),
+        (LEAST.replace('9092"}', '9092", client: {bootstrap.servers: "b:1"}}'), [
+            "target.yaml:1: kafka.client.bootstrap.servers: got a value, expected it under `kafka.bootstrap_servers`",
+        ]),
+        (LEAST + "sink: {config: {connection.headers: 'X-Token:hunter2'}}\n", [
+            "target.yaml:4: sink.config.connection.headers: got a value, expected where the secret is: `{env: NAME}` "
+            "or `{file: PATH}`",
+        ]),
+        ("- hunter2\n", [
+            "target.yaml:1: got no mapping, expected `kafka`, `connect` …; docs/remote.md shows how",
+        ]),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_refused_line_by_line(tmp_path: Path, text: str, expected: list[str]) -> None:
+    """Each problem where it stands; a value that might be a secret is never shown."""
+    said = refused(tmp_path, text)
+    assert said.splitlines() == expected
+    assert "hunter" not in said
+
+
+@pytest.mark.parametrize("key", ["id:key", "a\nb", "ключ"])
+def test_an_api_key_that_no_header_can_carry_is_refused(tmp_path: Path, key: str) -> None:
+    """The HTTP client would refuse it with the key in its message."""
+    path = described(tmp_path, LEAST.replace('9200"]}', '9200"], api_key: {env: KEY}}'))
+    with pytest.raises(ProfileError) as error:
+        load_remote(path, {"KEY": key})
+    assert str(error.value) == (
+        f"{path}:3: elasticsearch.api_key: got something else than an encoded API key, expected what Elasticsearch "
+        "gives as `encoded`"
+    )
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """With its name."""
+    with pytest.raises(ProfileError) as error:
+        load_remote(tmp_path / "none.yaml", os.environ)
+    assert str(error.value) == (
+        f"{tmp_path / 'none.yaml'}: cannot be read (FileNotFoundError), expected a file; docs/remote.md shows how"
+    )
