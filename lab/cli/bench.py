@@ -3,18 +3,16 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lab.analysis import analyse, write_report
-from lab.cli.display import RunDisplay
-from lab.cli.run import started_target
+from lab.cli.local import started_target
+from lab.cli.measure import conclude, measure
 from lab.profiles import Profile
 from lab.records import Result
-from lab.run import RunFolder, Target, run_profile, without_secrets
+from lab.run import RunFolder, Target
 from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.suite_plan import server_shape
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name
 from lab.stack.local import LocalStack
-from lab.stack.places import ROOT
 from lab.suite_records import Variant
 from producers.dataset import Dataset
 
@@ -87,25 +85,11 @@ class LocalBench:
         assert self._target is not None  # noqa: S101 - `prepare` comes first
         profile = self._profiles[variant.name]
         target = replace(self._target, fresh=warm_up)
-        folder.write_text("profile.json", without_secrets(profile).model_dump_json(indent=1) + "\n")
-        display = RunDisplay()
         try:
-            with display.showing():
-                run_profile(
-                    profile,
-                    self._datasets[variant.name],
-                    target,
-                    folder,
-                    root=ROOT,
-                    progress=display,
-                    command=self._command,
-                )
-                display.end()
+            measure(profile, self._datasets[variant.name], target, folder, self._command)
         finally:
             remove_traces(target, profile, folder.run_id)
-        result = analyse(folder.path)
-        write_report(folder.path)
-        return result
+        return conclude(folder)
 
     def leave(self) -> None:
         """Take back what concerns servers that stay."""

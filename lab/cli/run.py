@@ -1,31 +1,16 @@
 """`sluice run`: one profile, from servers to report."""
 
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from lab.analysis import analyse, terminal_table, write_report
-from lab.cli.display import RunDisplay, StackDisplay, console
-from lab.errors import ProfileError, StackError, VerificationError
+from lab.analysis import terminal_table
+from lab.cli.display import console
+from lab.cli.targets import TargetFileOption, TargetName, TargetOption, servers_of
+from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
-from lab.records import Result, Server
-from lab.run import (
-    RunFolder,
-    Target,
-    plugin_folders,
-    run_profile,
-    why_not_here,
-    without_secrets,
-    words_without_secrets,
-)
-from lab.stack.interrupts import uninterrupted
-from lab.stack.local import LocalStack, StackShape
-from lab.stack.places import ROOT
-from lab.stack.server import STACK_MARKER
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 
@@ -44,6 +29,8 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the profile.")
     ] = None,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
     runs: Annotated[Path, typer.Option(help="Folder for the run's records and report.")] = RUNS,
 ) -> int:
     """Run a profile: start what is missing, load, verify, measure, report."""
@@ -52,11 +39,9 @@ def run(
         *(settings or []),
     ]
     chosen = load_profile(profile, overrides=overrides)
-    if lack := why_not_here(chosen, ROOT):
-        raise ProfileError(lack)
     documents_of = dataset_of(chosen)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
-    folder, result = run_on_local_servers(chosen, documents_of, runs)
+    folder, result = servers_of(target, target_file).run(chosen, documents_of, runs)
     console.print(terminal_table(result))
     for warning in result.warnings:
         console.print(
@@ -105,77 +90,3 @@ def dataset_of(profile: Profile) -> Dataset:
         return registry.make_dataset(section.name, documents=section.documents, seed=section.seed, **options)
     except DatasetError as error:
         raise ProfileError(f"dataset: {error}") from error
-
-
-def run_on_local_servers(profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-    """Run on this machine's servers: on those that `up` started, or on some that live as long as the run."""
-    stack = LocalStack()
-    with stack.exclusively():
-        stack.remove_leftovers()
-        before = {entry.pid for entry in stack.servers()}
-        state = stack.state()
-        kept = state is not None and state.kept
-        try:
-            target = started_target(stack, profile, kept=kept, before=before)
-            folder = RunFolder.create(runs, profile.name)
-            folder.write_text("profile.json", without_secrets(profile).model_dump_json(indent=1) + "\n")
-            display = RunDisplay()
-            with display.showing():
-                run_profile(
-                    profile,
-                    dataset,
-                    target,
-                    folder,
-                    root=ROOT,
-                    progress=display,
-                    command=("./sluice", *words_without_secrets(sys.argv[1:])),
-                )
-                display.end()
-        finally:
-            if not kept:
-                stop(stack)
-    result = analyse(folder.path)
-    write_report(folder.path)
-    return folder, result
-
-
-def stop(stack: LocalStack) -> None:
-    """Stop the servers of this run, come what may."""
-    with uninterrupted(), StackDisplay().showing() as progress:
-        stack.stop(progress)
-
-
-def started_target(
-    stack: LocalStack, profile: Profile, *, kept: bool, before: set[int], beside: Iterable[Profile] = ()
-) -> Target:
-    """The local servers in the shape that the profile asks for.
-
-    Args:
-        beside: Profiles that will run on the same servers, so that one worker has the plugins of all of them.
-    """
-    shape = StackShape(
-        elasticsearch_version=profile.elasticsearch.version,
-        data_nodes=profile.elasticsearch.data_nodes,
-        elasticsearch_heap_mb=profile.elasticsearch.heap_mb,
-        node_settings=profile.elasticsearch.node_settings,
-        plugin_folders=plugin_folders(profile, *beside),
-    )
-    with StackDisplay().showing() as progress:
-        endpoints = stack.ensure(shape, kept=kept, progress=progress)
-    state = stack.state()
-    if state is None:
-        raise StackError("the servers' state file has vanished while they were starting")
-    return Target(
-        name="local",
-        endpoints=endpoints,
-        process_ids=stack.process_ids,
-        servers=[
-            Server(
-                name=entry.spec.name, version=entry.spec.version, pid=entry.pid, command_line_options=entry.spec.options
-            )
-            for entry in state.servers
-        ],
-        java_versions={entry.spec.name: entry.spec.java_version for entry in state.servers},
-        fresh=not {entry.pid for entry in state.servers} <= before,
-        child_environment={STACK_MARKER: str(stack.folder)},
-    )

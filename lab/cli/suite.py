@@ -11,17 +11,15 @@ from rich.table import Table
 
 from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.warm_up import is_warm
-from lab.cli.bench import LocalBench
 from lab.cli.display import console
-from lab.cli.run import RUNS, dataset_of, stop
+from lab.cli.run import RUNS, dataset_of
+from lab.cli.targets import Servers, TargetFileOption, TargetName, TargetOption, servers_of
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, list_suites, load_suite
 from lab.records import Result
-from lab.run import why_not_here, words_without_secrets
+from lab.run import words_without_secrets
 from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
 from lab.run.suite_plan import Estimate, estimate, make_plan
-from lab.stack.local import LocalStack
-from lab.stack.places import ROOT
 from lab.suite_records import SuitePlan, SuiteResult, SuiteRun, Variant
 from producers.dataset import Dataset
 
@@ -46,12 +44,15 @@ def suite(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of all profiles.")
     ] = None,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
     runs: Annotated[Path, typer.Option(help="Folder for the records and the report.")] = RUNS,
 ) -> int:
     """Run a suite: every variant, repeated in randomised blocks on warm servers; then compare and report."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
     datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
-    fixed = planned(chosen, datasets, repeats=repeats, seed=seed, suite_id="not started")
+    servers = servers_of(target, target_file)
+    fixed = planned(chosen, datasets, left_out(chosen, servers), repeats=repeats, seed=seed, suite_id="not started")
     if plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
@@ -61,27 +62,42 @@ def suite(
     if not resume:
         folder.write_plan(fixed.model_copy(update={"suite_id": folder.suite_id, "started_s": time.time()}))
     show_plan(folder.plan(), estimate(folder.plan(), runs))
-    execute(chosen, datasets, folder)
+    execute(chosen, datasets, folder, servers)
     return conclude(folder)
 
 
-def planned(
-    chosen: Suite, datasets: dict[str, Dataset], *, repeats: int | None, seed: int | None, suite_id: str
-) -> SuitePlan:
-    """The plan of a suite on this machine; a variant that cannot run here is left out.
+def left_out(chosen: Suite, servers: Servers) -> dict[str, str]:
+    """The variants that cannot run on the servers, or whose control cannot, each with the reason.
 
     Raises:
-        ProfileError: The one that all others are compared with cannot run here.
+        ProfileError: The suite's control is one of them.
     """
-    lacks = {variant.name: why_not_here(variant.profile, ROOT) for variant in chosen.variants}
-    if lack := lacks.get(chosen.control):
-        raise ProfileError(f"{chosen.control}, the suite's control: {lack}")
+    skipped = {variant.name: "; ".join(servers.refusals(variant.profile)) for variant in chosen.variants}
+    skipped = {name: reason for name, reason in skipped.items() if reason}
+    if chosen.control in skipped:
+        raise ProfileError(f"the suite's control cannot run on these servers: {skipped[chosen.control]}")
+    for variant in chosen.variants:
+        if variant.against in skipped and variant.name not in skipped:
+            skipped[variant.name] = f'it is compared with "{variant.against}", which is left out'
+    return skipped
+
+
+def planned(
+    chosen: Suite,
+    datasets: dict[str, Dataset],
+    skipped: dict[str, str],
+    *,
+    repeats: int | None,
+    seed: int | None,
+    suite_id: str,
+) -> SuitePlan:
+    """The plan of a suite."""
     return make_plan(
         chosen,
         suite_id,
         repeats=repeats,
         seed=seed,
-        skipped={name: lack for name, lack in lacks.items() if lack},
+        skipped=skipped,
         documents={variant: dataset.documents for variant, dataset in datasets.items()},
         command=("./sluice", *words_without_secrets(sys.argv[1:])),
     )
@@ -107,30 +123,15 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, *, named: bool) -> Suit
     return folder
 
 
-def execute(chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder) -> None:
-    """Run what is left of the plan on this machine's servers."""
-    stack = LocalStack()
-    with stack.exclusively():
-        stack.remove_leftovers()
-        state = stack.state()
-        kept = state is not None and state.kept
-        bench = LocalBench(
-            stack,
-            {variant.name: variant.profile for variant in chosen.variants},
-            datasets,
-            kept=kept,
-            command=folder.plan().command,
-        )
+def execute(chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder, servers: Servers) -> None:
+    """Run what is left of the plan on the servers."""
+    profiles = {variant.name: variant.profile for variant in chosen.variants}
+    with servers.bench(profiles, datasets, folder.plan().command) as bench:
         try:
             SuiteUnderWay(folder, bench, SuiteDisplay(), is_warm=is_warm).execute()
         except KeyboardInterrupt:
             console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name)} --resume")
             raise
-        finally:
-            if kept:
-                bench.leave()
-            else:
-                stop(stack)
 
 
 def conclude(folder: SuiteFolder) -> int:

@@ -12,7 +12,7 @@ from pydantic import Field
 from lab.access import OPEN, Access, HttpAccess, api_key, basic, is_secret, tls_context
 from lab.errors import ProfileError
 from lab.profiles.located import Located, read_yaml
-from lab.profiles.model_problems import model_of
+from lab.profiles.model_problems import Sections, model_of
 from lab.profiles.models import Section
 from lab.profiles.problems import Place, Problem, refusal
 from lab.profiles.secret_values import SecretValues, fits_into_a_header
@@ -69,7 +69,7 @@ class RemoteFile(Section):
     sink: Sink = Sink()
 
 
-MODELS = {
+MODELS: Sections = {
     ("kafka",): Kafka,
     ("connect",): Service,
     ("elasticsearch",): Cluster,

@@ -14,6 +14,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 
 RETRY_S = 0.5
+REFUSED = frozenset({401, 403})
 ELASTICSEARCH_URLS = "connection.url"
 
 
@@ -81,6 +82,22 @@ class ConnectWorker:
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+    def version(self) -> str:
+        """The worker's version.
+
+        Raises:
+            ProfileError: It does not let us in.
+        """
+        response = self._request("GET", "/")
+        if response.status_code in REFUSED:
+            raise ProfileError(f"{self._url}: Kafka Connect does not let us in: {self._status(response)}")
+        if not response.is_success:
+            raise StackError(f"{self._url}: is no Kafka Connect worker: {self._status(response)}")
+        try:
+            return str(response.json()["version"])
+        except (ValueError, LookupError, TypeError) as error:
+            raise StackError(f"{self._url}: is no Kafka Connect worker: it names no version") from error
 
     def connectors(self) -> list[str]:
         """The names of all connectors of the worker."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -45,7 +46,15 @@ class KafkaTopics:
             "bootstrap.servers": bootstrap,
             "log_level": 0,
         }
-        self._admin = AdminClient(self._client)
+        self._said: list[str] = []
+        with_callback: dict[str, Any] = {**self._client, "error_cb": self._on_error}
+        try:
+            self._admin = AdminClient(with_callback)
+        except KafkaException as error:
+            raise ProfileError(f"Kafka's client refuses its settings: {error.args[0].str()}") from error
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._said.append(error.str())
 
     def names(self, within_s: float = GIVE_UP_S) -> set[str]:
         """Every topic there is.
@@ -56,7 +65,10 @@ class KafkaTopics:
         try:
             return set(self._admin.list_topics(timeout=within_s).topics)
         except KafkaException as error:
-            raise StackError(f"{self._bootstrap}: Kafka does not answer ({error.args[0].str()})") from error
+            # The request itself only knows that time was over; what the brokers said, the client tells by callbacks.
+            self._admin.poll(0)
+            said = "; ".join(dict.fromkeys(self._said)) or error.args[0].str()
+            raise StackError(f"{self._bootstrap}: Kafka does not answer ({said})") from error
 
     def create(self, topic: str, *, partitions: int, replication_factor: int, config: Mapping[str, object]) -> None:
         """Create a topic.

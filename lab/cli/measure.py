@@ -1,0 +1,27 @@
+"""One run on servers that are there, from its folder to its report."""
+
+from collections.abc import Sequence
+
+from lab.analysis import analyse, write_report
+from lab.cli.display import RunDisplay
+from lab.profiles import Profile
+from lab.records import Result
+from lab.run import RunFolder, Target, run_profile, without_secrets
+from lab.stack.places import ROOT
+from producers.dataset import Dataset
+
+
+def measure(profile: Profile, dataset: Dataset, target: Target, folder: RunFolder, command: Sequence[str]) -> None:
+    """Run the profile on the target's servers; the records are in the folder then."""
+    folder.write_text("profile.json", without_secrets(profile).model_dump_json(indent=1) + "\n")
+    display = RunDisplay()
+    with display.showing():
+        run_profile(profile, dataset, target, folder, root=ROOT, progress=display, command=command)
+        display.end()
+
+
+def conclude(folder: RunFolder) -> Result:
+    """Make result and report of the records."""
+    result = analyse(folder.path)
+    write_report(folder.path)
+    return result

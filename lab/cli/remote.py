@@ -1,0 +1,94 @@
+"""Servers elsewhere, as a run and a suite use them: nothing is started, stopped or set."""
+
+import contextlib
+import sys
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from lab.cli.bench import way_of
+from lab.cli.measure import conclude, measure
+from lab.errors import ProfileError
+from lab.profiles import Profile
+from lab.profiles.remote import RemoteServers
+from lab.records import Result
+from lab.run import RunFolder, words_without_secrets
+from lab.run.remote import RemoteTarget, find_remote, nodes_of
+from lab.run.suite import Bench
+from lab.run.traces import remove_traces
+from lab.suite_records import Variant
+from producers.dataset import Dataset
+
+
+class Remote:
+    """Servers that exist already."""
+
+    def __init__(self, servers: RemoteServers) -> None:
+        self._servers = servers
+
+    @cached_property
+    def found(self) -> RemoteTarget:
+        """What they are; they are asked once."""
+        return find_remote(self._servers)
+
+    def refusals(self, profile: Profile) -> Sequence[str]:
+        """What the profile asks for and they do not have."""
+        return tuple(self.found.refusals(profile))
+
+    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
+        """Run a profile once.
+
+        Raises:
+            ProfileError: They are not as the profile asks for them.
+        """
+        if refusals := self.refusals(profile):
+            raise ProfileError("\n".join(refusals))
+        folder = RunFolder.create(runs, profile.name)
+        command = ("./sluice", *words_without_secrets(sys.argv[1:]))
+        measure(self.found.adapted(profile), dataset, self.found.target(), folder, command)
+        return folder, conclude(folder)
+
+    @contextlib.contextmanager
+    def bench(
+        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
+    ) -> Iterator[Bench]:
+        """The servers of a suite."""
+        yield RemoteBench(self.found, profiles, datasets, command)
+
+
+class RemoteBench:
+    """Servers elsewhere for all variants of a suite.
+
+    Args:
+        profiles: By variant.
+        datasets: By variant.
+    """
+
+    def __init__(
+        self,
+        found: RemoteTarget,
+        profiles: Mapping[str, Profile],
+        datasets: Mapping[str, Dataset],
+        command: Sequence[str],
+    ) -> None:
+        self._found = found
+        self._profiles = profiles
+        self._datasets = datasets
+        self._command = command
+
+    def prepare(self, variant: Variant) -> frozenset[Hashable]:
+        """Each JVM of the cluster, by its start, with the way in which the variant uses it."""
+        self._found = replace(self._found, nodes=nodes_of(self._found.servers))
+        way = way_of(self._profiles[variant.name])
+        return frozenset((way, node.name, node.started_ms) for node in self._found.nodes)
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+        """Run the variant once, and leave nothing of it in the servers."""
+        profile = self._found.adapted(self._profiles[variant.name])
+        target = replace(self._found.target(), fresh=warm_up)
+        try:
+            measure(profile, self._datasets[variant.name], target, folder, self._command)
+        finally:
+            remove_traces(target, profile, folder.run_id)
+        return conclude(folder)

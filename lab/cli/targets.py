@@ -1,0 +1,132 @@
+"""Where the servers are that a command uses: `--target`."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import typer
+
+from lab.cli.bench import LocalBench
+from lab.cli.local import started_target, stop
+from lab.cli.measure import conclude, measure
+from lab.cli.remote import Remote
+from lab.errors import ProfileError
+from lab.profiles import Profile
+from lab.profiles.remote import load_remote
+from lab.records import Result
+from lab.run import RunFolder, why_not_here, words_without_secrets
+from lab.run.suite import Bench
+from lab.stack.local import LocalStack
+from lab.stack.places import ROOT
+from producers.dataset import Dataset
+
+TARGET_FILE = "SLUICE_TARGET_FILE"
+
+
+class TargetName(StrEnum):
+    """The targets."""
+
+    LOCAL = "local"
+    REMOTE = "remote"
+
+
+TargetOption = Annotated[
+    TargetName,
+    typer.Option("--target", help="local: servers on this machine; remote: servers that exist already."),
+]
+TargetFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-file",
+        metavar="FILE",
+        help="Where remote servers are and how they are entered [env: SLUICE_TARGET_FILE]; else variables say so.",
+    ),
+]
+
+
+class Servers(Protocol):
+    """The servers of a target, as commands use them."""
+
+    def refusals(self, profile: Profile) -> Sequence[str]:
+        """Why the profile cannot run on them, a sentence each; nothing is started to find out."""
+        ...
+
+    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
+        """Run a profile once."""
+        ...
+
+    def bench(
+        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
+    ) -> AbstractContextManager[Bench]:
+        """The servers of a suite, whose profiles and datasets are given by variant."""
+        ...
+
+
+def servers_of(target: TargetName, file: Path | None) -> Servers:
+    """The servers of a target.
+
+    Raises:
+        ProfileError: It is not said, or not as it must be, where they are.
+    """
+    if target is TargetName.REMOTE:
+        return Remote(load_remote(remote_file(file)))
+    if file is not None:
+        raise ProfileError(f"--target-file: got {file} with --target {target}, expected --target remote beside it")
+    return Local()
+
+
+def remote_file(given: Path | None) -> Path | None:
+    """The file that describes remote servers; `None` where variables do."""
+    named = os.environ.get(TARGET_FILE)
+    return given or (Path(named) if named else None)
+
+
+class Local:
+    """The servers on this machine: those that `up` started, or some that live as long as the command."""
+
+    def refusals(self, profile: Profile) -> Sequence[str]:
+        """What this machine lacks; servers are started as the profile asks for them."""
+        lack = why_not_here(profile, ROOT)
+        return [lack] if lack else []
+
+    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
+        """Run a profile once."""
+        with held_stack() as (stack, kept):
+            before = {entry.pid for entry in stack.servers()}
+            target = started_target(stack, profile, kept=kept, before=before)
+            folder = RunFolder.create(runs, profile.name)
+            measure(profile, dataset, target, folder, ("./sluice", *words_without_secrets(sys.argv[1:])))
+        return folder, conclude(folder)
+
+    @contextlib.contextmanager
+    def bench(
+        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
+    ) -> Iterator[Bench]:
+        """The servers of a suite."""
+        with held_stack() as (stack, kept):
+            bench = LocalBench(stack, profiles, datasets, kept=kept, command=command)
+            try:
+                yield bench
+            finally:
+                if kept:
+                    bench.leave()
+
+
+@contextlib.contextmanager
+def held_stack() -> Iterator[tuple[LocalStack, bool]]:
+    """This machine's servers, for this command alone, and whether they stay; those that do not are stopped then."""
+    stack = LocalStack()
+    with stack.exclusively():
+        stack.remove_leftovers()
+        state = stack.state()
+        kept = state is not None and state.kept
+        try:
+            yield stack, kept
+        finally:
+            if not kept:
+                stop(stack)

@@ -1,0 +1,203 @@
+"""Servers elsewhere: whether they let us in, what they are, and whether a profile can run on them as they are."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from lab.errors import ProfileError, StackError
+from lab.profiles import Profile
+from lab.profiles.remote import RemoteServers
+from lab.records import Server
+from lab.run.connector import REFUSED, ConnectWorker
+from lab.run.elasticsearch import ElasticsearchClient, error_reason
+from lab.run.kafka import KafkaTopics
+from lab.run.target import Target
+
+ANSWER_WITHIN_S = 10.0
+"""Servers that somebody else keeps are there or they are not; nobody is about to start them."""
+
+FRESH_MS = 5 * 60_000
+MIB = 1024 * 1024
+NODES = "/_nodes/stats/jvm?filter_path=nodes.*.name,nodes.*.roles,nodes.*.jvm.uptime_in_millis"
+NODES_INFO = (
+    "/_nodes/jvm?filter_path=nodes.*.name,nodes.*.version,nodes.*.roles,nodes.*.jvm.version,"
+    "nodes.*.jvm.start_time_in_millis,nodes.*.jvm.mem.heap_max_in_bytes"
+)
+DATA_ROLES = frozenset({"data", "data_content"})
+"""Roles of the nodes that hold an index which says nothing of tiers."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of the cluster.
+
+    Attributes:
+        started_ms: When its JVM was started, by its own clock.
+        uptime_ms: For how long it has been running.
+        holds_data: Whether shards of a run's index may lie on it.
+    """
+
+    name: str
+    version: str
+    java_version: str
+    heap_mb: int
+    started_ms: int
+    uptime_ms: int
+    holds_data: bool
+
+
+@dataclass(frozen=True)
+class RemoteTarget:
+    """Servers elsewhere, as they were found."""
+
+    servers: RemoteServers
+    nodes: tuple[Node, ...]
+    connect_version: str
+
+    @property
+    def versions(self) -> str:
+        """The version of Elasticsearch; of a cluster that is being upgraded all of them."""
+        return " and ".join(sorted({node.version for node in self.nodes}))
+
+    @property
+    def data_nodes(self) -> list[Node]:
+        """The nodes that may hold shards."""
+        return [node for node in self.nodes if node.holds_data]
+
+    @property
+    def heaps_mb(self) -> list[int]:
+        """The heaps of the nodes that may hold shards, in MiB."""
+        return sorted({node.heap_mb for node in self.data_nodes})
+
+    def target(self) -> Target:
+        """These servers as a run uses them. Brokers do not tell their version, so that none is recorded."""
+        named = {f"elasticsearch-{number}": node for number, node in enumerate(self.nodes, 1)}
+        return Target(
+            name="remote",
+            endpoints=self.servers,
+            process_ids=dict,
+            servers=[
+                *(Server(name=name, version=node.version, pid=None) for name, node in named.items()),
+                Server(name="connect", version=self.connect_version, pid=None),
+            ],
+            java_versions={name: node.java_version for name, node in named.items()},
+            fresh=any(node.uptime_ms < FRESH_MS for node in self.data_nodes),
+            access=self.servers.access,
+        )
+
+    def adapted(self, profile: Profile) -> Profile:
+        """The profile with the cluster's own version, number of nodes and heap, as it is then written down."""
+        found = {"version": self.versions, "data_nodes": len(self.data_nodes), "heap_mb": max(self.heaps_mb)}
+        return profile.model_copy(update={"elasticsearch": profile.elasticsearch.model_copy(update=found)})
+
+    def refusals(self, profile: Profile) -> Iterator[str]:
+        """What the profile asks for and these servers, which nothing is changed of, do not have; a sentence each."""
+        asked = profile.elasticsearch
+        heaps = " and ".join(map(str, self.heaps_mb))
+        for key, wanted, found, expected in (
+            ("version", asked.version, self.versions, f"{self.versions}, which the cluster runs"),
+            ("data_nodes", asked.data_nodes, len(self.data_nodes), f"{len(self.data_nodes)}, which the cluster has"),
+            ("heap_mb", asked.heap_mb, max(self.heaps_mb), f"{heaps}, which the cluster's data nodes have"),
+        ):
+            if (place := profile.where.get(f"elasticsearch.{key}")) and wanted != found:
+                yield f"{place}: elasticsearch.{key}: got {wanted}, expected {expected}; {ONLY_USED}"
+        for section, settings in (
+            ("node_settings", asked.node_settings),
+            ("cluster_settings", asked.cluster_settings),
+        ):
+            for name in settings:
+                key = f"elasticsearch.{section}.{name}"
+                place = profile.where.get(key, profile.name)
+                yield f"{place}: {key}: got a value, expected none; {ONLY_USED}"
+
+
+ONLY_USED = "remote servers are used as they are: leave it out, or run without --target remote"
+
+
+def find_remote(servers: RemoteServers) -> RemoteTarget:
+    """Ask every one of the servers what it is.
+
+    Raises:
+        ProfileError: One of them does not let us in, or somebody else's run is under way on them.
+        StackError: One of them does not answer.
+    """
+    nodes = nodes_of(servers)
+    if not any(node.holds_data for node in nodes):
+        raise StackError(f"{servers.elasticsearch_urls[0]}: the cluster has no node that holds data")
+    worker = ConnectWorker(servers.connect_url, access=servers.access, patience_s=ANSWER_WITHIN_S)
+    try:
+        version, running = worker.version(), worker.connectors()
+    finally:
+        worker.close()
+    others = sorted(name for name in running if name.startswith("sluice-"))
+    if others:
+        raise ProfileError(
+            f"{servers.connect_url}: connector {others[0]}: is there already, expected no connector of Sluice: another "
+            "run is under way on these servers, or one was killed; wait for it, or delete the connector"
+        )
+    KafkaTopics(servers.kafka_bootstrap, servers.access.kafka).names(ANSWER_WITHIN_S)
+    ask_metrics(servers)
+    return RemoteTarget(servers, nodes, version)
+
+
+def nodes_of(servers: RemoteServers) -> tuple[Node, ...]:
+    """The nodes of the cluster, in the order of their names."""
+    cluster = ElasticsearchClient(
+        servers.elasticsearch_urls, access=servers.access.elasticsearch, patience_s=ANSWER_WITHIN_S
+    )
+    try:
+        told = answer(cluster, NODES_INFO, servers)
+        uptimes = answer(cluster, NODES, servers)
+    finally:
+        cluster.close()
+    return tuple(
+        sorted((node_of(told[key], uptimes[key]) for key in told.keys() & uptimes.keys()), key=lambda node: node.name)
+    )
+
+
+def answer(cluster: ElasticsearchClient, path: str, servers: RemoteServers) -> Mapping[str, Any]:
+    """What each node answers, by its id."""
+    status, body = cluster.request("GET", path, accept=tuple(REFUSED))
+    if status in REFUSED:
+        raise ProfileError(
+            f"{servers.elasticsearch_urls[0]}: Elasticsearch does not let us in: status {status}: {error_reason(body)}"
+        )
+    if not isinstance(body, dict) or "nodes" not in body:
+        raise StackError(f"{servers.elasticsearch_urls[0]}: is no Elasticsearch: it names no nodes")
+    return dict(body["nodes"])
+
+
+def node_of(told: Mapping[str, Any], uptime: Mapping[str, Any]) -> Node:
+    """A node out of what it says of itself."""
+    return Node(
+        name=str(told["name"]),
+        version=str(told["version"]),
+        java_version=str(told["jvm"]["version"]),
+        heap_mb=round(int(told["jvm"]["mem"]["heap_max_in_bytes"]) / MIB),
+        started_ms=int(told["jvm"]["start_time_in_millis"]),
+        uptime_ms=int(uptime["jvm"]["uptime_in_millis"]),
+        holds_data=not DATA_ROLES.isdisjoint(told["roles"]),
+    )
+
+
+def ask_metrics(servers: RemoteServers) -> None:
+    """Have the JMX agent answer, if there is said to be one.
+
+    Raises:
+        ProfileError: It does not let us in.
+        StackError: It does not answer, or is none.
+    """
+    if servers.metrics_url is None:
+        return
+    url = f"{servers.metrics_url.rstrip('/')}/version"
+    try:
+        with servers.access.metrics.client(timeout=ANSWER_WITHIN_S) as client:
+            response = client.get(url)
+    except httpx.TransportError as error:
+        raise StackError(f"{url}: the JMX agent does not answer ({type(error).__name__})") from error
+    if response.status_code in REFUSED:
+        raise ProfileError(f"{url}: the JMX agent does not let us in: status {response.status_code}")
+    if not response.is_success:
+        raise StackError(f"{url}: is no JMX agent: status {response.status_code}")
