@@ -482,6 +482,7 @@ class WarningKind(StrEnum):
     BUSY_MACHINE = "busy_machine"
     LATE_PRODUCER = "late_producer"
     SHARDS_UNASSIGNED = "shards_unassigned"
+    SERVERS_ELSEWHERE = "servers_elsewhere"
     MEMORY_PRESSURE = "memory_pressure"
     NO_STEADY_STATE = "no_steady_state"
     ENVIRONMENTS_DIFFER = "environments_differ"

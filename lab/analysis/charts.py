@@ -9,7 +9,7 @@ from typing import Any, Literal
 import altair as alt
 import vl_convert
 
-from lab.analysis.cost import cpu_cores_series, process_names
+from lab.analysis.cost import cpu_cores_series, process_names, servers_are_here
 from lab.analysis.counters import Point
 from lab.analysis.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.rates import indexing_rate_series
@@ -213,9 +213,10 @@ def cpu(run: Run, cut: Windows, axis: Axis) -> Chart:
     colours = _process_colours(list(lines))
     rows = [row for name, points in lines.items() for row in axis.rows(name, points)]
     cores = run.environment.cpu_cores
+    whose = "Cores busy" + ("" if servers_are_here(run) else " on the machine that drove the run, not the servers'")
     return Chart(
         "CPU by process",
-        f"Cores busy, stacked; the dashed line is what the machine has ({cores}).",
+        whose + f", stacked; the dashed line is what the machine has ({cores}).",
         _extent(rows, "cores for a single process"),
         _stack(rows, colours, axis, cores),
         colours,

@@ -5,7 +5,12 @@ from itertools import pairwise
 
 from lab.analysis.counters import Point
 from lab.analysis.rates import differences
-from lab.records import ProcessSample, Sample
+from lab.records import ProcessSample, Run, Sample
+
+
+def servers_are_here(run: Run) -> bool:
+    """Whether the servers shared the machine that the samples tell of; of servers elsewhere no process is known."""
+    return any(server.pid is not None for server in run.environment.servers)
 
 
 def process_names(samples: Iterable[Sample]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from lab.analysis.cost import cpu_cores_mean, process_names, used
+from lab.analysis.cost import cpu_cores_mean, process_names, servers_are_here, used
 from lab.analysis.counters import growth, read_s, shards
 from lab.analysis.rates import indexing_rate_docs_per_s
 from lab.analysis.text import count, number
@@ -29,6 +29,7 @@ class Evidence:
         rate_docs_per_s: Indexing rate on primaries.
         lag_records: Mean lag.
         cores: Mean cores busy, by process.
+        machine_cpu_percent: Busy share of the machine that the servers ran on.
         other_cores: Mean cores that programs kept busy which have nothing to do with the run.
         write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1.
         bulks_in_flight: Mean number of bulk requests under way.
@@ -68,7 +69,8 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
     threads = sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
-    machine_percent = _mean(sample.machine_cpu_percent for sample in window if sample.machine_cpu_percent is not None)
+    machine = window if servers_are_here(run) else ()
+    machine_percent = _mean(sample.machine_cpu_percent for sample in machine if sample.machine_cpu_percent is not None)
     means = {name: cpu_cores_mean(window, name) for name in process_names(window)}
     cores = {name: mean for name, mean in means.items() if mean is not None} | _producer_cores(run, means)
     return Evidence(
@@ -224,8 +226,8 @@ def _sink(run: Run, seen: Evidence) -> Limit | None:
 
 def driver_share(seen: Evidence) -> float | None:
     """Share of the run's busy cores that went to everything but Elasticsearch; `None` when it is not known."""
-    all_of_them = sum(seen.cores.values())
-    return 1 - seen.cores_of("elasticsearch") / all_of_them if all_of_them else None
+    elasticsearch = seen.cores_of("elasticsearch")
+    return 1 - elasticsearch / sum(seen.cores.values()) if elasticsearch else None
 
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:

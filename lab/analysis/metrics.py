@@ -6,7 +6,7 @@ from statistics import fmean
 
 from lab.analysis.activity import activity
 from lab.analysis.answers import answers
-from lab.analysis.cost import cpu_cores_mean, cpu_s_per_million_docs, cpu_s_used, process_names, used
+from lab.analysis.cost import cpu_cores_mean, cpu_s_per_million_docs, cpu_s_used, process_names, servers_are_here, used
 from lab.analysis.counters import growth, growth_from_zero, shards
 from lab.analysis.definitions import metric
 from lab.analysis.latency import indexing_latency_ms, percentiles_ms
@@ -139,12 +139,14 @@ def costs(run: Run, cut: Windows) -> list[Metric]:
     loaded = run.documents.loaded
     producer_cpu_s = run.delivery.cpu_s if run.delivery else None
     servers = [name for name in process_names(cut.run) if not name.startswith("producer")]
-    busy = [sample.machine_cpu_percent for sample in cut.window if sample.machine_cpu_percent is not None]
+    machine = cut.window if servers_are_here(run) else ()
+    busy = [sample.machine_cpu_percent for sample in machine if sample.machine_cpu_percent is not None]
     return [
         *(
             metric("cpu_s_per_million_docs", cpu_s_per_million_docs(cpu_s_used(cut.load, name), loaded), name)
             for name in servers
         ),
+        *(metric("cpu_s_per_million_docs", None, name) for name in stages_elsewhere(run)),
         metric("cpu_s_per_million_docs", cluster_cpu_s_per_million_docs(cut.load, servers, loaded), "elasticsearch"),
         *(
             [metric("cpu_s_per_million_docs", cpu_s_per_million_docs(producer_cpu_s, loaded), "producer")]
@@ -163,6 +165,11 @@ def costs(run: Run, cut: Windows) -> list[Metric]:
             for name in servers
         ),
     ]
+
+
+def stages_elsewhere(run: Run) -> tuple[str, ...]:
+    """The stages before Elasticsearch whose processes are not known, as they ran on other machines."""
+    return () if servers_are_here(run) or run.topic is None else ("connect", "kafka")
 
 
 def cluster_cpu_s_per_million_docs(load: Sequence[Sample], servers: Iterable[str], delivered: int) -> float | None:

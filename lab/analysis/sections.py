@@ -15,7 +15,7 @@ from lab.analysis.definitions import BY_NAME, TERMS, value_of
 from lab.analysis.folder import RunFolder
 from lab.analysis.markup import card, folded, pairs, paragraph, preformatted, prose, table
 from lab.analysis.text import bytes_text, count, duration, figure
-from lab.records import Environment, Result, RunWarning
+from lab.records import Environment, Result, RunWarning, WarningKind
 
 SECRET = re.compile(r"pass(word|phrase)|secret|token|api[._-]?key|jaas|credential", re.IGNORECASE)
 
@@ -223,7 +223,13 @@ def cost(result: Result) -> str:
         ],
     )
     below = f'<div class="columns below">{card("Index", work)}{_nodes(result)}</div>'
-    return f'<div class="card">{processes}</div>{below}'
+    return f'<div class="card">{processes}{elsewhere(result)}</div>{below}'
+
+
+def elsewhere(result: Result) -> str:
+    """Why there is no figure of a server's process, where they ran on other machines."""
+    told = [found for found in result.warnings if found.kind == WarningKind.SERVERS_ELSEWHERE]
+    return "".join(paragraph(f"{found.seen}: {found.likely_cause}.", "note") for found in told)
 
 
 def _nodes(result: Result) -> str:

@@ -14,6 +14,16 @@ def cold_servers() -> RunWarning:
     )
 
 
+def servers_elsewhere() -> RunWarning:
+    """Nothing is known of the servers' processes."""
+    return RunWarning(
+        kind=WarningKind.SERVERS_ELSEWHERE,
+        seen="CPU, memory and disk of the servers' processes are not known",
+        likely_cause="they ran on other machines, of whose processes no server tells",
+        remedy="watch those machines by their own means, or run the profile with servers on this one",
+    )
+
+
 def shards_unassigned(unassigned: int, profile: Profile) -> RunWarning:
     """Replicas were asked for and could not be had."""
     nodes = profile.elasticsearch.data_nodes

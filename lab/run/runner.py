@@ -25,7 +25,7 @@ from lab.records import (
     SinkHistograms,
     Verification,
 )
-from lab.run.cautions import cold_servers, shards_unassigned
+from lab.run.cautions import cold_servers, servers_elsewhere, shards_unassigned
 from lab.run.command import CommandSink, filled_command, own_values
 from lab.run.connector import ConnectWorker, connector_config
 from lab.run.consumed import verify_consumed
@@ -168,6 +168,8 @@ class _RunUnderWay:
         started_s = time.time()
         if self.target.fresh:
             self.warnings.append(cold_servers())
+        if not self.target.process_ids():
+            self.warnings.append(servers_elsewhere())
         with self.clock.phase("prepare"):
             connector = self.prepare()
         delivered: Delivered | None = None

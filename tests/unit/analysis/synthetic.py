@@ -29,6 +29,7 @@ from lab.records import (
     SinkSample,
     Verification,
 )
+from lab.run.cautions import servers_elsewhere
 
 START_S = 1_800_000_000.0
 GIB = 1 << 30
@@ -376,3 +377,12 @@ def varied(truth: Truth) -> Truth:
             (0.55 + 0.45 * (1 - math.exp(-tick / 8))) * (0.72 if tick % 17 == 16 else 1.0) + 0.04 * math.sin(tick * 1.7)
         ),
     )
+
+
+def elsewhere(truth: Truth) -> tuple[Run, list[Sample]]:
+    """The same run on remote servers: no process of theirs is known, and the machine that was sampled is another."""
+    here = environment()
+    servers = tuple(server.model_copy(update={"pid": None}) for server in here.servers)
+    moved = here.model_copy(update={"target": "remote", "servers": servers})
+    made = run(truth).model_copy(update={"environment": moved})
+    return with_warnings(made, servers_elsewhere()), with_samples(samples(truth), lambda _: {"processes": {}})
