@@ -85,7 +85,7 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         bulks_allowed=_bulks_allowed(run),
         throttled=_throttled(window),
         iowait_percent=_mean(
-            sample.machine_iowait_percent for sample in window if sample.machine_iowait_percent is not None
+            sample.machine_iowait_percent for sample in machine if sample.machine_iowait_percent is not None
         ),
         disk_write_mb_per_s=_disk_write_mb_per_s(window),
     )

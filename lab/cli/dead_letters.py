@@ -1,6 +1,7 @@
 """`sluice dead-letters`: what was refused and why, and sending it again once the mapping is mended."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,18 +11,29 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from lab.access import Access
 from lab.analysis.folder import read_record
 from lab.cli.display import console
 from lab.cli.produce import pair
+from lab.cli.targets import (
+    TargetFileOption,
+    TargetName,
+    TargetOption,
+    refuse_without_remote,
+    remote_file,
+)
 from lab.errors import ProfileError, StackError, VerificationError
+from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
 from lab.run import find_run
+from lab.run.connector import sink_access
 from lab.run.dead_letters import DeadLetterTopic, Letter, groups_of
 from lab.run.replay import Replay, replay_config
 from lab.run.replay_index import IndexReplay
 from lab.run.replay_topic import TopicReplay
 from lab.run.sink_operations import SinkRules
-from lab.stack.local import Endpoints, LocalStack
+from lab.run.target import Endpoints
+from lab.stack.local import LocalStack
 
 RUNS = Path("runs")
 TOPIC_SETTING = "errors.deadletterqueue.topic.name"
@@ -46,10 +58,13 @@ def show(
     documents: Annotated[int, typer.Option(min=0, help="Show so many of them, with full reason and content.")] = 0,
     everything: Annotated[bool, typer.Option("--all", help="Those that were sent again as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = RUNS,
 ) -> None:
     """Show dead letters by status and reason, with the first records of each."""
-    letters = topic_of(source, runs, endpoints_of_up())
+    endpoints, access = reached(target, target_file)
+    letters = topic_of(source, runs, endpoints, access)
     shown: list[Letter] = []
     content: list[Letter] = []
     sent_again = 0
@@ -91,21 +106,38 @@ def replay(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Setting of the connector in place of the run's."),
     ] = None,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = RUNS,
 ) -> None:
     """Send the dead letters of a run again, each once; exit status 0 if all are accepted."""
     recorded = record_of(find_run(runs, run))
     source = source_topic(recorded)
-    config = replay_config(recorded.environment.connector, dict(pair(text, "--set") for text in settings or []))
-    stack = LocalStack()
-    with stack.exclusively():
-        endpoints = endpoints_of_up()
-        letters = existing(config.get(TOPIC_SETTING) or source + SUFFIX, recorded.run_id, endpoints)
+    given = dict(pair(text, "--set") for text in settings or [])
+    with held(target):
+        endpoints, access = reached(target, target_file)
+        connector = recorded.environment.connector
+        config = replay_config(connector, {**sink_access(connector, access), **given})
+        letters = existing(config.get(TOPIC_SETTING) or source + SUFFIX, recorded.run_id, endpoints, access)
         if into is Into.TOPIC:
-            outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
+            outcome = TopicReplay(endpoints, letters, config, source, access=access).run(again=again)
         else:
-            outcome = IndexReplay(endpoints, letters, SinkRules.of(config, source)).run(again=again)
+            outcome = IndexReplay(endpoints, letters, SinkRules.of(config, source), access=access).run(again=again)
     tell(outcome)
+
+
+def reached(target: TargetName, file: Path | None) -> tuple[Endpoints, Access]:
+    """Where the servers of a target are found, and how they are entered."""
+    if target is TargetName.REMOTE:
+        servers = load_remote(remote_file(file))
+        return servers, servers.access
+    refuse_without_remote(file, target)
+    return endpoints_of_up(), Access()
+
+
+def held(target: TargetName) -> AbstractContextManager[object]:
+    """This machine's servers for this command alone; of others nobody can be kept out."""
+    return LocalStack().exclusively() if target is TargetName.LOCAL else nullcontext()
 
 
 def endpoints_of_up() -> Endpoints:
@@ -143,27 +175,27 @@ def source_topic(run: Run) -> str:
     return run.topic
 
 
-def topic_of(source: str, runs: Path, endpoints: Endpoints) -> DeadLetterTopic:
+def topic_of(source: str, runs: Path, endpoints: Endpoints, access: Access) -> DeadLetterTopic:
     """The dead-letter topic of a run, or the one of that name."""
     try:
         run = record_of(find_run(runs, source))
     except ProfileError as error:
         for name in (source, source + SUFFIX):
-            topic = DeadLetterTopic(endpoints.kafka_bootstrap, name)
+            topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, access.kafka)
             if name.endswith(SUFFIX) and topic.exists():
                 return topic
         raise ProfileError(f"{error}; nor is there a dead-letter topic of that name") from error
     name = str(run.environment.connector.get(TOPIC_SETTING) or source_topic(run) + SUFFIX)
-    return existing(name, run.run_id, endpoints)
+    return existing(name, run.run_id, endpoints, access)
 
 
-def existing(name: str, run_id: str, endpoints: Endpoints) -> DeadLetterTopic:
+def existing(name: str, run_id: str, endpoints: Endpoints, access: Access) -> DeadLetterTopic:
     """The dead-letter topic of a run.
 
     Raises:
         ProfileError: It is not on these servers.
     """
-    topic = DeadLetterTopic(endpoints.kafka_bootstrap, name)
+    topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, access.kafka)
     if not topic.exists():
         raise ProfileError(
             f"run {run_id}: its topic {name} is not on these servers: it ran on others, which took their topics with "

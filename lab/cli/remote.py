@@ -9,7 +9,6 @@ from pathlib import Path
 
 from lab.cli.bench import way_of
 from lab.cli.measure import conclude, measure
-from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.remote import RemoteServers
 from lab.records import Result
@@ -32,21 +31,19 @@ class Remote:
         """What they are; they are asked once."""
         return find_remote(self._servers)
 
-    def refusals(self, profile: Profile) -> Sequence[str]:
-        """What the profile asks for and they do not have."""
-        return tuple(self.found.refusals(profile))
-
-    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-        """Run a profile once.
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile with what they are.
 
         Raises:
-            ProfileError: They are not as the profile asks for them.
+            ProfileError: It asks for something else.
         """
-        if refusals := self.refusals(profile):
-            raise ProfileError("\n".join(refusals))
+        return self.found.fitted(profile)
+
+    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
+        """Run a fitted profile once."""
         folder = RunFolder.create(runs, profile.name)
         command = ("./sluice", *words_without_secrets(sys.argv[1:]))
-        measure(self.found.adapted(profile), dataset, self.found.target(), folder, command)
+        measure(profile, dataset, self.found.target(), folder, command)
         return folder, conclude(folder)
 
     @contextlib.contextmanager
@@ -61,7 +58,7 @@ class RemoteBench:
     """Servers elsewhere for all variants of a suite.
 
     Args:
-        profiles: By variant.
+        profiles: By variant, as they fit.
         datasets: By variant.
     """
 
@@ -85,7 +82,7 @@ class RemoteBench:
 
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once, and leave nothing of it in the servers."""
-        profile = self._found.adapted(self._profiles[variant.name])
+        profile = self._profiles[variant.name]
         target = replace(self._found.target(), fresh=warm_up)
         try:
             measure(profile, self._datasets[variant.name], target, folder, self._command)

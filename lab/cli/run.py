@@ -39,9 +39,11 @@ def run(
         *(settings or []),
     ]
     chosen = load_profile(profile, overrides=overrides)
+    servers = servers_of(target, target_file)
     documents_of = dataset_of(chosen)
+    fitted = servers.fitted(chosen)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
-    folder, result = servers_of(target, target_file).run(chosen, documents_of, runs)
+    folder, result = servers.run(fitted, documents_of, runs)
     console.print(terminal_table(result))
     for warning in result.warnings:
         console.print(

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.warm_up import is_warm
 from lab.cli.display import console
 from lab.cli.run import RUNS, dataset_of
-from lab.cli.targets import Servers, TargetFileOption, TargetName, TargetOption, servers_of
+from lab.cli.targets import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, list_suites, load_suite
 from lab.records import Result
@@ -49,10 +50,10 @@ def suite(
     runs: Annotated[Path, typer.Option(help="Folder for the records and the report.")] = RUNS,
 ) -> int:
     """Run a suite: every variant, repeated in randomised blocks on warm servers; then compare and report."""
-    chosen = load_suite(name, overrides=tuple(settings or ()))
-    datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
     servers = servers_of(target, target_file)
-    fixed = planned(chosen, datasets, left_out(chosen, servers), repeats=repeats, seed=seed, suite_id="not started")
+    chosen, skipped = fitted(load_suite(name, overrides=tuple(settings or ())), servers)
+    datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
+    fixed = planned(chosen, datasets, skipped, repeats=repeats, seed=seed, suite_id="not started")
     if plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
@@ -62,24 +63,34 @@ def suite(
     if not resume:
         folder.write_plan(fixed.model_copy(update={"suite_id": folder.suite_id, "started_s": time.time()}))
     show_plan(folder.plan(), estimate(folder.plan(), runs))
-    execute(chosen, datasets, folder, servers)
+    try:
+        execute(chosen, datasets, folder, servers)
+    except KeyboardInterrupt:
+        options = options_of(target, target_file)
+        console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name + options)} --resume")
+        raise
     return conclude(folder)
 
 
-def left_out(chosen: Suite, servers: Servers) -> dict[str, str]:
-    """The variants that cannot run on the servers, or whose control cannot, each with the reason.
+def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
+    """The suite as it runs on the servers, and the variants that cannot, or whose control cannot, with the reason.
 
     Raises:
         ProfileError: The suite's control is one of them.
     """
-    skipped = {variant.name: "; ".join(servers.refusals(variant.profile)) for variant in chosen.variants}
-    skipped = {name: reason for name, reason in skipped.items() if reason}
+    variants, skipped = [], {}
+    for variant in chosen.variants:
+        try:
+            variants.append(replace(variant, profile=servers.fitted(variant.profile)))
+        except ProfileError as error:
+            variants.append(variant)
+            skipped[variant.name] = "; ".join(str(error).splitlines())
     if chosen.control in skipped:
         raise ProfileError(f"the suite's control cannot run on these servers: {skipped[chosen.control]}")
-    for variant in chosen.variants:
+    for variant in variants:
         if variant.against in skipped and variant.name not in skipped:
             skipped[variant.name] = f'it is compared with "{variant.against}", which is left out'
-    return skipped
+    return replace(chosen, variants=tuple(variants)), skipped
 
 
 def planned(
@@ -127,11 +138,7 @@ def execute(chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder, se
     """Run what is left of the plan on the servers."""
     profiles = {variant.name: variant.profile for variant in chosen.variants}
     with servers.bench(profiles, datasets, folder.plan().command) as bench:
-        try:
-            SuiteUnderWay(folder, bench, SuiteDisplay(), is_warm=is_warm).execute()
-        except KeyboardInterrupt:
-            console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name)} --resume")
-            raise
+        SuiteUnderWay(folder, bench, SuiteDisplay(), is_warm=is_warm).execute()
 
 
 def conclude(folder: SuiteFolder) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -52,18 +53,22 @@ TargetFileOption = Annotated[
 class Servers(Protocol):
     """The servers of a target, as commands use them."""
 
-    def refusals(self, profile: Profile) -> Sequence[str]:
-        """Why the profile cannot run on them, a sentence each; nothing is started to find out."""
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile as it runs on them; nothing is started to find out.
+
+        Raises:
+            ProfileError: It cannot.
+        """
         ...
 
     def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-        """Run a profile once."""
+        """Run a fitted profile once."""
         ...
 
     def bench(
         self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
     ) -> AbstractContextManager[Bench]:
-        """The servers of a suite, whose profiles and datasets are given by variant."""
+        """The servers of a suite, whose fitted profiles and datasets are given by variant."""
         ...
 
 
@@ -75,9 +80,25 @@ def servers_of(target: TargetName, file: Path | None) -> Servers:
     """
     if target is TargetName.REMOTE:
         return Remote(load_remote(remote_file(file)))
+    refuse_without_remote(file, target)
+    return Local()
+
+
+def refuse_without_remote(file: Path | None, target: TargetName) -> None:
+    """Have nobody believe that the file counts where it does not.
+
+    Raises:
+        ProfileError: A file is given.
+    """
     if file is not None:
         raise ProfileError(f"--target-file: got {file} with --target {target}, expected --target remote beside it")
-    return Local()
+
+
+def options_of(target: TargetName, file: Path | None) -> str:
+    """The options that lead to the same servers again, as they are typed; nothing for those of this machine."""
+    if target is TargetName.LOCAL:
+        return ""
+    return f" --target {target}" + (f" --target-file {shlex.quote(str(file))}" if file else "")
 
 
 def remote_file(given: Path | None) -> Path | None:
@@ -89,13 +110,18 @@ def remote_file(given: Path | None) -> Path | None:
 class Local:
     """The servers on this machine: those that `up` started, or some that live as long as the command."""
 
-    def refusals(self, profile: Profile) -> Sequence[str]:
-        """What this machine lacks; servers are started as the profile asks for them."""
-        lack = why_not_here(profile, ROOT)
-        return [lack] if lack else []
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile itself: servers are started as it asks for them.
+
+        Raises:
+            ProfileError: The machine lacks what the profile names.
+        """
+        if lack := why_not_here(profile, ROOT):
+            raise ProfileError(lack)
+        return profile
 
     def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-        """Run a profile once."""
+        """Run a fitted profile once."""
         with held_stack() as (stack, kept):
             before = {entry.pid for entry in stack.servers()}
             target = started_target(stack, profile, kept=kept, before=before)

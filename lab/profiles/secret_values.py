@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lab.access import is_secret
 from lab.profiles.located import Located
 from lab.profiles.problems import Problem
 
@@ -50,6 +51,17 @@ class SecretValues:
         if secret:
             self.found.add(text)
         return Located(text, entry.place)
+
+    def read_settings(self, entry: Located, key: str) -> Located:
+        """Settings of another system, by name, each as text."""
+        if not isinstance(entry.value, dict):
+            self._refused(entry, key, "got no mapping, expected settings by name")
+            return Located({}, entry.place, broken=True)
+        settings = {
+            name: self.read_setting(setting, f"{key}.{name}", secret=is_secret(name))
+            for name, setting in entry.entries.items()
+        }
+        return replace(entry, value=settings)
 
     def read_setting(self, entry: Located, key: str, *, secret: bool) -> Located:
         """A setting of another system as text; its value stands there itself unless it is a secret.

@@ -8,6 +8,7 @@ import httpx
 
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
+from lab.profiles.problems import Place, Problem
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
 from lab.run.connector import REFUSED, ConnectWorker
@@ -27,6 +28,8 @@ NODES_INFO = (
 )
 DATA_ROLES = frozenset({"data", "data_content"})
 """Roles of the nodes that hold an index which says nothing of tiers."""
+
+ONLY_USED = "remote servers are used as they are: leave it out, or run without --target remote"
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,14 @@ class RemoteTarget:
             access=self.servers.access,
         )
 
-    def adapted(self, profile: Profile) -> Profile:
-        """The profile with the cluster's own version, number of nodes and heap, as it is then written down."""
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile with the cluster's own version, number of nodes and heap, as it is then written down.
+
+        Raises:
+            ProfileError: It asks for others.
+        """
+        if refusals := tuple(self.refusals(profile)):
+            raise ProfileError("\n".join(refusals))
         found = {"version": self.versions, "data_nodes": len(self.data_nodes), "heap_mb": max(self.heaps_mb)}
         return profile.model_copy(update={"elasticsearch": profile.elasticsearch.model_copy(update=found)})
 
@@ -96,24 +105,26 @@ class RemoteTarget:
         """What the profile asks for and these servers, which nothing is changed of, do not have; a sentence each."""
         asked = profile.elasticsearch
         heaps = " and ".join(map(str, self.heaps_mb))
-        for key, wanted, found, expected in (
-            ("version", asked.version, self.versions, f"{self.versions}, which the cluster runs"),
-            ("data_nodes", asked.data_nodes, len(self.data_nodes), f"{len(self.data_nodes)}, which the cluster has"),
-            ("heap_mb", asked.heap_mb, max(self.heaps_mb), f"{heaps}, which the cluster's data nodes have"),
+        for key, wanted, found, whose in (
+            ("version", asked.version, self.versions, "the cluster runs"),
+            ("data_nodes", asked.data_nodes, str(len(self.data_nodes)), "the cluster has"),
+            ("heap_mb", asked.heap_mb, heaps, "the cluster's data nodes have"),
         ):
-            if (place := profile.where.get(f"elasticsearch.{key}")) and wanted != found:
-                yield f"{place}: elasticsearch.{key}: got {wanted}, expected {expected}; {ONLY_USED}"
+            if (place := profile.where.get(f"elasticsearch.{key}")) and str(wanted) != found:
+                message = f"got {wanted}, expected {found}, which {whose}; {ONLY_USED}"
+                yield refusal_at(place, f"elasticsearch.{key}", message)
         for section, settings in (
             ("node_settings", asked.node_settings),
             ("cluster_settings", asked.cluster_settings),
         ):
             for name in settings:
                 key = f"elasticsearch.{section}.{name}"
-                place = profile.where.get(key, profile.name)
-                yield f"{place}: {key}: got a value, expected none; {ONLY_USED}"
+                yield refusal_at(profile.where.get(key, profile.name), key, f"got a value, expected none; {ONLY_USED}")
 
 
-ONLY_USED = "remote servers are used as they are: leave it out, or run without --target remote"
+def refusal_at(place: str, key: str, message: str) -> str:
+    """One line of a refusal, as the profile's own."""
+    return str(Problem(Place(f"{place} {key}" if place == "--set" else place), key, message))
 
 
 def find_remote(servers: RemoteServers) -> RemoteTarget:

@@ -59,7 +59,7 @@ class TopicReplay:
         self._letters = letters
         self._topic = topic
         self._connector = config["name"]
-        self._config = connector_for_replay(config, endpoints.elasticsearch_urls)
+        self._config = connector_for_replay(config, endpoints.elasticsearch_urls, self._access)
         self._kafka = KafkaTopics(endpoints.kafka_bootstrap, self._access.kafka)
         self._clock = clock
         self._sleep = sleep
@@ -149,14 +149,16 @@ def fates_of(totals: list[Ledger]) -> Counter[str]:
     return Counter({fate: sum(getattr(total, name) for total in totals) for fate, name in FATES.items()})
 
 
-def connector_for_replay(config: Mapping[str, str], urls: tuple[str, ...]) -> dict[str, str]:
+def connector_for_replay(
+    config: Mapping[str, str], urls: tuple[str, ...], access: Access | None = None
+) -> dict[str, str]:
     """The configuration with which the connector reads replayed records.
 
     A record at the end of the topic has the highest offset, so that it would win over every later document of its key.
     Its version therefore comes from a header, unless the run's own versions did so already.
     """
     ours = {
-        "connection.url": ",".join(urls),
+        "connection.url": (access or Access()).sink.get("connection.url") or ",".join(urls),
         "consumer.override.isolation.level": "read_committed",
         # What is refused again must come back as a dead letter, and stop nothing.
         "errors.deadletterqueue.context.headers.enable": "true",

@@ -1,8 +1,10 @@
 """The file and the variables that describe servers elsewhere."""
 
 import os
+import re
 from pathlib import Path
 
+import certifi
 import pytest
 
 from lab.access import HttpAccess, api_key, basic
@@ -104,6 +106,12 @@ def test_servers_that_let_everybody_in_need_their_addresses_only(tmp_path: Path)
     found = load_remote(described(tmp_path, LEAST), {})
     assert found.access.kafka == found.access.sink == {}
     assert (found.access.elasticsearch, found.access.secrets, found.metrics_url) == (HttpAccess(), frozenset(), None)
+
+
+def test_a_single_url_needs_no_list(tmp_path: Path) -> None:
+    """It is one node of a cluster all the same."""
+    found = load_remote(described(tmp_path, LEAST.replace('["http://es:9200"]', "http://es:9200/")), {})
+    assert found.elasticsearch_urls == ("http://es:9200",)
 
 
 def test_the_environment_says_the_same_as_a_file() -> None:
@@ -208,6 +216,17 @@ def test_a_variable_with_a_wrong_name_is_told() -> None:
             "target.yaml:4: sink.config.connection.headers: got a value, expected where the secret is: `{env: NAME}` "
             "or `{file: PATH}`",
         ]),
+        (LEAST.replace('["http://es:9200"]', '"http://lab:hunter2@es:9200"'), [
+            "target.yaml:3: elasticsearch.urls[0]: got a URL with credentials, expected them under `username` and "
+            "`password`",
+        ]),
+        (LEAST.replace('9092"}', '9092", client: sasl.password=hunter2}'), [
+            "target.yaml:1: kafka.client: got no mapping, expected settings by name",
+        ]),
+        (LEAST.replace('9092"}', '9092", client: {security.protocol: [SSL]}}'), [
+            "target.yaml:1: kafka.client.security.protocol: got no text or number, expected one (or `{env: NAME}` or "
+            "`{file: PATH}`)",
+        ]),
         ("- hunter2\n", [
             "target.yaml:1: got no mapping, expected `kafka`, `connect` …; docs/remote.md shows how",
         ]),
@@ -239,3 +258,36 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert str(error.value) == (
         f"{tmp_path / 'none.yaml'}: cannot be read (FileNotFoundError), expected a file; docs/remote.md shows how"
     )
+
+
+# --- the documentation ----------------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "remote.md").read_text(encoding="utf-8")
+
+
+def examples(kind: str) -> list[str]:
+    """The examples of the page in one language."""
+    return re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_file_of_the_documentation_is_one(tmp_path: Path) -> None:
+    """Given the secrets and authorities that it names."""
+    (tmp_path / "ca.pem").write_text(Path(certifi.where()).read_text())
+    (tmp_path / "connect.password").write_text("hunter5\n")
+    whole, own_credentials = examples("yaml")
+    variables = {"KAFKA_PASSWORD": "hunter3", "ES_API_KEY": "aWQ6a2V5", "TRUST_PASSWORD": "hunter7"}
+    found = load_remote(described(tmp_path, whole), variables)
+    assert found.access.connect == HttpAccess(basic("sluice", "hunter5"), tmp_path / "ca.pem")
+    assert found.access.sink["connection.url"] == "https://es.internal:9200"
+    more = load_remote(described(tmp_path, LEAST + own_credentials), {})
+    assert more.access.sink == {"connection.api.key": "${file:/etc/connect/secrets.properties:elasticsearch}"}
+
+
+def test_the_variables_of_the_documentation_are_enough() -> None:
+    """As they stand there."""
+    words = " ".join(line for block in examples("sh") for line in block.splitlines() if line.startswith("export "))
+    variables = dict(word.split("=", 1) for word in words.replace("export ", "").split())
+    found = load_remote(None, {**variables, "SLUICE_ELASTICSEARCH_API_KEY": "aWQ6a2V5"})
+    assert found.access.kafka == {"security.protocol": "SSL"}
+    assert found.elasticsearch_urls == ("https://es-1:9200", "https://es-2:9200")
+    assert found.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))

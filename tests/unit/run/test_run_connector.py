@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from lab.access import Access, HttpAccess, basic
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Profile, Sink
 from lab.run.connector import ConnectWorker, connector_config, failed
@@ -52,6 +53,23 @@ def test_a_dollar_sign_is_written_twice(tmp_path: Path) -> None:
     """A regular expression may need one."""
     folder = template(tmp_path, {"topics.regex": "^books$$"})
     assert connector_config(folder, profile(), VALUES) == {"topics.regex": "^books$"}
+
+
+SINK = {"connection.url": "https://es.internal:9200", "connection.api.key": "aWQ6a2V5", "read.timeout.ms": "7000"}
+ACCESS = Access(connect=HttpAccess(basic("lab", "hunter5")), sink=SINK, secrets=frozenset({"aWQ6a2V5", "hunter5"}))
+
+
+def test_a_connector_is_told_how_to_enter_elasticsearch(tmp_path: Path) -> None:
+    """The target wins over the template, and the profile over both."""
+    folder = template(tmp_path, {"connection.url": "${elasticsearch_urls}", "read.timeout.ms": "60000"})
+    config = connector_config(folder, profile(read__timeout__ms=11), VALUES, ACCESS)
+    assert config == {**SINK, "read.timeout.ms": "11"}
+
+
+def test_a_connector_that_knows_no_elasticsearch_gets_no_credentials_for_it(tmp_path: Path) -> None:
+    """A worker keeps the settings of a connector where others may read them."""
+    config = connector_config(template(tmp_path, {"topics": "${topic}"}), profile(), VALUES, ACCESS)
+    assert config == {"topics": "books-topic", "read.timeout.ms": "7000"}
 
 
 def test_the_profile_wins_over_the_template(tmp_path: Path) -> None:
@@ -286,3 +304,36 @@ def test_a_configuration_in_order_is_not_refused() -> None:
     """Nothing happens."""
     with rest((200, {"configs": [{"value": {"name": "batch.size", "errors": []}}]})) as server:
         worker(server).validate({"connector.class": "Sink"})
+
+
+# --- secrets --------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_is_told_who_asks() -> None:
+    """By the header of every request."""
+    headers: list[dict[str, str]] = []
+    with rest((200, []), on_headers=headers.append) as server:
+        ConnectWorker(server.url, access=ACCESS).connectors()
+    assert [found.get("Authorization") for found in headers] == [basic("lab", "hunter5")]
+
+
+def test_what_a_worker_repeats_of_a_secret_is_hidden() -> None:
+    """In its judgement of a configuration, in its messages, and in the trace of a task."""
+    told = {"configs": [{"value": {"errors": ["Invalid value aWQ6a2V5 for configuration connection.api.key"]}}]}
+    failed_task = {
+        "connector": {"state": "RUNNING"},
+        "tasks": [{"id": 0, "state": "FAILED", "trace": "ConnectException: bad key\nCaused by: no key aWQ6a2V5"}],
+    }
+    said = []
+    with rest((200, told), (400, {"message": "got aWQ6a2V5"}), (200, failed_task)) as server:
+        worker = ConnectWorker(server.url, access=ACCESS)
+        for ask in (
+            lambda: worker.validate({"connector.class": "Sink"}),
+            lambda: worker.create("sluice-books", {}),
+            lambda: worker.running_tasks("sluice-books"),
+        ):
+            with pytest.raises((ProfileError, StackError)) as error:
+                ask()
+            said += [str(error.value), *getattr(error.value, "log_lines", ())]
+    assert not [line for line in said if "aWQ6a2V5" in line]
+    assert sum("(hidden)" in line for line in said) == 4

@@ -8,6 +8,7 @@ import pytest
 
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup, Ledger
+from lab.access import Access
 from lab.run.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
 from lab.run.replay import Replay, chunks, mark_after, replay_config
 from lab.run.replay_index import dead_letter_again, fate_of, reason_in, refused_letter
@@ -154,6 +155,12 @@ def test_the_connector_of_a_replay_takes_versions_from_their_header() -> None:
     assert config["external.version.header"] == REPLAY_VERSION
     assert config["connection.url"] == "http://a:1,http://b:2"
     assert config["consumer.override.isolation.level"] == "read_committed"
+
+
+def test_a_replay_finds_elasticsearch_where_the_target_says() -> None:
+    """The worker may see other addresses than this machine does."""
+    access = Access(sink={"connection.url": "https://es.internal:9200"})
+    assert connector_for_replay(CONFIG, ("http://a:1",), access)["connection.url"] == "https://es.internal:9200"
 
 
 def test_versions_of_the_users_own_stay_what_they_are() -> None:

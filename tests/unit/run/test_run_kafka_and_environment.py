@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.errors import ProfileError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
 from lab.run.environment import describe_environment, git_commit, is_secret
-from lab.run.kafka import as_bytes, as_text, kafka_text
+from lab.run.kafka import KafkaTopics, as_bytes, as_text, kafka_text
 from lab.run.runner import Names, client_settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,6 +46,15 @@ def test_client_settings_are_text() -> None:
         "linger.ms": "5",
         "enable.idempotence": "true",
     }
+
+
+def test_a_setting_that_kafkas_client_does_not_know_is_one_sentence() -> None:
+    """In the client's own words."""
+    with pytest.raises(ProfileError) as error:
+        KafkaTopics("127.0.0.1:1", {"sasl.mechanismm": "PLAIN"})
+    assert str(error.value) == (
+        'Kafka\'s client refuses its settings: No such configuration property: "sasl.mechanismm"'
+    )
 
 
 def test_the_names_of_a_run_begin_with_ours_and_end_with_its_id() -> None:

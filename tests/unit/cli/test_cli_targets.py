@@ -1,0 +1,98 @@
+"""Where the servers are that a command uses, and what a suite makes of servers that cannot be changed."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.cli.suite import fitted
+from lab.cli.targets import TARGET_FILE, Local, TargetName, options_of, remote_file, servers_of
+from lab.errors import ProfileError
+from lab.profiles import Profile, load_profile
+from lab.profiles.suites import Suite, SuiteVariant
+
+
+class Fixed(Local):
+    """Servers with one node."""
+
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile, of which it is written down that it ran on them."""
+        if profile.elasticsearch.data_nodes != 1:
+            raise ProfileError("two.yaml:3: elasticsearch.data_nodes: got 2, expected 1\ntwo.yaml:4: and so on")
+        return profile.model_copy(update={"elasticsearch": profile.elasticsearch.model_copy(update={"heap_mb": 7919})})
+
+
+def a_suite(**nodes: int) -> Suite:
+    """A suite of variants with so many nodes, the first of them its control; each against the one before."""
+    names = list(nodes)
+    variants = tuple(
+        SuiteVariant(name, load_profile("quickstart", overrides=[f"elasticsearch.data_nodes={count}"]), (), against)
+        for (name, count), against in zip(nodes.items(), [None, *names], strict=False)
+    )
+    return Suite("ladder", "Which?", names[0], None, variants, 3, 1, (("indexing_rate_docs_per_s", "total"),), None)
+
+
+def test_a_suite_is_planned_with_the_servers_as_they_are() -> None:
+    """So that its plan says what its runs will have."""
+    chosen, skipped = fitted(a_suite(first=1, second=1), Fixed())
+    assert skipped == {}
+    assert [variant.profile.elasticsearch.heap_mb for variant in chosen.variants] == [7919, 7919]
+
+
+def test_a_variant_that_cannot_run_is_left_out_and_so_is_what_is_compared_with_it() -> None:
+    """Each with its reason, in one line."""
+    chosen, skipped = fitted(a_suite(first=1, second=2, third=1), Fixed())
+    assert skipped == {
+        "second": "two.yaml:3: elasticsearch.data_nodes: got 2, expected 1; two.yaml:4: and so on",
+        "third": 'it is compared with "second", which is left out',
+    }
+    assert len(chosen.variants) == 3
+
+
+def test_a_suite_whose_control_cannot_run_is_refused() -> None:
+    """Nothing could be compared."""
+    with pytest.raises(ProfileError) as error:
+        fitted(a_suite(first=2, second=1), Fixed())
+    assert str(error.value) == (
+        "the suite's control cannot run on these servers: two.yaml:3: elasticsearch.data_nodes: got 2, expected 1; "
+        "two.yaml:4: and so on"
+    )
+
+
+def test_servers_of_this_machine_fit_every_profile() -> None:
+    """They are started as it asks for them."""
+    profile = load_profile("quickstart")
+    assert Local().fitted(profile) is profile
+    assert isinstance(servers_of(TargetName.LOCAL, None), Local)
+
+
+def test_a_file_without_remote_servers_is_refused() -> None:
+    """Else somebody would measure this machine and believe it was another."""
+    with pytest.raises(ProfileError) as error:
+        servers_of(TargetName.LOCAL, Path("target.yaml"))
+    assert str(error.value) == (
+        "--target-file: got target.yaml with --target local, expected --target remote beside it"
+    )
+
+
+def test_the_file_may_be_named_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option wins over it."""
+    monkeypatch.delenv(TARGET_FILE, raising=False)
+    assert remote_file(None) is None
+    monkeypatch.setenv(TARGET_FILE, "named.yaml")
+    assert remote_file(None) == Path("named.yaml")
+    assert remote_file(Path("given.yaml")) == Path("given.yaml")
+
+
+@pytest.mark.parametrize(
+    ("target", "file", "expected"),
+    [
+        (TargetName.LOCAL, None, ""),
+        (TargetName.REMOTE, None, " --target remote"),
+        (TargetName.REMOTE, Path("my target.yaml"), " --target remote --target-file 'my target.yaml'"),
+    ],
+)
+def test_an_interrupted_suite_is_resumed_on_the_same_servers(
+    target: TargetName, file: Path | None, expected: str
+) -> None:
+    """The command that is shown leads to them."""
+    assert options_of(target, file) == expected

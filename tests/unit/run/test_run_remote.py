@@ -1,0 +1,214 @@
+"""Servers elsewhere: what they are, whether they let us in, and which profiles fit them."""
+
+from typing import Any
+
+import pytest
+
+from lab.access import Access, HttpAccess, basic
+from lab.errors import ProfileError, StackError
+from lab.profiles import load_profile
+from lab.profiles.remote import RemoteServers
+from lab.records import Server
+from lab.run.remote import Node, RemoteTarget, ask_metrics, find_remote, nodes_of
+from tests.unit.run.rest_server import rest
+
+ACCESS = Access(
+    elasticsearch=HttpAccess(basic("lab", "hunter2")),
+    connect=HttpAccess(basic("lab", "hunter3")),
+    secrets=frozenset({"hunter2", "hunter3"}),
+)
+
+
+def servers(url: str, metrics_url: str | None = None) -> RemoteServers:
+    """Servers that are all one."""
+    return RemoteServers("target.yaml", "127.0.0.1:1", url, (url,), metrics_url, ACCESS)
+
+
+def node(name: str = "es-1", **changes: Any) -> Node:
+    """A data node that has been running for an hour."""
+    told = {
+        "version": "8.19.21", "java_version": "21.0.5", "heap_mb": 2039, "started_ms": 1009, "uptime_ms": 3_600_000,
+        "holds_data": True,
+    }  # fmt: skip
+    return Node(name=name, **(told | changes))
+
+
+def found(*nodes: Node) -> RemoteTarget:
+    """A target with these nodes."""
+    return RemoteTarget(servers("http://127.0.0.1:1"), nodes, "4.1.0")
+
+
+def told_of_nodes(**roles: list[str]) -> tuple[tuple[int, Any], tuple[int, Any]]:
+    """What Elasticsearch says of nodes with these roles: first what they are, then for how long."""
+    are = {
+        f"id-{name}": {
+            "name": name,
+            "version": "8.19.21",
+            "roles": its,
+            "jvm": {
+                "version": "21.0.5",
+                "start_time_in_millis": 1009,
+                "mem": {"heap_max_in_bytes": 2039 * 1024 * 1024},
+            },
+        }
+        for name, its in roles.items()
+    }
+    since = {f"id-{name}": {"name": name, "jvm": {"uptime_in_millis": 3_600_000}} for name in roles}
+    return (200, {"nodes": are}), (200, {"nodes": since})
+
+
+# --- what they are --------------------------------------------------------------------------------------------------
+
+
+def test_the_nodes_say_what_they_are() -> None:
+    """In the order of their names; only some roles hold an index that says nothing of tiers."""
+    with rest(*told_of_nodes(warm=["data_warm"], b=["data_content", "ingest"], a=["data", "master"])) as server:
+        seen = nodes_of(servers(server.url))
+    assert seen == (node("a"), node("b"), node("warm", holds_data=False))
+
+
+def test_every_request_carries_the_credentials() -> None:
+    """Elasticsearch's to Elasticsearch."""
+    headers: list[dict[str, str]] = []
+    with rest(*told_of_nodes(a=["data"]), on_headers=headers.append) as server:
+        nodes_of(servers(server.url))
+    assert {found.get("Authorization") for found in headers} == {basic("lab", "hunter2")}
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_cluster_that_does_not_let_us_in_is_one_sentence(status: int) -> None:
+    """With Elasticsearch's reason, and without what was tried."""
+    refusal = {"error": {"reason": "unable to authenticate user [lab]"}}
+    with rest((status, refusal)) as server, pytest.raises(ProfileError) as error:
+        nodes_of(servers(server.url))
+    assert str(error.value) == (
+        f"{server.url}: Elasticsearch does not let us in: status {status}: unable to authenticate user [lab]"
+    )
+
+
+def test_something_else_than_elasticsearch_is_one_sentence() -> None:
+    """Such as a proxy that answers everything."""
+    with rest((200, {"hello": "world"})) as server, pytest.raises(StackError) as error:
+        nodes_of(servers(server.url))
+    assert str(error.value) == f"{server.url}: is no Elasticsearch: it names no nodes"
+
+
+def test_a_worker_on_which_sluice_is_at_work_already_is_left_alone() -> None:
+    """Its connector would be deleted by the run as a leftover."""
+    worker = ((200, {"version": "4.1.0"}), (200, ["orders", "sluice-aladin-7"]))
+    with rest(*told_of_nodes(a=["data"]), *worker) as server, pytest.raises(ProfileError) as error:
+        find_remote(servers(server.url))
+    assert str(error.value) == (
+        f"{server.url}: connector sluice-aladin-7: is there already, expected no connector of Sluice: another run is "
+        "under way on these servers, or one was killed; wait for it, or delete the connector"
+    )
+    assert {method for method, _, _ in server.requests} == {"GET"}
+
+
+def test_a_worker_that_does_not_let_us_in_is_one_sentence() -> None:
+    """What it repeats of our secrets is hidden."""
+    refusal = (401, {"message": "lab:hunter3 is nobody"})
+    with rest(*told_of_nodes(a=["data"]), refusal) as server, pytest.raises(ProfileError) as error:
+        find_remote(servers(server.url))
+    assert str(error.value) == (
+        f"{server.url}: Kafka Connect does not let us in: status 401: lab:(hidden) is nobody"
+    )
+
+
+@pytest.mark.parametrize("answer", [{"hello": "world"}, ["hello"], "hello"])
+def test_something_else_than_a_worker_is_one_sentence(answer: object) -> None:
+    """Such as the port of another server."""
+    with rest(*told_of_nodes(a=["data"]), (200, answer)) as server, pytest.raises(StackError) as error:
+        find_remote(servers(server.url))
+    assert str(error.value) == f"{server.url}: is no Kafka Connect worker: it names no version"
+
+
+def test_a_cluster_without_data_nodes_is_one_sentence() -> None:
+    """There is nothing to index into."""
+    with rest(*told_of_nodes(a=["master"])) as server, pytest.raises(StackError) as error:
+        find_remote(servers(server.url))
+    assert str(error.value) == f"{server.url}: the cluster has no node that holds data"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "sentence"),
+    [
+        (401, ProfileError, "the JMX agent does not let us in: status 401"),
+        (404, StackError, "is no JMX agent: status 404"),
+    ],
+)
+def test_an_agent_that_gives_no_answer_is_one_sentence(status: int, kind: type[Exception], sentence: str) -> None:
+    """Whoever names one wants its figures."""
+    with rest((status, {})) as server, pytest.raises(kind) as error:
+        ask_metrics(servers(server.url, f"{server.url}/jolokia/"))
+    assert str(error.value) == f"{server.url}/jolokia/version: {sentence}"
+
+
+def test_no_agent_is_asked_where_there_is_none() -> None:
+    """It may be left out."""
+    ask_metrics(servers("http://127.0.0.1:1"))
+
+
+# --- as a run uses them ---------------------------------------------------------------------------------------------
+
+
+def test_the_servers_are_recorded_as_they_are() -> None:
+    """With versions, and without process ids; of brokers nobody tells the version."""
+    target = found(node("a"), node("b", version="8.19.20", java_version="17.0.9")).target()
+    assert list(target.servers) == [
+        Server(name="elasticsearch-1", version="8.19.21", pid=None),
+        Server(name="elasticsearch-2", version="8.19.20", pid=None),
+        Server(name="connect", version="4.1.0", pid=None),
+    ]
+    assert target.java_versions == {"elasticsearch-1": "21.0.5", "elasticsearch-2": "17.0.9"}
+    assert (target.name, target.process_ids(), target.access) == ("remote", {}, ACCESS)
+
+
+@pytest.mark.parametrize(("uptime_ms", "fresh"), [(299_993, True), (300_007, False)])
+def test_nodes_that_have_just_started_are_cold(uptime_ms: int, fresh: bool) -> None:
+    """For five minutes."""
+    assert found(node("a"), node("b", uptime_ms=uptime_ms)).target().fresh is fresh
+
+
+# --- which profiles fit ---------------------------------------------------------------------------------------------
+
+
+def test_a_profile_that_says_nothing_of_servers_runs_on_any() -> None:
+    """What is written down is what they are."""
+    fitted = found(node("a"), node("b"), node("c", holds_data=False)).fitted(load_profile("quickstart"))
+    assert fitted.elasticsearch.version == "8.19.21"
+    assert (fitted.elasticsearch.data_nodes, fitted.elasticsearch.heap_mb) == (2, 2039)
+
+
+def test_a_profile_that_asks_for_what_there_is_runs() -> None:
+    """Stated or not makes no difference then."""
+    asked = load_profile(
+        "quickstart",
+        overrides=['elasticsearch.version="8.19.21"', "elasticsearch.data_nodes=1", "elasticsearch.heap_mb=2039"],
+    )
+    assert found(node()).fitted(asked).elasticsearch.heap_mb == 2039
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ('version="9.5.3"', "version: got 9.5.3, expected 8.19.21, which the cluster runs"),
+        ("data_nodes=3", "data_nodes: got 3, expected 1, which the cluster has"),
+        ("heap_mb=4099", "heap_mb: got 4099, expected 2039, which the cluster's data nodes have"),
+        ("node_settings={thread_pool.write.size: 1}", "node_settings.thread_pool.write.size: got a value, expected none"),
+        (
+            "cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}",
+            "cluster_settings.indices.recovery.max_bytes_per_sec: got a value, expected none",
+        ),
+    ],
+)  # fmt: skip
+def test_a_profile_that_asks_for_something_else_is_refused(override: str, expected: str) -> None:
+    """With the place where it asks, and what there is."""
+    profile = load_profile("quickstart", overrides=[f"elasticsearch.{override}"])
+    with pytest.raises(ProfileError) as error:
+        found(node()).fitted(profile)
+    said = str(error.value)
+    assert said.endswith(
+        f"elasticsearch.{expected}; remote servers are used as they are: leave it out, or run without --target remote"
+    )
+    assert said.startswith("--set elasticsearch.")
