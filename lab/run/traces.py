@@ -4,9 +4,9 @@ import contextlib
 
 from lab.errors import StackError
 from lab.profiles import Profile
+from lab.run.clients import cluster_of, topics_of
 from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.kafka import KafkaTopics
-from lab.run.runner import Names
+from lab.run.names import Names
 from lab.run.target import Target
 
 PATIENCE_S = 10.0
@@ -18,15 +18,12 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
     A server that is gone keeps them; the next run of the profile removes them then.
     """
     names = Names.of(profile, run_id)
-    cluster = ElasticsearchClient(
-        target.endpoints.elasticsearch_urls, access=target.access.elasticsearch, patience_s=PATIENCE_S
-    )
+    cluster = cluster_of(target, PATIENCE_S)
     try:
         with contextlib.suppress(StackError):
             remove_index(cluster, names.index, run_id)
         with contextlib.suppress(StackError):
-            kafka = KafkaTopics(target.endpoints.kafka_bootstrap, target.access.kafka)
-            kafka.delete((names.topic, names.dead_letter_topic))
+            topics_of(target).delete((names.topic, names.dead_letter_topic))
     finally:
         cluster.close()
 

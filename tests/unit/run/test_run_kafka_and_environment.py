@@ -9,7 +9,8 @@ from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
 from lab.run.environment import describe_environment, git_commit, is_secret
 from lab.run.kafka import KafkaTopics, as_bytes, as_text, kafka_text
-from lab.run.runner import Names, client_settings
+from lab.run.names import Names
+from lab.run.producing import client_settings
 
 ROOT = Path(__file__).resolve().parents[3]
 

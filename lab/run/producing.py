@@ -1,0 +1,89 @@
+"""The documents of a run on their way into Kafka."""
+
+from dataclasses import dataclass, field
+
+import producers.delivery
+from lab.errors import StackError
+from lab.profiles import Profile
+from lab.records import Delivery
+from lab.run.kafka import kafka_text
+from lab.run.progress import RunProgress
+from lab.run.target import Target
+from producers.dataset import Dataset
+from producers.delivery import Delivered, ProduceError
+from producers.produce import produce
+
+
+@dataclass
+class Producing:
+    """Puts the whole dataset into the topic.
+
+    Attributes:
+        produced: Records acknowledged by Kafka so far; `None` when nothing produces. Read by the sampler's thread.
+    """
+
+    profile: Profile
+    dataset: Dataset
+    target: Target
+    topic: str
+    progress: RunProgress
+    produced: int | None = field(default=None, init=False)
+
+    def fill(self) -> Delivered:
+        """Fill the topic as fast as possible."""
+        self.progress.begin("fill", "filling the topic", self.dataset.documents)
+        return self.produce(None)
+
+    def stream(self) -> Delivered:
+        """Produce at the profile's rate, while the sink runs."""
+        self.progress.begin("load", "streaming", self.dataset.documents)
+        return self.produce(self.profile.load.rate_docs_per_s)
+
+    def produce(self, rate_docs_per_s: float | None) -> Delivered:
+        """Produce at a rate, or as fast as possible.
+
+        Raises:
+            StackError: Kafka did not take it.
+        """
+        try:
+            return produce(
+                self.dataset,
+                self.topic,
+                client={
+                    **client_settings(self.profile),
+                    **self.target.access.kafka,
+                    "bootstrap.servers": self.target.endpoints.kafka_bootstrap,
+                },
+                processes=self.profile.producer.processes,
+                rate_docs_per_s=rate_docs_per_s,
+                progress=self.on_produced,
+            )
+        except ProduceError as error:
+            raise StackError(f"producer: {error}") from error
+        finally:
+            self.produced = None
+
+    def on_produced(self, progress: producers.delivery.Progress) -> None:
+        """Pass the producers' progress on."""
+        self.produced = progress.delivered
+        late = f", {progress.late_documents} late" if progress.late_documents else ""
+        self.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
+
+
+def client_settings(profile: Profile) -> dict[str, str]:
+    """The profile's settings for the producers' Kafka client, as text."""
+    return {name: kafka_text(value) for name, value in profile.producer.client.items()}
+
+
+def delivery_record(delivered: Delivered) -> Delivery:
+    """What the producers did, for the run's record."""
+    return Delivery(
+        source_bytes=delivered.source_bytes,
+        entities=delivered.entities,
+        rate_docs_per_s=delivered.rate_docs_per_s,
+        first_intended_s=delivered.first_intended_s,
+        last_acknowledged_s=delivered.last_acknowledged_s,
+        late_documents=delivered.late_documents,
+        latency_ms=delivered.latency_ms,
+        cpu_s=delivered.cpu_s,
+    )

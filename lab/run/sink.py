@@ -1,0 +1,163 @@
+"""The sink of a run, a connector or a command in its place: configured, started, followed to the end of its load."""
+
+import shlex
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from lab.monitor import Sampler, read_sink_histograms
+from lab.profiles import Profile
+from lab.records import SinkHistograms
+from lab.run.command import CommandSink, filled_command, own_values
+from lab.run.connector import ConnectWorker, connector_config
+from lab.run.direct import wait_for_sample_after
+from lab.run.drain import DrainWatch, Goal
+from lab.run.entrants import OURS
+from lab.run.environment import words_without_secrets
+from lab.run.folder import RunFolder
+from lab.run.names import Names
+from lab.run.progress import RunProgress
+from lab.run.sink_ledger import LedgerReading, read_settled_ledger
+from lab.run.target import Target
+
+POLL_S = 0.2
+STATUS_EVERY_S = 2.0
+
+
+@dataclass
+class Sink:
+    """The sink of one run.
+
+    Attributes:
+        root: The checkout, for connector templates.
+        children: Told of the command's process, by name, while it lives.
+        config: The connector's configuration, or the command as it may be written down; empty until `configure`.
+    """
+
+    profile: Profile
+    target: Target
+    names: Names
+    folder: RunFolder
+    root: Path
+    worker: ConnectWorker
+    progress: RunProgress
+    children: dict[str, int]
+    config: dict[str, str] = field(default_factory=dict, init=False)
+    _pipeline: CommandSink | None = field(default=None, init=False)
+
+    def configure(self) -> None:
+        """Make the configuration, and have the worker approve of it; or make the command in its place.
+
+        Raises:
+            ProfileError: A setting is refused, or a placeholder or the template is not known.
+        """
+        values = self.placeholders()
+        if self.profile.sink.command:
+            command = filled_command(self.profile.sink.command, {**values, **own_values(self.root)})
+            self._pipeline = CommandSink(
+                command,
+                log=self.folder.path / "sink.log",
+                folder=self.root,
+                environment=self.target.child_environment,
+            )
+            self.config = {"command": shlex.join(words_without_secrets(command))}
+            return
+        config = connector_config(self.root / "connect" / "connectors", self.profile, values, self.target.access)
+        self.worker.validate(config)
+        self.config = config
+
+    def placeholders(self) -> dict[str, str]:
+        """What a connector template or a command may ask for."""
+        urls = self.target.endpoints.elasticsearch_urls
+        return {
+            "connector": self.names.connector,
+            "topic": self.names.topic,
+            "index": self.names.index,
+            "elasticsearch_url": urls[0],
+            "elasticsearch_urls": ",".join(urls),
+            "dead_letter_topic": self.names.dead_letter_topic,
+            "tasks": str(self.profile.sink.tasks),
+            "kafka_bootstrap": self.target.endpoints.kafka_bootstrap,
+            "group": self.names.consumer_group,
+        }
+
+    @property
+    def key_is_id(self) -> bool:
+        """Whether a record's key is its document's id."""
+        return self.config.get("key.ignore", "false") != "true"
+
+    @property
+    def keeps_ledger(self) -> bool:
+        """Whether it is a connector of ours."""
+        return self.config.get("connector.class", "").startswith(OURS)
+
+    def start(self) -> None:
+        """Start the connector and wait until its tasks run; or the command."""
+        self.progress.begin("load", "starting the sink", None)
+        if self._pipeline is not None:
+            self.children["sink"] = self._pipeline.start()
+            return
+        self.worker.create(self.names.connector, self.config)
+        self.worker.wait_until_running(self.names.connector)
+
+    def drain(self, sampler: Sampler, delivered: int) -> None:
+        """Wait until it has committed every record.
+
+        Raises:
+            StackError: A task failed, nothing moved for too long, or the profile's time was over.
+        """
+        self.progress.begin("load", "indexing", delivered)
+        goal: Goal = "either" if self._pipeline else "committed"
+        watch = DrainWatch(delivered, self.profile.load.timeout_s, goal=goal)
+        checked_s = time.monotonic()
+        while not watch.done(sampler.latest):
+            if time.monotonic() - checked_s > STATUS_EVERY_S:
+                checked_s = time.monotonic()
+                if self.has_ended(sampler):
+                    break
+            self.progress.update(watch.seen, watch.detail)
+            time.sleep(POLL_S)
+        self.progress.update(delivered, "")
+
+    def has_ended(self, sampler: Sampler) -> bool:
+        """Whether it is a command that has ended by itself; what is missing then, verification finds.
+
+        Raises:
+            StackError: A task, or the command, has failed.
+        """
+        if self._pipeline is None:
+            self.worker.running_tasks(self.names.connector)
+            return False
+        self._pipeline.check()
+        if self._pipeline.ended_s is None:
+            return False
+        self.children.pop("sink", None)
+        wait_for_sample_after(self._pipeline.ended_s, lambda: sampler.latest)
+        return True
+
+    def stop_command(self) -> None:
+        """Stop the command, if it is one; a connector stays until the run has read its figures."""
+        self.children.pop("sink", None)
+        if self._pipeline is not None:
+            self._pipeline.stop()
+
+    def ledger(self) -> LedgerReading | None:
+        """Its ledger once nothing is in flight; `None` for a command, which has no worker to tell of it."""
+        if self._pipeline is not None:
+            return None
+        return read_settled_ledger(
+            self.target.endpoints.metrics_url, self.names.connector, access=self.target.access.metrics
+        )
+
+    def histograms(self) -> SinkHistograms:
+        """Its histograms; without a value where the worker offers none."""
+        url = self.target.endpoints.metrics_url
+        if url is None or self._pipeline is not None:
+            return SinkHistograms(record_age=None, bulk_service_time=None)
+        try:
+            return read_sink_histograms(url, self.names.connector, access=self.target.access.metrics)
+        except (httpx.HTTPError, LookupError, ValueError):
+            # A sink that is not ours keeps none, and the run is none the worse for it.
+            return SinkHistograms(record_age=None, bulk_service_time=None)
