@@ -106,6 +106,13 @@ class ConnectWorker:
             raise StackError(f"{self._url}: Kafka Connect cannot list its connectors: {self._status(response)}")
         return list(response.json())
 
+    def plugins(self) -> frozenset[str]:
+        """The classes of all connectors that the worker has."""
+        response = self._request("GET", "/connector-plugins")
+        if not response.is_success:
+            raise StackError(f"{self._url}: Kafka Connect cannot list its plugins: {self._status(response)}")
+        return frozenset(str(plugin["class"]) for plugin in response.json())
+
     def validate(self, config: Mapping[str, str]) -> None:
         """Have the connector judge its configuration, before anything is made.
 

@@ -1,4 +1,4 @@
-"""Whether a profile can run on this machine: other people's sinks join a race only where they are."""
+"""Whether a profile's sink is there to run: other people's sinks join a race only where they are."""
 
 import json
 import shutil
@@ -51,6 +51,26 @@ def missing_class(profile: Profile, root: Path) -> str | None:
     return (
         f"sink.connector: {profile.sink.connector}: no plugin here has the class {name}; put the plugin's folder into "
         f"a folder of your own and name that one as sink.plugin_path or in {PLUGIN_PATH}"
+    )
+
+
+def why_not_on(worker_plugins: frozenset[str], profile: Profile, root: Path) -> str | None:
+    """In one sentence, what this machine and a worker that exists already lack to run the profile's sink.
+
+    Args:
+        worker_plugins: Classes of the connectors that the worker has.
+        root: The checkout, for connector templates.
+    """
+    if isinstance(profile.load, Direct):
+        return None
+    if profile.sink.command:
+        return missing_program(profile.sink.command[0], root)
+    name = connector_class(profile, root)
+    if name is None or "." not in name or name in worker_plugins:
+        return None
+    return (
+        f"sink.connector: {profile.sink.connector}: the Connect worker has no plugin with the class {name}; put the "
+        "plugin's folder into the worker's plugin.path, and restart it"
     )
 
 

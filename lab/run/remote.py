@@ -13,8 +13,10 @@ from lab.profiles.remote import RemoteServers
 from lab.records import Server
 from lab.run.connector import REFUSED, ConnectWorker
 from lab.run.elasticsearch import ElasticsearchClient, error_reason
+from lab.run.entrants import why_not_on
 from lab.run.kafka import KafkaTopics
 from lab.run.target import Target
+from lab.stack.places import ROOT
 
 ANSWER_WITHIN_S = 10.0
 """Servers that somebody else keeps are there or they are not; nobody is about to start them."""
@@ -53,11 +55,16 @@ class Node:
 
 @dataclass(frozen=True)
 class RemoteTarget:
-    """Servers elsewhere, as they were found."""
+    """Servers elsewhere, as they were found.
+
+    Attributes:
+        plugins: Classes of the connectors that the worker has.
+    """
 
     servers: RemoteServers
     nodes: tuple[Node, ...]
     connect_version: str
+    plugins: frozenset[str]
 
     @property
     def versions(self) -> str:
@@ -103,6 +110,8 @@ class RemoteTarget:
 
     def refusals(self, profile: Profile) -> Iterator[str]:
         """What the profile asks for and these servers, which nothing is changed of, do not have; a sentence each."""
+        if lack := why_not_on(self.plugins, profile, ROOT):
+            yield lack
         asked = profile.elasticsearch
         heaps = " and ".join(map(str, self.heaps_mb))
         for key, wanted, found, whose in (
@@ -139,7 +148,7 @@ def find_remote(servers: RemoteServers) -> RemoteTarget:
         raise StackError(f"{servers.elasticsearch_urls[0]}: the cluster has no node that holds data")
     worker = ConnectWorker(servers.connect_url, access=servers.access, patience_s=ANSWER_WITHIN_S)
     try:
-        version, running = worker.version(), worker.connectors()
+        version, running, plugins = worker.version(), worker.connectors(), worker.plugins()
     finally:
         worker.close()
     others = sorted(name for name in running if name.startswith("sluice-"))
@@ -150,7 +159,7 @@ def find_remote(servers: RemoteServers) -> RemoteTarget:
         )
     KafkaTopics(servers.kafka_bootstrap, servers.access.kafka).names(ANSWER_WITHIN_S)
     ask_metrics(servers)
-    return RemoteTarget(servers, nodes, version)
+    return RemoteTarget(servers, nodes, version, plugins)
 
 
 def nodes_of(servers: RemoteServers) -> tuple[Node, ...]:

@@ -12,6 +12,7 @@ from lab.records import Server
 from lab.run.remote import Node, RemoteTarget, ask_metrics, find_remote, nodes_of
 from tests.unit.run.rest_server import rest
 
+OURS = "io.sluice.connect.ElasticsearchSinkConnector"
 ACCESS = Access(
     elasticsearch=HttpAccess(basic("lab", "hunter2")),
     connect=HttpAccess(basic("lab", "hunter3")),
@@ -35,7 +36,7 @@ def node(name: str = "es-1", **changes: Any) -> Node:
 
 def found(*nodes: Node) -> RemoteTarget:
     """A target with these nodes."""
-    return RemoteTarget(servers("http://127.0.0.1:1"), nodes, "4.1.0")
+    return RemoteTarget(servers("http://127.0.0.1:1"), nodes, "4.1.0", frozenset({OURS}))
 
 
 def told_of_nodes(**roles: list[str]) -> tuple[tuple[int, Any], tuple[int, Any]]:
@@ -95,7 +96,7 @@ def test_something_else_than_elasticsearch_is_one_sentence() -> None:
 
 def test_a_worker_on_which_sluice_is_at_work_already_is_left_alone() -> None:
     """Its connector would be deleted by the run as a leftover."""
-    worker = ((200, {"version": "4.1.0"}), (200, ["orders", "sluice-aladin-7"]))
+    worker = ((200, {"version": "4.1.0"}), (200, ["orders", "sluice-aladin-7"]), (200, [{"class": OURS}]))
     with rest(*told_of_nodes(a=["data"]), *worker) as server, pytest.raises(ProfileError) as error:
         find_remote(servers(server.url))
     assert str(error.value) == (
@@ -212,3 +213,14 @@ def test_a_profile_that_asks_for_something_else_is_refused(override: str, expect
         f"elasticsearch.{expected}; remote servers are used as they are: leave it out, or run without --target remote"
     )
     assert said.startswith("--set elasticsearch.")
+
+
+def test_a_sink_that_the_worker_does_not_have_is_refused() -> None:
+    """Before a suite is planned with it."""
+    theirs = load_profile("quickstart", overrides=["sink.config={connector.class: org.example.TheirSink}"])
+    with pytest.raises(ProfileError) as error:
+        found(node()).fitted(theirs)
+    assert str(error.value) == (
+        "sink.connector: elasticsearch: the Connect worker has no plugin with the class org.example.TheirSink; put the "
+        "plugin's folder into the worker's plugin.path, and restart it"
+    )
