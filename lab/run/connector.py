@@ -47,7 +47,7 @@ def connector_config(
     return filled | sink_access(filled, access or Access()) | own
 
 
-def sink_access(connector: Mapping[str, str], access: Access) -> dict[str, str]:
+def sink_access(connector: Mapping[str, object], access: Access) -> dict[str, str]:
     """What the target has every connector told; a connector that knows no Elasticsearch gets no credentials for it."""
     knows = ELASTICSEARCH_URLS in connector
     return {name: value for name, value in access.sink.items() if knows or not name.startswith("connection.")}

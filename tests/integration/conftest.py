@@ -132,6 +132,15 @@ def own_sluice(open_folder: Callable[[], Path]) -> Iterator[Sluice]:
 
 
 @pytest.fixture
+def driver(open_folder: Callable[[], Path]) -> Iterator[Sluice]:
+    """The launcher on another machine, as it were: with no servers, and a state folder of its own."""
+    folder = open_folder()
+    launcher = Sluice(folder / "state", folder / "runs")
+    yield launcher
+    assert launcher.processes() == []
+
+
+@pytest.fixture
 def elasticsearch(sluice: Sluice) -> Iterator[httpx.Client]:
     """The session's Elasticsearch."""
     sluice.stack.ensure(StackShape(), kept=True)
@@ -143,3 +152,8 @@ def write_ndjson(path: Path, documents: list[Mapping[str, object]]) -> Path:
     """An NDJSON file of these documents."""
     path.write_bytes(b"".join(orjson.dumps(document) + b"\n" for document in documents))
     return path
+
+
+def on(target: Path) -> tuple[str, ...]:
+    """The options that lead to these servers."""
+    return ("--target", "remote", "--target-file", str(target))

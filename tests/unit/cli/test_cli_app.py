@@ -81,7 +81,7 @@ def test_a_void_run_says_every_law_that_is_broken(
     result = SimpleNamespace(
         status="failed", warnings=(), verification=SimpleNamespace(problems=("7 documents are missing", "1 is double"))
     )
-    servers = SimpleNamespace(run=lambda *_: (SimpleNamespace(path=tmp_path), result))
+    servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=tmp_path), result))
     monkeypatch.setattr(run, "servers_of", lambda *_: servers)
     monkeypatch.setattr(run, "terminal_table", lambda _: "the table")
     status, out, err = sluice("run", "quickstart")

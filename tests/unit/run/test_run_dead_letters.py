@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import orjson
 import pytest
 
+from lab.access import Access
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup, Ledger
-from lab.access import Access
 from lab.run.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
 from lab.run.replay import Replay, chunks, mark_after, replay_config
 from lab.run.replay_index import dead_letter_again, fate_of, reason_in, refused_letter

@@ -111,9 +111,7 @@ def test_a_worker_that_does_not_let_us_in_is_one_sentence() -> None:
     refusal = (401, {"message": "lab:hunter3 is nobody"})
     with rest(*told_of_nodes(a=["data"]), refusal) as server, pytest.raises(ProfileError) as error:
         find_remote(servers(server.url))
-    assert str(error.value) == (
-        f"{server.url}: Kafka Connect does not let us in: status 401: lab:(hidden) is nobody"
-    )
+    assert str(error.value) == (f"{server.url}: Kafka Connect does not let us in: status 401: lab:(hidden) is nobody")
 
 
 @pytest.mark.parametrize("answer", [{"hello": "world"}, ["hello"], "hello"])
@@ -166,7 +164,7 @@ def test_the_servers_are_recorded_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(("uptime_ms", "fresh"), [(299_993, True), (300_007, False)])
-def test_nodes_that_have_just_started_are_cold(uptime_ms: int, fresh: bool) -> None:
+def test_nodes_that_have_just_started_are_cold(uptime_ms: int, *, fresh: bool) -> None:
     """For five minutes."""
     assert found(node("a"), node("b", uptime_ms=uptime_ms)).target().fresh is fresh
 
@@ -196,7 +194,7 @@ def test_a_profile_that_asks_for_what_there_is_runs() -> None:
         ('version="9.5.3"', "version: got 9.5.3, expected 8.19.21, which the cluster runs"),
         ("data_nodes=3", "data_nodes: got 3, expected 1, which the cluster has"),
         ("heap_mb=4099", "heap_mb: got 4099, expected 2039, which the cluster's data nodes have"),
-        ("node_settings={thread_pool.write.size: 1}", "node_settings.thread_pool.write.size: got a value, expected none"),
+        ("node_settings={node.processors: 1}", "node_settings.node.processors: got a value, expected none"),
         (
             "cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}",
             "cluster_settings.indices.recovery.max_bytes_per_sec: got a value, expected none",
