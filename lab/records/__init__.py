@@ -1,0 +1,68 @@
+"""The records that lie between the stages of a run: what one stage writes to the run's folder, a later one reads.
+
+A folder `runs/<profile>/<run-id>/` holds
+
+    profile.json      the effective profile, every default filled in
+    run.json          `Run`: what was done, when, and whether what is stored is what was produced
+    samples.ndjson    one `Sample` per line, one line per sampling interval
+    result.json       `Result`: the metrics of the measured window, with everything needed to judge them
+    report.html       the result for a reader
+
+Instants are seconds since the Unix epoch. `None` means "not known", never zero.
+"""
+
+from lab.records.base import Count, Record
+from lab.records.dead_letters import DeadLetterGroup, DeadLetterReason
+from lab.records.environment import Environment, Server
+from lab.records.ledger import Ledger, LedgerCheck, LedgerVerdict, SinkLedger, TaskLedger
+from lab.records.load import Delivery, DirectLoad, SinkHistograms
+from lab.records.questions import QuestionAsked
+from lab.records.result import Limit, Metric, Result, Window
+from lab.records.run import Phase, PhaseName, Run
+from lab.records.samples import (
+    ElasticsearchSample,
+    KafkaSample,
+    NodeCounters,
+    ProcessSample,
+    Sample,
+    ShardCounters,
+    SinkSample,
+)
+from lab.records.verification import Documents, Verification
+from lab.records.warnings import RunWarning, WarningKind
+
+__all__ = [
+    "Count",
+    "DeadLetterGroup",
+    "DeadLetterReason",
+    "Delivery",
+    "DirectLoad",
+    "Documents",
+    "ElasticsearchSample",
+    "Environment",
+    "KafkaSample",
+    "Ledger",
+    "LedgerCheck",
+    "LedgerVerdict",
+    "Limit",
+    "Metric",
+    "NodeCounters",
+    "Phase",
+    "PhaseName",
+    "ProcessSample",
+    "QuestionAsked",
+    "Record",
+    "Result",
+    "Run",
+    "RunWarning",
+    "Sample",
+    "Server",
+    "ShardCounters",
+    "SinkHistograms",
+    "SinkLedger",
+    "SinkSample",
+    "TaskLedger",
+    "Verification",
+    "WarningKind",
+    "Window",
+]

@@ -1,0 +1,30 @@
+"""The machine and the software of a run: what another run must share for the two to be compared."""
+
+from lab.records.base import Count, Record
+
+
+class Server(Record):
+    """One server of the run."""
+
+    name: str
+    version: str
+    pid: int | None
+    command_line_options: tuple[str, ...] = ()
+
+
+class Environment(Record):
+    """The machine and the software of a run: what another run must share for the two to be compared."""
+
+    sluice_version: str
+    git_commit: str | None
+    machine: str
+    kernel: str
+    cpu_model: str
+    cpu_cores: Count
+    memory_bytes: Count
+    python_version: str
+    java_versions: dict[str, str]
+    target: str
+    servers: tuple[Server, ...]
+    index_settings: dict[str, object]
+    connector: dict[str, object]

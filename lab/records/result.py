@@ -1,0 +1,74 @@
+"""`result.json`: the figures of the measured window, with everything needed to judge them."""
+
+from typing import Literal
+
+from lab.records.base import Count, Record
+from lab.records.environment import Environment
+from lab.records.ledger import SinkLedger
+from lab.records.run import Phase
+from lab.records.verification import Documents, Verification
+from lab.records.warnings import RunWarning
+
+
+class Metric(Record):
+    """One figure. `value` is `None` where it could not be measured; `scope` says what it was measured on.
+
+    Attributes:
+        scope: `primaries`, `total`, `run`, or the name of a process, of a node, of a phase or of a question.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    scope: str
+
+
+class Window(Record):
+    """The measured window: the part of the load in which the index grew steadily.
+
+    Attributes:
+        warm_up_s: From the first growth of the index to the start of the window.
+        steady: Whether the indexing rate is steady over the window; `None`: too few samples to tell. Where it is not,
+            the window is all of the load in which the index grew.
+    """
+
+    started_s: float
+    ended_s: float
+    samples: Count
+    warm_up_s: float | None = None
+    steady: bool | None = None
+
+
+class Limit(Record):
+    """The stage of the pipeline that had no slack left, and what shows it.
+
+    Attributes:
+        stage: `requested rate`: all stages kept up with what was asked; `sender`: that of a direct load; `machine`: no
+            core was left for any of them.
+    """
+
+    stage: Literal[
+        "requested rate", "producer", "broker", "sink", "sender", "elasticsearch", "merge throttling", "disk", "machine"
+    ]
+    evidence: str
+
+
+class Result(Record):
+    """The outcome of a run, for programs: `result.json`. Its JSON Schema is `docs/result.schema.json`."""
+
+    schema_version: Literal[1] = 1
+    run_id: str
+    profile: str
+    question: str
+    status: Literal["verified", "failed"]
+    started_s: float
+    ended_s: float
+    phases: tuple[Phase, ...]
+    measured_window: Window | None
+    documents: Documents
+    verification: Verification
+    sink_ledger: SinkLedger | None = None
+    metrics: tuple[Metric, ...]
+    environment: Environment
+    warnings: tuple[RunWarning, ...]
+    limited_by: Limit | None = None

@@ -1,0 +1,164 @@
+"""`samples.ndjson`: what was seen of servers, index and topic at one instant."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lab.records.base import Count, Record
+
+
+class ShardCounters(Record):
+    """Counters of the index under test, summed over its primary shards or over all of its shards (`_stats`).
+
+    All but `docs_count`, `store_size_bytes`, `segments_count`, `merges_current` and `translog_size_bytes` only grow,
+    until a shard is started anew.
+    """
+
+    index_total: Count
+    index_time_ms: Count
+    index_failed: Count
+    throttle_time_ms: Count
+    docs_count: Count
+    store_size_bytes: Count
+    refresh_total: Count
+    refresh_time_ms: Count
+    flush_total: Count
+    flush_time_ms: Count
+    merges_current: Count
+    merges_total: Count
+    merges_time_ms: Count
+    merges_throttled_time_ms: Count
+    segments_count: Count
+    translog_size_bytes: Count
+    query_total: Count
+    query_time_ms: Count
+
+
+class NodeCounters(Record):
+    """What one Elasticsearch node says of itself (`_nodes/stats`).
+
+    The collectors `young` and `old` are G1's; under another collector their counters are `None`.
+
+    Attributes:
+        write_threads: Threads of the write pool, started so far.
+        write_active: Those of them that were at work at this instant.
+    """
+
+    cpu_percent: int | None
+    heap_used_bytes: Count
+    heap_max_bytes: Count
+    gc_young_count: Count | None
+    gc_young_time_ms: Count | None
+    gc_old_count: Count | None
+    gc_old_time_ms: Count | None
+    write_queue: Count
+    write_rejected: Count
+    write_completed: Count
+    write_threads: Count | None = None
+    write_active: Count | None = None
+
+
+class ElasticsearchSample(Record):
+    """The index under test and every node of its cluster at one instant.
+
+    Attributes:
+        nodes: By node name.
+        read_s: Half-way between the request for the index counters and its answer: on a busy machine an answer can
+            take a good part of the sampling interval, and a rate is only as good as its instants.
+    """
+
+    primaries: ShardCounters
+    total: ShardCounters
+    nodes: dict[str, NodeCounters]
+    read_s: float | None = None
+
+
+class KafkaSample(Record):
+    """Offsets of the topic under test, summed over its partitions.
+
+    Attributes:
+        end_offset: Records in the topic.
+        committed_offset: Records that the sink's consumer group has committed; 0 before its first commit.
+    """
+
+    end_offset: Count
+    committed_offset: Count
+
+    @property
+    def lag_records(self) -> int:
+        """Records in the topic that the sink has not committed yet."""
+        return max(0, self.end_offset - self.committed_offset)
+
+
+class SinkSample(Record):
+    """The sink's own ledger, summed over its tasks; counters start again with a task.
+
+    The conservation law: `records_read` = indexed + updated + deleted + already there + stale + dead-lettered + dropped
+    + in flight.
+
+    Attributes:
+        jit_time_ms: What the worker's virtual machine has spent on compiling since it started; no other server says it.
+    """
+
+    tasks: Count
+    records_read: Count
+    records_indexed: Count
+    records_updated: Count
+    records_deleted: Count
+    records_already_there: Count
+    records_stale: Count
+    records_dead_lettered: Count
+    records_dropped: Count
+    records_in_flight: Count
+    bytes_acknowledged: Count
+    bulk_requests: Count
+    bulk_requests_failed: Count
+    bulk_retries: Count
+    item_retries: Count
+    bulk_requests_in_flight: Count
+    bulk_service_time_ms_total: Count
+    bulk_documents_total: Count
+    bulk_bytes_total: Count
+    time_blocked_ms_total: Count
+    jit_time_ms: Count | None = None
+
+
+class ProcessSample(Record):
+    """One server process, from `/proc`.
+
+    Attributes:
+        pid: Tells a restarted process, whose counters begin again, from the one before.
+        cpu_s: User and system time since the process started.
+    """
+
+    pid: Count
+    cpu_s: Annotated[float, Field(ge=0)]
+    rss_bytes: Count
+    major_page_faults: Count
+    disk_read_bytes: int | None
+    disk_write_bytes: int | None
+
+
+class Sample(Record):
+    """Everything seen at one tick. A source that did not answer is `None` here and has its reason in `lost`.
+
+    Attributes:
+        at_s: Instant of the tick.
+        phase: The phase of the run that was under way.
+        produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
+        processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
+        machine_cpu_percent: Busy share of all cores of this machine since the tick before.
+        machine_iowait_percent: Share of all cores that were idle because a program waited for a disk.
+        lost: Source name → why it could not be read.
+    """
+
+    at_s: float
+    phase: str
+    produced: int | None = None
+    elasticsearch: ElasticsearchSample | None = None
+    kafka: KafkaSample | None = None
+    sink: SinkSample | None = None
+    processes: dict[str, ProcessSample] = Field(default_factory=dict)
+    machine_cpu_percent: float | None = None
+    machine_iowait_percent: float | None = None
+    lost: dict[str, str] = Field(default_factory=dict)
