@@ -27,7 +27,7 @@ from lab.profiles.models import (
 )
 from lab.profiles.problems import Place, Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
-from lab.profiles.wording import shown, unknown_name
+from lab.profiles.wording import expected, shown, unknown_name
 
 _SECTIONS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "dataset": (Dataset,),
@@ -67,22 +67,6 @@ _SET_BY_THE_RUN: Mapping[tuple[str, ...], str] = {
             "transport.port",
         )
     },
-}
-EXPECTED: Mapping[str, str] = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "string_type": "text",
-    "string_too_short": "some text",
-    "bool_type": "true or false",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "list_type": "a list",
-    "too_short": "at least one",
-    "union_tag_invalid": "`drain` or `stream`",
 }
 
 
@@ -146,25 +130,6 @@ def _model_message(details: ErrorDetails, path: tuple[str, ...], entry: Located 
     if kind == "extra_forbidden":
         return _unknown_key(path)
     return f"got {shown(details['input'], entry)}, expected {expected(details)}"
-
-
-def expected(details: ErrorDetails) -> str:
-    """What a model wants instead of a value that it refuses."""
-    kind, context = details["type"], details.get("ctx", {})
-    bounds = {
-        "greater_than": "more than {gt}",
-        "greater_than_equal": "at least {ge}",
-        "less_than": "less than {lt}",
-        "less_than_equal": "at most {le}",
-    }
-    if kind in bounds:
-        return bounds[kind].format(**{name: f"{bound:g}" for name, bound in context.items()})
-    if kind == "literal_error":
-        # `drain` and `stream` are one kind of load for the models, which then know of one way only.
-        return "`kafka` or `direct`" if details["loc"][-1] == "via" else str(context["expected"]).replace("'", "")
-    if kind == "string_pattern_mismatch" or details["loc"] == ("elasticsearch", "version"):
-        return "a version such as 8.19.21"
-    return EXPECTED.get(kind, details["msg"])
 
 
 def _description(path: tuple[str, ...]) -> str:

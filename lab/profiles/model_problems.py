@@ -1,19 +1,43 @@
-"""What a pydantic model refuses, as problems that know where the value was written."""
+"""A YAML file as a pydantic model, and what the model refuses as problems that know where the value was written."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from lab.profiles.checks import expected
-from lab.profiles.located import Located
+from lab.profiles.located import Located, read_yaml
 from lab.profiles.problems import Place, Problem, suggestion
-from lab.profiles.wording import shown
+from lab.profiles.wording import expected, shown
 
 Model = TypeVar("Model", bound=BaseModel)
-Path: TypeAlias = tuple[int | str, ...]
+TreePath: TypeAlias = tuple[int | str, ...]
 Sections: TypeAlias = Mapping[tuple[str, ...], type[BaseModel]]
+
+
+def read_model(
+    path: Path, label: str, model: type[Model], sections: Sections, *, what: str
+) -> tuple[Model | None, Located, list[Problem]]:
+    """What a YAML file says, as a model and as a tree of values with their places, and why it makes no model.
+
+    Args:
+        label: The file as a message names it.
+        sections: As for `model_of`.
+        what: What the file holds, such as `a suite`.
+    """
+    place = Place(label, 1)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return None, Located({}, place), [Problem(Place(label), "", f"cannot be read: {error}")]
+    tree, problems = read_yaml(text, place, lambda mark: Place(label, mark.line + 1))
+    if tree is None or problems:
+        return None, tree or Located({}, place), problems
+    if not isinstance(tree.value, dict):
+        return None, tree, [Problem(tree.place, "", f"got no mapping, expected the keys of {what}")]
+    made, problems = model_of(tree, model, sections)
+    return made, tree, problems
 
 
 def model_of(tree: Located, model: type[Model], sections: Sections) -> tuple[Model | None, list[Problem]]:
@@ -30,46 +54,58 @@ def model_of(tree: Located, model: type[Model], sections: Sections) -> tuple[Mod
         return None, [_problem(details, tree, known) for details in error.errors(include_url=False)]
 
 
-def located(tree: Located, path: Path) -> tuple[Located | None, Place]:
+def located(tree: Located, path: TreePath) -> tuple[Located | None, Place]:
     """The entry under a path, and its place or, where there is none, that of the nearest thing around it."""
     entry: Located | None = tree
     place = tree.place
     for part in path:
-        if entry is not None and isinstance(part, int) and isinstance(entry.value, list):
-            entry = entry.value[part]
-        else:
-            entry = entry.entries.get(str(part)) if entry is not None else None
+        entry = _below(entry, part)
         place = entry.place if entry is not None else place
     return entry, place
 
 
-def dotted(path: Path) -> str:
+def dotted(path: TreePath) -> str:
     """A path as a message names it: `steps[3].values`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
+def _below(entry: Located | None, part: int | str) -> Located | None:
+    if entry is not None and isinstance(part, int) and isinstance(entry.value, list):
+        return entry.value[part]
+    return entry.entries.get(str(part)) if entry is not None else None
+
+
 def _problem(details: ErrorDetails, tree: Located, sections: Sections) -> Problem:
-    path = tuple(part for part in details["loc"] if part != "[key]")
+    kind, path = details["type"], details["loc"]
+    if kind != "missing":
+        path = _written(tree, path)
     entry, place = located(tree, path)
     model = _section(path[:-1], sections)
-    if details["type"] == "missing":
+    if kind == "missing":
         message = f"missing, expected {_described(model, path)}"
-    elif details["type"] == "extra_forbidden":
+    elif kind == "extra_forbidden":
         message = f"unknown key, {suggestion(str(path[-1]), model.model_fields if model else (), 'one of')}"
+    elif kind == "value_error":
+        message = details["msg"].removeprefix("Value error, ")
     else:
         message = f"got {shown(details['input'], entry)}, expected {expected(details)}"
-    return Problem(place, dotted(path), message, is_absence=details["type"] == "missing")
+    return Problem(place, dotted(path), message, is_absence=kind == "missing")
 
 
-def _section(path: Path, sections: Sections) -> type[BaseModel] | None:
+def _written(tree: Located, path: TreePath) -> TreePath:
+    """The part of a path that leads through the file; pydantic puts words of its own behind it."""
+    return next((path[:length] for length in range(len(path), 0, -1) if located(tree, path[:length])[0]), ())
+
+
+def _section(path: TreePath, sections: Sections) -> type[BaseModel] | None:
     """The model whose keys stand under a path."""
     return next((model for pattern, model in sections.items() if _fits(path, pattern)), None)
 
 
-def _fits(path: Path, pattern: tuple[str, ...]) -> bool:
+def _fits(path: TreePath, pattern: tuple[str, ...]) -> bool:
     return len(path) == len(pattern) and all(name in {"*", part} for part, name in zip(path, pattern, strict=True))
 
 
-def _described(model: type[BaseModel] | None, path: Path) -> str:
+def _described(model: type[BaseModel] | None, path: TreePath) -> str:
     field = model.model_fields.get(str(path[-1])) if model is not None else None
     return (field.description if field is not None else None) or "a value"

@@ -10,11 +10,10 @@ from pydantic import Field
 
 from lab.errors import ProfileError
 from lab.profiles.loader import REPOSITORY
-from lab.profiles.located import Located, read_yaml
-from lab.profiles.model_problems import Path as TreePath
-from lab.profiles.model_problems import Sections, dotted, located, model_of
+from lab.profiles.located import Located
+from lab.profiles.model_problems import Sections, TreePath, dotted, located, read_model
 from lab.profiles.models import Section
-from lab.profiles.problems import Place, Problem, refusal, suggestion
+from lab.profiles.problems import Problem, refusal, suggestion
 
 ROUNDED = 0.01
 """A stated quotient may differ by this share of it from that of the two values: it is rounded, or cut off."""
@@ -154,16 +153,7 @@ def load_published(name: str, root: Path = REPOSITORY) -> Published:
         said = suggestion(name, published_names(root), "one of")
         raise ProfileError(f'unknown published figures "{name}", {said}')
     label = path.relative_to(root).as_posix()
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{label}: cannot be read: {error}") from error
-    tree, problems = read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))
-    if tree is None or problems:
-        raise refusal(problems)
-    if not isinstance(tree.value, dict):
-        raise refusal([Problem(tree.place, "", "got no mapping, expected the keys of published figures")])
-    file, problems = model_of(tree, PublishedFile, SECTIONS)
+    file, tree, problems = read_model(path, label, PublishedFile, SECTIONS, what="published figures")
     problems += _contradictions(file, tree) if file is not None else []
     if file is None or problems:
         raise refusal(problems)

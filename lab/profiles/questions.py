@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, JsonValue, PositiveInt, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import Field, JsonValue, PositiveInt, model_validator
 
-from lab.profiles.located import Located, read_yaml
+from lab.profiles.located import Located
+from lab.profiles.model_problems import Sections, dotted, located, read_model
 from lab.profiles.models import Section
-from lab.profiles.problems import Place, Problem, nearest, refusal, suggestion
-from lab.profiles.wording import shown
+from lab.profiles.problems import Problem, refusal, suggestion
 
 IDS = "ids"
 """Stands, as `$ids`, for the book ids that the step before has found."""
@@ -120,6 +119,16 @@ class Question(Section):
         return self
 
 
+SECTIONS: Sections = {
+    ("parameters", "*"): Parameter,
+    ("truth",): Truth,
+    ("truth", "answer"): RightAnswer,
+    ("models", "*", "*"): Step,
+    ("models", "*", "*", "ids"): Reading,
+    ("models", "*", "*", "answer"): Reading,
+}
+
+
 def question_names(root: Path) -> list[str]:
     """Names of all questions, sorted."""
     return sorted(path.stem for path in _folder(root).glob("*.yaml"))
@@ -140,16 +149,10 @@ def load_question(name: str, root: Path) -> Question:
 def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]]:
     """The question of this name, which must exist, and what is wrong with its file."""
     label = f"experiments/queries/{name}.yaml"
-    text = (_folder(root) / f"{name}.yaml").read_text(encoding="utf-8")
-    tree, problems = read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))
-    if tree is None or problems:
+    path = _folder(root) / f"{name}.yaml"
+    question, tree, problems = read_model(path, label, Question, SECTIONS, what="a question")
+    if question is None:
         return None, problems
-    if not isinstance(tree.value, dict):
-        return None, [Problem(tree.place, "", "got no mapping, expected the keys of a question")]
-    try:
-        question = Question.model_validate(tree.plain())
-    except ValidationError as error:
-        return None, [_problem(details, tree) for details in error.errors(include_url=False)]
     return question, [*_unknown_values(question, tree), *_unknown_fields(question, tree)]
 
 
@@ -157,44 +160,7 @@ def _folder(root: Path) -> Path:
     return root / "experiments" / "queries"
 
 
-# --- what is wrong with a file --------------------------------------------------------------------------------------
-
-
-def _problem(details: ErrorDetails, tree: Located) -> Problem:
-    entry, path = _found(tree, details["loc"])
-    key, kind = ".".join(path), details["type"]
-    if kind == "missing":
-        return Problem(entry.place, key, f"`{details['loc'][-1]}` is missing")
-    if kind == "extra_forbidden":
-        return Problem(entry.place, key, f"unknown key, {_meant(details)}")
-    if kind == "value_error":
-        return Problem(entry.place, key, details["msg"].removeprefix("Value error, "))
-    said = details["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-    return Problem(entry.place, key, f"got {shown(entry.plain(), entry)}, expected {said[:1].lower() + said[1:]}")
-
-
-def _found(tree: Located, location: tuple[int | str, ...]) -> tuple[Located, tuple[str, ...]]:
-    """The entry under a location, or the nearest one around it, and its path."""
-    entry = tree
-    path: tuple[str, ...] = ()
-    for part in location:
-        if isinstance(entry.value, list) and isinstance(part, int):
-            entry = entry.value[part]
-        elif str(part) in entry.entries:
-            entry = entry.entries[str(part)]
-        else:
-            break
-        path = (*path, str(part))
-    return entry, path
-
-
-def _meant(details: ErrorDetails) -> str:
-    """The nearest key that the section has."""
-    name = str(details["loc"][-1])
-    sections = (Question, Truth, RightAnswer, Parameter, Step, Reading)
-    known = {field for section in sections for field in section.model_fields}
-    match = nearest(name, known - {name})
-    return f"did you mean `{match}`?" if match else "expected none of that name"
+# --- what a model cannot see ------------------------------------------------------------------------------------------
 
 
 def _unknown_values(question: Question, tree: Located) -> Iterator[Problem]:
@@ -227,9 +193,8 @@ def _unknown_fields(question: Question, tree: Located) -> Iterator[Problem]:
     ):
         for path, field in fields:
             if field not in known:
-                entry, _ = _found(tree, path)
                 said = suggestion(field, known, f"a field of every {what}")
-                yield Problem(entry.place, ".".join(path), f'no {what} has "{field}", {said}')
+                yield Problem(located(tree, path)[1], dotted(path), f'no {what} has "{field}", {said}')
 
 
 def book_fields(question: Question) -> list[str]:

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import Field, JsonValue, PositiveInt, ValidationError, field_validator
-from pydantic_core import ErrorDetails
+from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
+from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
 from lab.profiles.loader import REPOSITORY, load_profile, override
 from lab.profiles.located import Located, read_yaml
+from lab.profiles.model_problems import Sections, TreePath, dotted, located, read_model
 from lab.profiles.models import Profile, Section
-from lab.profiles.problems import Place, Problem, nearest, refusal, suggestion
-from lab.profiles.wording import shown
+from lab.profiles.problems import Place, Problem, refusal, suggestion
 
 AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
@@ -44,6 +44,15 @@ class VariantEntry(Section):
     against: str | None = Field(None, description="the variant it is compared with; the control by default")
 
 
+def _entry(stated: object) -> object:
+    """The name of a profile stands for a variant that changes nothing of it."""
+    if isinstance(stated, str):
+        return {"profile": stated}
+    if not isinstance(stated, Mapping):
+        raise PydanticCustomError("variant_entry", "a profile, or a mapping with `profile`")
+    return stated
+
+
 class Grid(Section):
     """A factor grid: every combination of the factors' levels is a variant of one profile."""
 
@@ -58,7 +67,9 @@ class SuiteFile(Section):
 
     question: str = Field(min_length=1, description="the question that the suite answers")
     control: str = Field(description="the variant that stands for nothing changed")
-    variants: list[VariantEntry] = Field(default_factory=list, description="profiles, or mappings with `profile`")
+    variants: list[Annotated[VariantEntry, BeforeValidator(_entry)]] = Field(
+        default_factory=list, description="profiles, or mappings with `profile`"
+    )
     grid: Grid | None = Field(None, description="a profile and its factors")
     set: Mapping[str, JsonValue] = Field(default_factory=dict, description="values of all profiles, by dotted key")
     repeats: PositiveInt = Field(5, description="how often each variant runs")
@@ -71,13 +82,8 @@ class SuiteFile(Section):
     )
     published: str | None = Field(None, description="a file of experiments/published, without .yaml")
 
-    @field_validator("variants", mode="before")
-    @classmethod
-    def _entries(cls, stated: object) -> object:
-        """The name of a profile stands for a variant that changes nothing of it."""
-        if not isinstance(stated, list):
-            return stated
-        return [{"profile": entry} if isinstance(entry, str) else entry for entry in stated]
+
+SECTIONS: Sections = {("variants", "*"): VariantEntry, ("grid",): Grid}
 
 
 @dataclass(frozen=True)
@@ -145,17 +151,9 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
     """
     path = _path(name_or_path, root)
     label = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-    tree, problems = read_yaml(
-        path.read_text(encoding="utf-8"), Place(label, 1), lambda mark: Place(label, mark.line + 1)
-    )
-    if tree is None or problems:
+    file, tree, problems = read_model(path, label, SuiteFile, SECTIONS, what="a suite")
+    if file is None:
         raise refusal(problems)
-    if not isinstance(tree.value, dict):
-        raise refusal([Problem(tree.place, "", "got no mapping, expected the keys of a suite")])
-    try:
-        file = SuiteFile.model_validate(tree.plain())
-    except ValidationError as error:
-        raise refusal([_problem(details, tree) for details in error.errors(include_url=False)]) from error
     return _Expansion(file, tree, root, overrides).suite(path.stem if path.suffix else name_or_path)
 
 
@@ -176,54 +174,6 @@ def _path(name_or_path: str, root: Path) -> Path:
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", name_or_path) or ".." in name_or_path or not path.is_file():
         raise ProfileError(f'unknown suite "{name_or_path}", {suggestion(name_or_path, suite_names(root), "a suite")}')
     return path
-
-
-# --- what is wrong with a file --------------------------------------------------------------------------------------
-
-
-def _problem(details: ErrorDetails, tree: Located) -> Problem:
-    path = details["loc"]
-    entry, place = _find(tree, path)
-    key = ".".join(map(str, path))
-    kind = details["type"]
-    if kind == "missing":
-        return Problem(place, key, f"missing, expected {_described(path)}")
-    if kind == "extra_forbidden":
-        known = _names(path[:-1])
-        match = nearest(str(path[-1]), known)
-        said = f"did you mean `{match}`?" if match else suggestion(str(path[-1]), known, "one of")
-        return Problem(place, key, f"unknown key, {said}")
-    least = {"greater_than": "1", "greater_than_equal": "0"}.get(kind)
-    expected = f"a whole number from {least} on" if least else _described(path)
-    return Problem(place, key, f"got {shown(details['input'], entry)}, expected {expected}")
-
-
-def _find(tree: Located, path: tuple[int | str, ...]) -> tuple[Located | None, Place]:
-    """The entry under a path, and its place or that of the nearest thing around it."""
-    entry: Located | None = tree
-    place = tree.place
-    for part in path:
-        if entry is not None and isinstance(part, int) and isinstance(entry.value, list):
-            entry = entry.value[part]
-        else:
-            entry = entry.entries.get(str(part)) if entry is not None else None
-        place = entry.place if entry is not None else place
-    return entry, place
-
-
-def _model(path: tuple[int | str, ...]) -> type[Section]:
-    sections: Mapping[str, type[Section]] = {"variants": VariantEntry, "grid": Grid}
-    return sections.get(str(path[0]), SuiteFile) if path else SuiteFile
-
-
-def _names(path: tuple[int | str, ...]) -> frozenset[str]:
-    return frozenset(_model(path).model_fields)
-
-
-def _described(path: tuple[int | str, ...]) -> str:
-    field = _model(path[:-1]).model_fields.get(str(path[-1])) if path else None
-    field = field or SuiteFile.model_fields.get(str(path[0]))
-    return (field.description if field is not None else None) or "something else"
 
 
 # --- from a file to variants ----------------------------------------------------------------------------------------
@@ -271,8 +221,7 @@ class _Expansion:
     def variants(self) -> Iterator[SuiteVariant]:
         """Those of the list, then those of the grid."""
         for position, stated in enumerate(self.file.variants):
-            place = _find(self.tree, ("variants", position))[1]
-            made = self.variant(stated, place)
+            made = self.variant(stated, located(self.tree, ("variants", position))[1])
             if made is not None:
                 yield made
         if self.file.grid is not None:
@@ -280,7 +229,7 @@ class _Expansion:
 
     def cells(self, grid: Grid) -> Iterator[SuiteVariant]:
         """One variant for each combination of levels."""
-        place = _find(self.tree, ("grid",))[1]
+        place = located(self.tree, ("grid",))[1]
         keys = list(grid.factors)
         for levels in itertools.product(*grid.factors.values()):
             values = dict(zip(keys, levels, strict=True))
@@ -306,34 +255,32 @@ class _Expansion:
     def check_names(self, names: list[str]) -> None:
         """Whether names are unique, and whether those that others refer to are there."""
         for name in sorted({name for name in names if names.count(name) > 1}):
-            self.refuse("variants", f'two variants are called "{name}", expected a `name` for one of them')
+            self.refuse(("variants",), f'two variants are called "{name}", expected a `name` for one of them')
         if self.problems:
             return
         if not names:
-            self.refuse("variants", "got no variant, expected `variants` or a `grid`")
-        elif self.file.control not in names:
-            self.refuse(
-                "control", f'unknown variant "{self.file.control}", {suggestion(self.file.control, names, "one")}'
-            )
+            self.refuse(("variants",), "got no variant, expected `variants` or a `grid`")
+        else:
+            self.check_reference(("control",), self.file.control, names)
         for position, stated in enumerate(self.file.variants):
-            if stated.against is not None and stated.against not in names:
-                place = _find(self.tree, ("variants", position, "against"))[1]
-                message = f'unknown variant "{stated.against}", {suggestion(stated.against, names, "one")}'
-                self.problems.append(Problem(place, f"variants.{position}.against", message))
+            if stated.against is not None:
+                self.check_reference(("variants", position, "against"), stated.against, names)
 
-    def refuse(self, key: str, message: str) -> None:
-        """Collect a problem of a key of the file."""
-        self.problems.append(Problem(_find(self.tree, (key,))[1], key, message))
+    def check_reference(self, path: TreePath, name: str, names: list[str]) -> None:
+        """Whether the variant that a key names is one of the suite's."""
+        if name not in names:
+            self.refuse(path, f'unknown variant "{name}", {suggestion(name, names, "one")}')
 
     def metric(self, position: int, text: str) -> tuple[str, str]:
         """Name and scope of a metric."""
         name, slash, scope = text.partition("/")
         if not (name and slash and scope):
-            place = _find(self.tree, ("metrics", position))[1]
-            self.problems.append(
-                Problem(place, f"metrics.{position}", f'got "{text}", expected `name/scope`, such as `{METRICS[0]}`')
-            )
+            self.refuse(("metrics", position), f'got "{text}", expected `name/scope`, such as `{METRICS[0]}`')
         return name, scope
+
+    def refuse(self, path: TreePath, message: str) -> None:
+        """Collect a problem of a value of the file."""
+        self.problems.append(Problem(located(self.tree, path)[1], dotted(path), message))
 
 
 def _as_control(variant: SuiteVariant) -> SuiteVariant:

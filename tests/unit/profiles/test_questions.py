@@ -66,8 +66,8 @@ def test_every_question_of_the_repository_loads(name: str) -> None:
             "offers: {price",
             'cheap.yaml:6: truth.offers.price: no offer has "price", did you mean `minPrice`?',
         ),
-        ("top: 7", "top: 0", "cheap.yaml:7: truth.answer.top: got 0, expected greater than 0"),
-        ("dataset: aladin\n", "", "cheap.yaml:1: `dataset` is missing"),
+        ("top: 7", "top: 0", "cheap.yaml:7: truth.answer.top: got 0, expected more than 0"),
+        ("dataset: aladin\n", "", "cheap.yaml:1: dataset: missing, expected the dataset whose documents it is about"),
         (
             "{offer: minPrice}",
             "{offer: minPrice, book: salesPoint}",

@@ -105,9 +105,9 @@ def test_all_that_is_wrong_is_told_at_once(repository: Repository) -> None:
         seeds: 1
         """,
     ) == [
-        "ladder.yaml:4: variants.0.agains: unknown key, did you mean `against`?",
-        "ladder.yaml:5: variants.1: got 7, expected profiles, or mappings with `profile`",
-        "ladder.yaml:6: repeats: got 0, expected a whole number from 1 on",
+        "ladder.yaml:4: variants[0].agains: unknown key, did you mean `against`?",
+        "ladder.yaml:5: variants[1]: got 7, expected a profile, or a mapping with `profile`",
+        "ladder.yaml:6: repeats: got 0, expected more than 0",
         "ladder.yaml:7: seeds: unknown key, did you mean `seed`?",
     ]
 
@@ -125,7 +125,7 @@ def test_names_that_lead_nowhere_are_told(repository: Repository) -> None:
         """,
     ) == [
         'ladder.yaml:2: control: unknown variant "bookz", did you mean `books`?',
-        'ladder.yaml:5: variants.1.against: unknown variant "boks", did you mean `books`?',
+        'ladder.yaml:5: variants[1].against: unknown variant "boks", did you mean `books`?',
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_metric_has_a_scope(repository: Repository) -> None:
         metrics: [indexing_latency_ms]
         """,
     ) == [
-        'ladder.yaml:4: metrics.0: got "indexing_latency_ms", expected `name/scope`, such as '
+        'ladder.yaml:4: metrics[0]: got "indexing_latency_ms", expected `name/scope`, such as '
         "`indexing_rate_docs_per_s/primaries`"
     ]
 
