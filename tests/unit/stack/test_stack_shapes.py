@@ -1,0 +1,97 @@
+"""What can be asked of this machine: versions, nodes, memory, ports."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.errors import StackError
+from lab.stack import local
+from lab.stack.artifacts import ArtifactLock, read_lock
+from lab.stack.jdk import Jdk
+from lab.stack.local import LocalStack, StackShape, choose_elasticsearch_jdk, kafka_version, port_names, ports_of
+from tests.unit.stack.repository_server import artifact_of
+from tests.unit.stack.three_servers import ALL
+
+
+def jdks(*features: int) -> Sequence[Jdk]:
+    """JDKs of a machine."""
+    return [Jdk(Path(f"/jdk-{feature}"), feature, f"{feature}.0.1") for feature in features]
+
+
+def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
+    """It names those that can."""
+    with pytest.raises(StackError) as refusal:
+        choose_elasticsearch_jdk(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17))
+    assert str(refusal.value) == (
+        "Elasticsearch 8.1.1: not among the versions that can be had: 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
+    )
+
+
+@pytest.mark.parametrize("data_nodes", [0, 5])
+def test_a_number_of_nodes_that_cannot_be_had_is_one_sentence(data_nodes: int) -> None:
+    """One to four."""
+    with pytest.raises(StackError) as refusal:
+        choose_elasticsearch_jdk(StackShape(data_nodes=data_nodes), read_lock(), jdks(17))
+    assert str(refusal.value) == f"elasticsearch.data_nodes: got {data_nodes}, expected 1 to 4"
+
+
+def test_each_version_runs_on_a_jdk_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three JDKs serve all five versions."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    chosen = {
+        version: choose_elasticsearch_jdk(
+            StackShape(elasticsearch_version=version), read_lock(), jdks(17, 21, 25)
+        ).feature
+        for version in ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
+    }
+    assert chosen == {"7.17.7": 17, "8.17.4": 21, "8.19.21": 25, "9.0.0": 21, "9.5.3": 25}
+
+
+def test_the_memory_of_a_stack_is_that_of_all_its_jvms() -> None:
+    """Heaps, and 300 MB beside each: 2 nodes of 1,009, Kafka 503, Connect 1,013."""
+    shape = StackShape(data_nodes=2, elasticsearch_heap_mb=1009, kafka_heap_mb=503, connect_heap_mb=1013)
+    assert shape.memory_mb == 2 * 1009 + 503 + 1013 + 4 * 300
+
+
+def test_too_little_memory_is_one_sentence(stack: LocalStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what there is, what is needed and what to change."""
+
+    @dataclasses.dataclass
+    class Memory:
+        available: int = 1999 * 2**20
+
+    monkeypatch.setattr(local.psutil, "virtual_memory", Memory)
+    with pytest.raises(StackError) as refusal:
+        stack._check_memory(StackShape())
+    assert str(refusal.value) == (
+        "memory: 1999 MB available, 3460 MB needed for 1 Elasticsearch node(s) of 1024 MB heap, Kafka, Connect; free "
+        "some memory or lower elasticsearch.heap_mb or elasticsearch.data_nodes"
+    )
+
+
+def test_every_port_of_a_stack_belongs_to_one_server() -> None:
+    """What is taken apart by server is the whole."""
+    ports = {name: 9001 + number for number, name in enumerate(port_names(3))}
+    owners = {name.rpartition(".")[0] for name in ports}
+    assert owners == {"kafka", "connect", "elasticsearch-1", "elasticsearch-2", "elasticsearch-3"}
+    assert sum(len(ports_of(owner, ports)) for owner in owners) == len(ports) == 10
+    assert ports_of("kafka", ports) == {"client": 9001, "controller": 9002}
+
+
+def test_asked_ports_are_those_that_clients_connect_to(marker: Path, tmp_path: Path) -> None:
+    """`client` of the broker, `http` of all others."""
+    stack = LocalStack(marker, tmp_path / "cache")
+    first = stack._ports(ALL)
+    asked = {"kafka": first["connect.metrics"], "elasticsearch-1": first["kafka.controller"]}
+    (marker / "ports.json").unlink()
+    ports = stack._ports(StackShape(asked_ports=asked))
+    assert (ports["kafka.client"], ports["elasticsearch-1.http"]) == (asked["kafka"], asked["elasticsearch-1"])
+
+
+def test_the_version_of_kafka_is_that_of_its_client() -> None:
+    """It is pinned in one place."""
+    client = artifact_of("org/apache/kafka/kafka-clients/4.3.1/kafka-clients-4.3.1.jar", b"client")
+    other = artifact_of("org/example/other/1.0/other-1.0.jar", b"other")
+    assert kafka_version(ArtifactLock(sets={"kafka": (other, client)})) == "4.3.1"
