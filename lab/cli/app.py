@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("suite")(suite.suite)
-app.command("suites")(suite.suites)
+app.command("suites")(profiles.suites)
 app.command("profiles")(profiles.profiles)
 app.command("show")(profiles.show)
 app.command("report")(report.report)

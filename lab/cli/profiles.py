@@ -1,5 +1,6 @@
-"""`sluice profiles` and `sluice show`: what can be run, and what exactly a profile asks for."""
+"""`sluice profiles`, `sluice suites`, `sluice show`: what can be run, and what exactly a profile asks for."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -7,16 +8,27 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.cli.display import console
-from lab.profiles import effective, list_profiles, load_profile
+from lab.profiles import Listed, effective, list_profiles, load_profile
+from lab.profiles.suites import list_suites
 
 
 def profiles() -> None:
     """List the profiles with their questions."""
+    show_questions("profile", list_profiles())
+
+
+def suites() -> None:
+    """List the suites with their questions."""
+    show_questions("suite", list_suites())
+
+
+def show_questions(what: str, listed: Iterable[Listed]) -> None:
+    """A line for each of them."""
     table = Table(show_edge=False)
-    table.add_column("profile", no_wrap=True)
+    table.add_column(what, no_wrap=True)
     table.add_column("question")
-    for listed in list_profiles():
-        table.add_row(escape(listed.name), escape(listed.question))
+    for name, question in listed:
+        table.add_row(escape(name), escape(question))
     console.print(table)
 
 

@@ -16,23 +16,13 @@ from lab.cli.display import console
 from lab.cli.run import RUNS, dataset_of
 from lab.cli.targets import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
 from lab.errors import ProfileError, VerificationError
-from lab.profiles.suites import Suite, list_suites, load_suite
+from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
 from lab.run import words_without_secrets
 from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
 from lab.run.suite_plan import Estimate, estimate, make_plan
 from lab.suite_records import SuitePlan, SuiteResult, SuiteRun, Variant
 from producers.dataset import Dataset
-
-
-def suites() -> None:
-    """List the suites with their questions."""
-    table = Table(show_edge=False)
-    table.add_column("suite", no_wrap=True)
-    table.add_column("question")
-    for listed in list_suites():
-        table.add_row(escape(listed.name), escape(listed.question))
-    console.print(table)
 
 
 def suite(

@@ -1,8 +1,8 @@
 """Profiles: what one run does, read from YAML, checked, with every default filled in."""
 
+from lab.profiles.listing import Listed
 from lab.profiles.loader import (
     EffectiveValue,
-    ListedProfile,
     effective,
     list_profiles,
     load_profile,
@@ -31,7 +31,7 @@ __all__ = [
     "Drain",
     "EffectiveValue",
     "Elasticsearch",
-    "ListedProfile",
+    "Listed",
     "Load",
     "Producer",
     "Profile",

@@ -21,20 +21,14 @@ from lab.profiles.layers import (
     without,
     without_nulls,
 )
-from lab.profiles.located import Located, read_yaml
+from lab.profiles.listing import Listed, listed, names_in
+from lab.profiles.located import Located, read_yaml, read_yaml_file
 from lab.profiles.models import Profile
 from lab.profiles.problems import Place, Problem, refusal, suggestion
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _SUFFIXES = (".yaml", ".yml")
-
-
-class ListedProfile(NamedTuple):
-    """A profile and the question that it answers; `question` says so when the file cannot be read."""
-
-    name: str
-    question: str
 
 
 class EffectiveValue(NamedTuple):
@@ -61,7 +55,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
         raise _unknown_profile(name_or_path, root)
     reading = _Reading(root)
     layers = [*reading.chain(path), reading.command_line(overrides)]
-    tree = replace(functools.reduce(merged, layers), place=Place(_label(path, root), 1))
+    tree = replace(functools.reduce(merged, layers), place=Place(label_of(path, root), 1))
     tree = without_nulls(without(tree, "extends"))
     profile, model_problems = validated(_values(tree, _profile_name(path, root)), tree)
     problems = reading.problems + reading.mattering([*model_problems, *problems_of(tree, root)], tree)
@@ -75,17 +69,14 @@ def override(key: str, value: object) -> str:
     return f"{key}={json.dumps(value, ensure_ascii=False)}"
 
 
-def list_profiles(root: Path = REPOSITORY) -> list[ListedProfile]:
+def list_profiles(root: Path = REPOSITORY) -> list[Listed]:
     """Every profile below experiments/profiles, by name."""
-    return [
-        ListedProfile(name, _question(_profiles_folder(root) / f"{name}.yaml", root)) for name in profile_names(root)
-    ]
+    return [_listed(name, root) for name in profile_names(root)]
 
 
 def profile_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all profiles below experiments/profiles, sorted."""
-    folder = _profiles_folder(root)
-    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+    return names_in(_profiles_folder(root))
 
 
 def effective(profile: Profile) -> list[EffectiveValue]:
@@ -104,13 +95,9 @@ def _leaves(values: dict[str, Any], prefix: str = "") -> list[tuple[str, object]
     return leaves
 
 
-def _question(path: Path, root: Path) -> str:
+def _listed(name: str, root: Path) -> Listed:
     reading = _Reading(root)
-    tree = reading.file(path)
-    question = tree.at("question") if tree is not None else None
-    if question is not None and isinstance(question.value, str):
-        return question.value
-    return f"cannot be read: {reading.problems[0]}" if reading.problems else "states no question"
+    return listed(name, reading.file(_profiles_folder(root) / f"{name}.yaml"), reading.problems)
 
 
 def _profiles_folder(root: Path) -> Path:
@@ -143,7 +130,7 @@ def _profile_name(path: Path, root: Path) -> str:
     return path.stem
 
 
-def _label(path: Path, root: Path) -> str:
+def label_of(path: Path, root: Path) -> str:
     """How a message names a file: relative to the repository when it lies there."""
     resolved = path.resolve()
     return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else str(path)
@@ -192,7 +179,7 @@ class _Reading:
                 return layers
             paths.append(extended)
         self.is_incomplete = True
-        return layers or [Located({}, Place(_label(path, self.root), 1))]
+        return layers or [Located({}, Place(label_of(path, self.root), 1))]
 
     def extended(self, layer: Located, paths: list[Path]) -> Path | None:
         """The file that `layer` extends; `None` when it extends none, or none that could be read."""
@@ -224,13 +211,7 @@ class _Reading:
 
     def file(self, path: Path) -> Located | None:
         """One file as a layer; `None` when it holds none."""
-        label = _label(path, self.root)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            self.problems.append(Problem(Place(label), "", f"cannot be read: {error}"))
-            return None
-        return self.layer(*read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1)))
+        return self.layer(*read_yaml_file(path, label_of(path, self.root)))
 
     def layer(self, tree: Located | None, problems: list[Problem]) -> Located | None:
         """A tree as a layer: a mapping with dotted names in its verbatim sections."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias
 
 import yaml
@@ -201,3 +202,16 @@ def read_yaml(
     reading = _Reading(place_of)
     tree = reading.located(node, key)
     return tree, reading.problems
+
+
+def read_yaml_file(path: Path, label: str) -> tuple[Located | None, list[Problem]]:
+    """The tree that a file holds (`None` when it holds none) and every problem of its notation.
+
+    Args:
+        label: The file as a message names it.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return None, [Problem(Place(label), "", f"cannot be read: {error}")]
+    return read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from lab.profiles.located import Located, read_yaml
+from lab.profiles.located import Located, read_yaml_file
 from lab.profiles.problems import Place, Problem, suggestion
 from lab.profiles.wording import expected, shown
 
@@ -26,14 +26,9 @@ def read_model(
         sections: As for `model_of`.
         what: What the file holds, such as `a suite`.
     """
-    place = Place(label, 1)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        return None, Located({}, place), [Problem(Place(label), "", f"cannot be read: {error}")]
-    tree, problems = read_yaml(text, place, lambda mark: Place(label, mark.line + 1))
+    tree, problems = read_yaml_file(path, label)
     if tree is None or problems:
-        return None, tree or Located({}, place), problems
+        return None, tree or Located({}, Place(label)), problems
     if not isinstance(tree.value, dict):
         return None, tree, [Problem(tree.place, "", f"got no mapping, expected the keys of {what}")]
     made, problems = model_of(tree, model, sections)

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.loader import REPOSITORY, load_profile, override
-from lab.profiles.located import Located, read_yaml
+from lab.profiles.listing import Listed, listed, names_in
+from lab.profiles.loader import REPOSITORY, label_of, load_profile, override
+from lab.profiles.located import Located, read_yaml_file
 from lab.profiles.model_problems import Sections, TreePath, dotted, located, read_model
 from lab.profiles.models import Profile, Section
 from lab.profiles.problems import Place, Problem, refusal, suggestion
@@ -116,13 +117,6 @@ class Suite:
     published: str | None
 
 
-class ListedSuite(NamedTuple):
-    """A suite and its question; `question` says so when the file cannot be read."""
-
-    name: str
-    question: str
-
-
 def suites_folder(root: Path) -> Path:
     """Where the suites of the repository are."""
     return root / "experiments" / "suites"
@@ -130,13 +124,13 @@ def suites_folder(root: Path) -> Path:
 
 def suite_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all suites, sorted."""
-    folder = suites_folder(root)
-    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob(f"*{_SUFFIX}"))
+    return names_in(suites_folder(root))
 
 
-def list_suites(root: Path = REPOSITORY) -> list[ListedSuite]:
+def list_suites(root: Path = REPOSITORY) -> list[Listed]:
     """Every suite with its question, by name."""
-    return [ListedSuite(name, _question(name, root)) for name in suite_names(root)]
+    paths = {name: suites_folder(root) / f"{name}{_SUFFIX}" for name in suite_names(root)}
+    return [listed(name, *read_yaml_file(path, label_of(path, root))) for name, path in paths.items()]
 
 
 def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path = REPOSITORY) -> Suite:
@@ -150,18 +144,10 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
         ProfileError: Every problem of the suite and of its profiles, a line each.
     """
     path = _path(name_or_path, root)
-    label = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-    file, tree, problems = read_model(path, label, SuiteFile, SECTIONS, what="a suite")
+    file, tree, problems = read_model(path, label_of(path, root), SuiteFile, SECTIONS, what="a suite")
     if file is None:
         raise refusal(problems)
     return _Expansion(file, tree, root, overrides).suite(path.stem if path.suffix else name_or_path)
-
-
-def _question(name: str, root: Path) -> str:
-    path = suites_folder(root) / f"{name}{_SUFFIX}"
-    tree, _ = read_yaml(path.read_text(encoding="utf-8"), Place(name), lambda _: Place(name))
-    question = tree.at("question") if tree is not None else None
-    return str(question.value) if question is not None else "states no question"
 
 
 def _path(name_or_path: str, root: Path) -> Path:
