@@ -1,5 +1,6 @@
 """What each figure is called, its unit, and what it means in one line; `docs/glossary.md` lists the same."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.records import Metric
@@ -20,10 +21,21 @@ class Definition:
     meaning: str
 
 
-_END_TO_END = "From the instant a document was due to be sent until Elasticsearch acknowledged it"
+_SHARES = {
+    "p50": ("median", "one half took no longer"),
+    "p90": ("p90", "90 of 100 took no longer"),
+    "p99": ("p99", "99 of 100 took no longer"),
+    "p99_9": ("p99.9", "999 of 1000 took no longer"),
+    "max": ("longest", "the slowest one"),
+}
 
-_QUERY = "First request of an answer sent until the last response was read"
-_TOOK = "The time that Elasticsearch itself gives for an answer, summed over its requests"
+
+def _durations(name: str, label: str, meaning: str, *shares: str) -> Iterator[tuple[str, str, str, str]]:
+    """How long something took: a row for each share of the cases."""
+    for share in shares:
+        told, how_long = _SHARES[share]
+        yield f"{name}_{share}", "ms", f"{label}, {told}", f"{meaning}: {how_long}."
+
 
 DEFINITIONS = tuple(
     Definition(*row)
@@ -65,24 +77,15 @@ DEFINITIONS = tuple(
             "Delivery rate",
             "Documents acknowledged by Kafka, from the first one's due time to the last acknowledgement.",
         ),
-        ("delivery_latency_ms_p50", "ms", "Delivery latency, median", "Due time until Kafka acknowledged: one half."),
-        ("delivery_latency_ms_p99", "ms", "Delivery latency, p99", "Due time until Kafka acknowledged: 99 of 100."),
-        ("end_to_end_latency_ms_p50", "ms", "End to end, median", f"{_END_TO_END}: one half took no longer."),
-        ("end_to_end_latency_ms_p90", "ms", "End to end, p90", f"{_END_TO_END}: 90 of 100 took no longer."),
-        ("end_to_end_latency_ms_p99", "ms", "End to end, p99", f"{_END_TO_END}: 99 of 100 took no longer."),
-        ("end_to_end_latency_ms_p99_9", "ms", "End to end, p99.9", f"{_END_TO_END}: 999 of 1000 took no longer."),
-        ("end_to_end_latency_ms_max", "ms", "End to end, longest", f"{_END_TO_END}: the slowest one."),
-        (
-            "bulk_service_time_ms_p50",
-            "ms",
-            "Bulk service time, median",
-            "Bulk request sent until its answer was read: one half.",
+        *_durations("delivery_latency_ms", "Delivery latency", "Due time until Kafka acknowledged", "p50", "p99"),
+        *_durations(
+            "end_to_end_latency_ms",
+            "End to end",
+            "From the instant a document was due to be sent until Elasticsearch acknowledged it",
+            *_SHARES,
         ),
-        (
-            "bulk_service_time_ms_p99",
-            "ms",
-            "Bulk service time, p99",
-            "Bulk request sent until its answer was read: 99 of 100.",
+        *_durations(
+            "bulk_service_time_ms", "Bulk service time", "Bulk request sent until its answer was read", "p50", "p99"
         ),
         ("bulk_size_docs_mean", "docs", "Documents per bulk", "Documents in a bulk request, as achieved, on average."),
         ("bulk_size_bytes_mean", "bytes", "Size of a bulk", "Body of a bulk request, as achieved, on average."),
@@ -168,11 +171,18 @@ DEFINITIONS = tuple(
             "From the start of the load phase to the last growth of the index (or of what a sink that stores nothing"
             " has read); the connector's start is in it.",
         ),
-        ("query_service_time_ms_p50", "ms", "Query service time, median", f"{_QUERY}: one half took no longer."),
-        ("query_service_time_ms_p90", "ms", "Query service time, p90", f"{_QUERY}: 90 of 100 took no longer."),
-        ("query_service_time_ms_p99", "ms", "Query service time, p99", f"{_QUERY}: 99 of 100 took no longer."),
-        ("query_took_ms_p50", "ms", "Query took, median", f"{_TOOK}: one half took no longer."),
-        ("query_took_ms_p99", "ms", "Query took, p99", f"{_TOOK}: 99 of 100 took no longer."),
+        *_durations(
+            "query_service_time_ms",
+            "Query service time",
+            "First request of an answer sent until the last response was read",
+            *("p50", "p90", "p99"),
+        ),
+        *_durations(
+            "query_took_ms",
+            "Query took",
+            "The time that Elasticsearch itself gives for an answer, summed over its requests",
+            *("p50", "p99"),
+        ),
         (
             "requests_per_answer",
             "requests",
