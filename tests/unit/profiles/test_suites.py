@@ -7,26 +7,27 @@ import pytest
 from profile_repository import Repository
 
 from lab.errors import ProfileError
-from lab.profiles.suites import Suite, load_suite, suite_names
+from lab.profiles.suites import Suite, list_suites, load_suite, suite_names
 
 
-def write(repository: Repository, name: str, text: str) -> None:
-    """A suite of this name."""
-    path = repository.root / "experiments" / "suites" / f"{name}.yaml"
+def write(repository: Repository, text: str) -> Path:
+    """A suite called `ladder`."""
+    path = repository.root / "experiments" / "suites" / "ladder.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+    return path
 
 
-def load(repository: Repository, text: str, *overrides: str) -> Suite:
-    """The suite that the text makes."""
-    write(repository, "ladder", text)
+def load(repository: Repository, text: str, *overrides: str, control: str = "books") -> Suite:
+    """The suite whose third line is the first of the text; the others every suite has."""
+    write(repository, f"question: Which?\ncontrol: {control}\n" + textwrap.dedent(text).lstrip("\n"))
     return load_suite("ladder", overrides=overrides, root=repository.root)
 
 
-def refusal(repository: Repository, text: str) -> list[str]:
+def refusal(repository: Repository, text: str, control: str = "books") -> list[str]:
     """The lines with which it is refused."""
     with pytest.raises(ProfileError) as caught:
-        load(repository, text)
+        load(repository, text, control=control)
     return [line.removeprefix("experiments/suites/") for line in str(caught.value).splitlines()]
 
 
@@ -35,8 +36,6 @@ def test_the_control_comes_first_and_once_more(repository: Repository) -> None:
     suite = load(
         repository,
         """
-        question: Which?
-        control: books
         variants:
           - {profile: books, name: two shards, set: {index.number_of_shards: 2}}
           - books
@@ -52,8 +51,6 @@ def test_a_variant_sets_values_of_its_profile(repository: Repository) -> None:
     suite = load(
         repository,
         """
-        question: Which?
-        control: books
         repeat_control: false
         set: {dataset.documents: 7, index.number_of_shards: 3}
         variants:
@@ -73,8 +70,6 @@ def test_a_grid_has_a_variant_for_each_combination(repository: Repository) -> No
     suite = load(
         repository,
         """
-        question: Which?
-        control: number_of_shards=1 refresh_interval=30s
         repeat_control: false
         grid:
           profile: books
@@ -82,6 +77,7 @@ def test_a_grid_has_a_variant_for_each_combination(repository: Repository) -> No
             index.number_of_shards: [1, 2]
             index.refresh_interval: [30s, 1s]
         """,
+        control="number_of_shards=1 refresh_interval=30s",
     )
     assert [variant.name for variant in suite.variants] == [
         "number_of_shards=1 refresh_interval=30s",
@@ -96,8 +92,6 @@ def test_all_that_is_wrong_is_told_at_once(repository: Repository) -> None:
     assert refusal(
         repository,
         """
-        question: Which?
-        control: books
         variants:
           - {profile: books, agains: x}
           - 7
@@ -117,12 +111,11 @@ def test_names_that_lead_nowhere_are_told(repository: Repository) -> None:
     assert refusal(
         repository,
         """
-        question: Which?
-        control: bookz
         variants:
           - books
           - {profile: books, name: other, against: boks}
         """,
+        control="bookz",
     ) == [
         'ladder.yaml:2: control: unknown variant "bookz", did you mean `books`?',
         'ladder.yaml:5: variants[1].against: unknown variant "boks", did you mean `books`?',
@@ -134,8 +127,6 @@ def test_problems_of_its_profiles_are_told_with_the_variants_line(repository: Re
     assert refusal(
         repository,
         """
-        question: Which?
-        control: books
         variants:
           - books
           - {profile: boks}
@@ -149,27 +140,15 @@ def test_problems_of_its_profiles_are_told_with_the_variants_line(repository: Re
 
 def test_two_variants_of_one_name_are_refused(repository: Repository) -> None:
     """Their runs could not be told apart."""
-    assert refusal(
-        repository,
-        """
-        question: Which?
-        control: books
-        variants: [books, {profile: books, set: {index.number_of_shards: 2}}]
-        """,
-    ) == ['ladder.yaml:3: variants: two variants are called "books", expected a `name` for one of them']
+    same = "variants: [books, {profile: books, set: {index.number_of_shards: 2}}]"
+    assert refusal(repository, same) == [
+        'ladder.yaml:3: variants: two variants are called "books", expected a `name` for one of them'
+    ]
 
 
 def test_a_metric_has_a_scope(repository: Repository) -> None:
     """Rates of primaries and of all shards are different things."""
-    assert refusal(
-        repository,
-        """
-        question: Which?
-        control: books
-        variants: [books]
-        metrics: [indexing_latency_ms]
-        """,
-    ) == [
+    assert refusal(repository, "variants: [books]\nmetrics: [indexing_latency_ms]") == [
         'ladder.yaml:4: metrics[0]: got "indexing_latency_ms", expected `name/scope`, such as '
         "`indexing_rate_docs_per_s/primaries`"
     ]
@@ -177,7 +156,7 @@ def test_a_metric_has_a_scope(repository: Repository) -> None:
 
 def test_an_unknown_suite_is_refused_with_the_nearest_one(repository: Repository) -> None:
     """As a profile is."""
-    write(repository, "ladder", "question: Which?")
+    write(repository, "question: Which?")
     with pytest.raises(ProfileError, match='unknown suite "lader", did you mean `ladder`'):
         load_suite("lader", root=repository.root)
 
@@ -186,6 +165,25 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     """By its path."""
     with pytest.raises(ProfileError, match="no such file, expected a suite"):
         load_suite(str(tmp_path / "mine.yaml"))
+
+
+def test_a_suite_that_is_no_text_is_refused_and_listed_with_the_reason(repository: Repository) -> None:
+    """One sentence, and the other suites are still listed."""
+    write(repository, "").write_bytes(b"question: \xff\n")
+    why = (
+        "experiments/suites/ladder.yaml: cannot be read: 'utf-8' codec can't decode byte 0xff in position 10: invalid"
+        " start byte"
+    )
+    with pytest.raises(ProfileError) as caught:
+        load_suite("ladder", root=repository.root)
+    assert str(caught.value) == why
+    assert list_suites(repository.root) == [("ladder", f"cannot be read: {why}")]
+
+
+def test_a_suite_is_listed_with_its_question(repository: Repository) -> None:
+    """Whether it can be planned is not asked."""
+    write(repository, "question: Which?")
+    assert list_suites(repository.root) == [("ladder", "Which?")]
 
 
 @pytest.mark.parametrize("name", suite_names())
