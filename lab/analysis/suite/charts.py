@@ -37,7 +37,7 @@ def ladder_chart(rows: Sequence[Row], asked: MetricAsked) -> Chart:
         "Point and bar: mean ratio of the blocks and its 95 % interval; small strokes: the ratio in each block. Grey:"
         " no difference detectable. Hollow diamond: the published ratio, measured once. The scale is logarithmic.",
         "; ".join(
-            f"{row.variant} against {row.against} {ratio_with_interval(row.effect)}, {row.verdict}"
+            f"{row.variant} against {row.against} {ratio_with_interval(row.effect)}, {row.verdict_text}"
             for row in seen
             if row.effect
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of
+from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of, verdict_text
 from lab.analysis.suite.names import interval_text, percent, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.suite_records import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
@@ -35,6 +35,11 @@ class Row:
         return verdict_of(self.effect) if self.effect and self.effect.ratio is not None else "not measured"
 
     @property
+    def verdict_text(self) -> str:
+        """The verdict, with what a reader of the interval would wonder at."""
+        return verdict_text(self.effect) if self.effect and self.effect.ratio is not None else self.verdict
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The cells under `HEAD`."""
         found = self.effect
@@ -43,7 +48,7 @@ class Row:
             self.against,
             spread(self.figure),
             f"{ratio_text(found.ratio)} {interval_text(found)}".rstrip() if found else UNKNOWN,
-            self.verdict,
+            self.verdict_text,
             percent(found.smallest_detectable) if found else UNKNOWN,
             str(found.repeats_for_5_percent) if found and found.repeats_for_5_percent is not None else UNKNOWN,
             ratio_text(self.published.published_ratio) if self.published else UNKNOWN,

@@ -14,6 +14,9 @@ EffectOf: TypeAlias = Callable[[str, str, MetricAsked, Sequence[tuple[float | No
 DETECTED = frozenset({"faster", "slower", "higher", "lower"})
 """Verdicts that claim a difference."""
 
+MAY_BE_CHANCE = "may be chance among so many comparisons"
+"""What is said of a difference that a comparison shows by itself, but not as one of all of them."""
+
 
 def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
     """What the plan compares: the control against itself (A/A) first, then in the order of the variants."""
@@ -62,6 +65,18 @@ def is_detected(found: Effect | None) -> bool:
 def verdict_of(found: Effect) -> Verdict:
     """The verdict as it may be shown: one that its own interval contradicts is none."""
     return found.verdict if is_detected(found) or found.verdict == "too few runs" else "no difference detectable"
+
+
+def may_be_chance(found: Effect | None) -> bool:
+    """Whether an effect's own interval shows a difference that so many comparisons together do not."""
+    if found is None or found.low is None or found.high is None:
+        return False
+    return found.verdict == "no difference detectable" and not found.low <= 1 <= found.high
+
+
+def verdict_text(found: Effect) -> str:
+    """The verdict in words, with what a reader of the interval would wonder at."""
+    return f"{verdict_of(found)}: {MAY_BE_CHANCE}" if may_be_chance(found) else verdict_of(found)
 
 
 def metric_of(found: Effect) -> MetricAsked:

@@ -1,6 +1,7 @@
 """The words of a suite's report, for a reader who knows some of them otherwise."""
 
 from lab.analysis.definitions import TERMS
+from lab.analysis.suite.comparisons import MAY_BE_CHANCE
 
 SUITE_TERMS = {
     "variant": "A profile with some values set otherwise: one cell of the suite.",
@@ -11,7 +12,8 @@ SUITE_TERMS = {
     " geometric mean.",
     "95 % interval": "95 of 100 intervals made like this hold the true ratio. One that holds 1 shows no difference.",
     "verdict": "Of twenty comparisons one would show a difference by chance. So a verdict takes into account how many"
-    " the suite makes of a metric; a note says where that decides against an interval that leaves out 1.",
+    " the suite makes of a metric: where an interval leaves out 1 and the verdict is still none, it"
+    f" {MAY_BE_CHANCE}.",
     "no difference detectable": "The blocks scatter more than the variants differ. It does not say that there is no"
     " difference: see the smallest detectable one.",
     "smallest detectable": "The smallest difference that so many repeats would have shown four times of five.",

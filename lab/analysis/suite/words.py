@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, effect_on, is_detected, verdict_of
+from lab.analysis.suite.comparisons import (
+    MAY_BE_CHANCE,
+    Pair,
+    effect_on,
+    is_detected,
+    may_be_chance,
+    verdict_of,
+    verdict_text,
+)
 from lab.analysis.suite.counting import Counting
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
 from lab.analysis.suite.names import (
@@ -132,7 +140,7 @@ def _remaining(found: Findings, counting: Counting) -> str:
         return ""
     return (
         f"counted per entity (book) instead of per document, {found.named(counting.pair[0])} is"
-        f" {ratio_with_interval(per_entity)} times {found.named(counting.pair[1])} ({verdict_of(per_entity)})"
+        f" {ratio_with_interval(per_entity)} times {found.named(counting.pair[1])} ({verdict_text(per_entity)})"
     )
 
 
@@ -177,11 +185,15 @@ def _differing(found: Findings, pair: Pair) -> list[str]:
 
 def _alike(found: Findings, pair: Pair) -> list[str]:
     alike = [
-        f"{lower_first(metric_label(asked))} ({ratio_with_interval(effect)}{_source(found, pair, asked)})"
+        f"{lower_first(metric_label(asked))} ({_doubted(effect)}{_source(found, pair, asked)})"
         for asked, effect in _told_of(found, pair)
         if effect is not None and verdict_of(effect) == "no difference detectable"
     ]
     return [f"no difference detectable in {', '.join(alike)}"] if alike else []
+
+
+def _doubted(effect: Effect) -> str:
+    return ratio_with_interval(effect) + (f", {MAY_BE_CHANCE}" if may_be_chance(effect) else "")
 
 
 def _unknown(found: Findings, pair: Pair) -> list[str]:
@@ -207,7 +219,7 @@ def _counted(found: Findings, pair: Pair) -> str:
     if counting is None:
         return ""
     remains = [
-        f"{ratio_with_interval(effect)} per {unit} ({verdict_of(effect)})"
+        f"{ratio_with_interval(effect)} per {unit} ({verdict_text(effect)})"
         for unit, asked in (("entity (book)", PER_ENTITY), ("MB", PER_MB))
         if (effect := found.on(pair, asked)) is not None and effect.ratio is not None
     ]

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
@@ -12,6 +13,7 @@ from rich.console import Console
 from lab.analysis.effects import effect
 from lab.analysis.schema import suite_schema
 from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
+from lab.analysis.suite.comparison_rows import rows
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.run_charts import rate_over_time
 from lab.errors import ProfileError
@@ -226,3 +228,51 @@ def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, asked: MetricAs
     assert "…" not in text
     assert "flat ÷ primaries-2" in text
     assert ("3.04 " in text) == (asked is None)
+
+
+@pytest.fixture(scope="module")
+def doubtful(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SuiteResult]:
+    """A suite of two comparisons, each with an interval that leaves out 1 and p = 0.03, which is 0.06 among two."""
+
+    def at_three_percent(
+        variant: str, against: str, asked: MetricAsked, pairs: Sequence[tuple[float | None, float | None]]
+    ) -> Effect:
+        seen = {"ratio": 1.06, "low": 1.01, "high": 1.12, "p_value": 0.03, "verdict": "faster"}
+        return effect(variant, against, asked, pairs).model_copy(update=seen)
+
+    rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(), "aladin/replicas-0": Rung()}
+    made = suite_folder(tmp_path_factory.mktemp("doubtful"), small(rungs=rungs, metrics=(RATE,)))
+    result = analyse_suite(made, effect=at_three_percent)
+    write_suite_report(made)
+    return made, result
+
+
+def test_a_difference_that_so_many_comparisons_take_back_is_called_possible_chance(
+    doubtful: tuple[Path, SuiteResult],
+) -> None:
+    """Its interval says otherwise, so that every table and sentence that shows the interval says why."""
+    folder, result = doubtful
+    told = "no difference detectable: may be chance among so many comparisons"
+    assert [row.texts[3:5] for row in rows(result, RATE)][1:] == [("1.06 [1.01–1.12]", told)] * 2
+    assert (folder / "suite.md").read_text("utf-8").count(f"| 1.06 [1.01–1.12] | {told} |") == 2
+    assert plain((folder / "report.html").read_text("utf-8")).count(told) >= 2
+    assert result.conclusions[0] == (
+        "`static` against `control`: no difference detectable in indexing rate (1.06 [1.01–1.12], may be chance among"
+        " so many comparisons)."
+    )
+
+
+def test_the_terminals_table_says_what_may_be_chance(doubtful: tuple[Path, SuiteResult], tmp_path: Path) -> None:
+    """In two words, and below it in a sentence."""
+    console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
+    console.print(suite_table(doubtful[1]))
+    text = console.export_text()
+    assert len(re.findall(r"1\.06 \[1\.01–1\.12\] +│ +may be chance", text)) == 2
+    assert "may be chance: a difference by itself, none among so many" in text
+
+
+def test_a_verdict_that_stands_alone_leaves_nothing_to_say(folder: Path) -> None:
+    """Neither a difference nor an interval that holds 1 may be chance in this sense."""
+    result = SuiteResult.model_validate_json((folder / "suite.json").read_bytes())
+    assert {row.verdict_text for row in rows(result, RATE)} <= {"control", "faster", "no difference detectable"}
+    assert "may be chance" not in (folder / "suite.md").read_text("utf-8")
