@@ -5,11 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpExchange;
-import com.sun.net.httpserver.HttpServer;
-import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,8 +14,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.config.ConfigValue;
 import org.junit.jupiter.api.AfterEach;
@@ -33,26 +28,21 @@ class ClusterCheckIT {
     private static final String PRIVILEGES = "POST /_security/user/_has_privileges";
     private static final String ALL_GRANTED = "{\"has_all_requested\":true,\"index\":{\"books\":{\"index\":true}}}";
 
-    private final ExecutorService threads = Executors.newCachedThreadPool();
     private final Map<String, Reply> replies = new HashMap<>();
     private final List<String> asked = Collections.synchronizedList(new ArrayList<>());
-    private HttpServer server;
+    private LocalServer server;
 
     private record Reply(int status, String body) {}
 
     @BeforeEach
     void start() throws IOException {
         LogSafety.keep("s3cret");
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setExecutor(threads);
-        server.createContext("/", this::handle);
-        server.start();
+        server = LocalServer.start(this::handle);
     }
 
     @AfterEach
     void stop() {
-        server.stop(0);
-        threads.shutdownNow();
+        server.close();
     }
 
     /** As an Elasticsearch without security answers what it does not know. */
@@ -60,23 +50,14 @@ class ClusterCheckIT {
         String request = exchange.getRequestMethod() + " " + exchange.getRequestURI();
         asked.add(request + " " + new String(exchange.getRequestBody().readAllBytes(), UTF_8));
         Reply reply = replies.getOrDefault(request, new Reply(400, "{\"error\":\"no handler found\"}"));
-        byte[] body = reply.body().getBytes(UTF_8);
         try (exchange) {
-            exchange.getResponseHeaders().add("Content-Type", "application/json");
-            exchange.sendResponseHeaders(reply.status(), body.length);
-            exchange.getResponseBody().write(body);
+            LocalServer.answer(exchange, reply.status(), reply.body());
         }
-    }
-
-    private String host() {
-        return "127.0.0.1:" + server.getAddress().getPort();
     }
 
     private List<String> refusals(String... settings) {
-        Map<String, String> given = new HashMap<>(Map.of("connection.url", "http://" + host(), "topics", "books"));
-        for (int i = 0; i < settings.length; i += 2) {
-            given.put(settings[i], settings[i + 1]);
-        }
+        Map<String, String> given =
+                TaskHarness.settings(Map.of("connection.url", server.url(), "topics", "books"), settings);
         return new ElasticsearchSinkConnector()
                 .validate(given).configValues().stream()
                         .map(ConfigValue::errorMessages)
@@ -124,7 +105,7 @@ class ClusterCheckIT {
     void withoutKnownTopicsOnlyTheAccountIsAskedFor() {
         replies.put("GET /_security/_authenticate", new Reply(401, "{}"));
         assertEquals(
-                List.of("connection.username: got nothing and status 401 from " + host()
+                List.of("connection.username: got nothing and status 401 from " + server.host()
                         + ", expected credentials that Elasticsearch accepts"),
                 refusals("topics", "", "topics.regex", "b.*"));
     }
@@ -133,8 +114,8 @@ class ClusterCheckIT {
     @Test
     void refusedCredentialsAreTheirSettingsFault() {
         replies.put(PRIVILEGES, new Reply(401, "{}"));
-        String expected =
-                ": got credentials and status 401 from " + host() + ", expected credentials that Elasticsearch accepts";
+        String expected = ": got credentials and status 401 from " + server.host()
+                + ", expected credentials that Elasticsearch accepts";
         assertEquals(List.of("connection.api.key" + expected), refusals("connection.api.key", "s3cret"));
         assertEquals(
                 List.of("connection.password" + expected),
@@ -186,7 +167,7 @@ class ClusterCheckIT {
     void oldVersionsAreRefused() {
         replies.put("GET /", new Reply(200, "{\"version\":{\"number\":\"7.16.3\"}}"));
         assertEquals(
-                List.of("connection.url: got Elasticsearch 7.16.3 at " + host() + ", expected 7.17 or later"),
+                List.of("connection.url: got Elasticsearch 7.16.3 at " + server.host() + ", expected 7.17 or later"),
                 refusals());
         for (String version : new String[] {
             "{\"number\":\"7.17.0\"}",
@@ -201,8 +182,8 @@ class ClusterCheckIT {
     /** Whatever keeps an answer away is told as the URL's fault, with its cause. */
     @Test
     void anUnreachableClusterIsToldWithItsCause() {
-        server.stop(0);
-        assertEquals(List.of(unreachable(host(), "ConnectException: Connection refused")), refusals());
+        server.stop();
+        assertEquals(List.of(unreachable(server.host(), "ConnectException: Connection refused")), refusals());
         String unknown =
                 refusals("connection.url", "http://elasticsearch.invalid:9200").get(0);
         assertTrue(
@@ -215,7 +196,7 @@ class ClusterCheckIT {
     @Test
     void aGatewayWithoutAClusterIsNoAnswer() {
         replies.put(PRIVILEGES, new Reply(503, "busy"));
-        assertEquals(List.of(unreachable(host(), "status 503")), refusals());
+        assertEquals(List.of(unreachable(server.host(), "status 503")), refusals());
     }
 
     /** A server that keeps silent is not waited for longer than five seconds. */
@@ -232,31 +213,13 @@ class ClusterCheckIT {
     @Test
     void anUntrustedCertificateIsToldOf(@TempDir Path folder) throws Exception {
         SelfSigned certificate = new SelfSigned(folder);
-        HttpsServer secure = certificate.server();
-        secure.createContext("/", this::handle);
-        secure.start();
-        try {
-            String host = "127.0.0.1:" + secure.getAddress().getPort();
-            String refusal = refusals("connection.url", "https://" + host).get(0);
+        try (LocalServer secure = LocalServer.secure(certificate, this::handle)) {
+            String refusal = refusals("connection.url", secure.url()).get(0);
             assertTrue(
                     refusal.startsWith(
-                            "connection.url: got no answer from " + host + " (SunCertPathBuilderException: "),
+                            "connection.url: got no answer from " + secure.host() + " (SunCertPathBuilderException: "),
                     refusal);
-            assertEquals(
-                    List.of(),
-                    refusals(
-                            "connection.url",
-                            "https://" + host,
-                            "elastic.security.protocol",
-                            "SSL",
-                            "elastic.https.ssl.truststore.location",
-                            certificate.store().toString(),
-                            "elastic.https.ssl.truststore.password",
-                            SelfSigned.PASSWORD,
-                            "elastic.https.ssl.truststore.type",
-                            "PKCS12"));
-        } finally {
-            secure.stop(0);
+            assertEquals(List.of(), refusals(certificate.trusted("connection.url", secure.url())));
         }
     }
 

@@ -6,11 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.net.httpserver.HttpServer;
 import java.io.File;
 import java.lang.reflect.Proxy;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -30,29 +27,24 @@ class OlderWorkerIT {
     private static final String TASK = "io.sluice.connect.ElasticsearchSinkTask";
     private static final String CONTEXT = "org.apache.kafka.connect.sink.SinkTaskContext";
 
-    private HttpServer server;
+    private LocalServer server;
     private URLClassLoader older;
 
     @BeforeEach
     void start() throws Exception {
-        byte[] accepted = "{\"errors\":false,\"items\":[{\"index\":{\"status\":201}}]}".getBytes(UTF_8);
-        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.createContext("/", exchange -> {
+        server = LocalServer.start(exchange -> {
             try (exchange) {
                 exchange.getRequestBody().readAllBytes();
-                exchange.getResponseHeaders().add("Content-Type", "application/json");
-                exchange.sendResponseHeaders(200, accepted.length);
-                exchange.getResponseBody().write(accepted);
+                LocalServer.answer(exchange, 200, "{\"errors\":false,\"items\":[{\"index\":{\"status\":201}}]}");
             }
         });
-        server.start();
         older = new URLClassLoader(classes(), ClassLoader.getPlatformClassLoader());
     }
 
     @AfterEach
     void stop() throws Exception {
         older.close();
-        server.stop(0);
+        server.close();
     }
 
     /** What a test has, with the older Kafka in place of the one it is built with. */
@@ -75,8 +67,7 @@ class OlderWorkerIT {
     }
 
     private Map<String, String> settings() {
-        return Map.of(
-                "connection.url", "http://127.0.0.1:" + server.getAddress().getPort(), "name", "older");
+        return Map.of("connection.url", server.url(), "name", "older");
     }
 
     /** The older worker really has no plugin metrics. */

@@ -56,11 +56,7 @@ class RealElasticsearchIT {
     }
 
     private static TaskHarness harness(String... more) {
-        Map<String, String> settings = new java.util.HashMap<>(Map.of("index.name", INDEX));
-        for (int i = 0; i < more.length; i += 2) {
-            settings.put(more[i], more[i + 1]);
-        }
-        return new TaskHarness(URL, settings);
+        return new TaskHarness(URL, TaskHarness.settings(Map.of("index.name", INDEX), more));
     }
 
     /** Every record is indexed once, in bulks that reach across polls, and its offset may be committed. */

@@ -6,12 +6,13 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
 /** A certificate for this machine that nobody trusts, as keytool makes it, and servers that show it. */
 final class SelfSigned {
-    static final String PASSWORD = "changeit";
+    private static final String PASSWORD = "changeit";
 
     private final Path store;
 
@@ -30,9 +31,18 @@ final class SelfSigned {
         }
     }
 
-    /** A PKCS12 store that holds the certificate. */
-    Path store() {
-        return store;
+    /** These settings and those with which the certificate is trusted: key, value, key, value. */
+    String[] trusted(String... settings) {
+        Stream<String> trusting = Stream.of(
+                "elastic.security.protocol",
+                "SSL",
+                "elastic.https.ssl.truststore.location",
+                store.toString(),
+                "elastic.https.ssl.truststore.password",
+                PASSWORD,
+                "elastic.https.ssl.truststore.type",
+                "PKCS12");
+        return Stream.concat(Stream.of(settings), trusting).toArray(String[]::new);
     }
 
     /** A server on a free port of this machine, not started. */

@@ -64,6 +64,15 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
         task.open(List.of(PARTITION));
     }
 
+    /** Settings with more laid over them, which stand as key, value, key, value. */
+    static Map<String, String> settings(Map<String, String> settings, String... more) {
+        Map<String, String> all = new HashMap<>(settings);
+        for (int i = 0; i < more.length; i += 2) {
+            all.put(more[i], more[i + 1]);
+        }
+        return all;
+    }
+
     /** The next record of the partition; something that no log line may hold stands in its document. */
     SinkRecord record(String key, String value) {
         return new SinkRecord(

@@ -1,0 +1,124 @@
+package io.sluice.connect;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How the task gets to Elasticsearch: with credentials, through a proxy, over TLS. */
+class AccessIT extends MisbehavingServer {
+    private static final String PASSWORD = "pa55w0rd-marker";
+    private static final String HEADER = "header-marker";
+    private static final String PROXY_PASSWORD = "proxy-pa55w0rd-marker";
+
+    /** Credentials are sent, and the content type is the plain one that every version takes. */
+    @Test
+    void credentialsAndContentTypeAreSent() throws Exception {
+        try (TaskHarness harness = harness("connection.api.key", "aWQ6a2V5", "linger.ms", "1009")) {
+            harness.put(records(harness, 5));
+            assertAllAccepted(harness, 5);
+            assertEquals(List.of("ApiKey aWQ6a2V5 application/x-ndjson"), headers);
+        }
+    }
+
+    /** While the password is wrong no offset may be committed; with the right one every record arrives. */
+    @Test
+    void aWrongPasswordCostsNoRecord() throws Exception {
+        String right = "Basic " + Base64.getEncoder().encodeToString(("sluice:" + PASSWORD).getBytes(UTF_8));
+        misbehaviour = (request, exchange, ids) ->
+                !right.equals(exchange.getRequestHeaders().getFirst("Authorization"))
+                        && answer(exchange, 401, "{\"error\":{\"type\":\"security_exception\",\"reason\":\"unable\"}}");
+        String[] access = {"connection.username", "sluice", "connection.password", PASSWORD + "-old"};
+        for (int attempt = 0; attempt < 3; attempt++) {
+            try (TaskHarness harness = harness(access)) {
+                List<SinkRecord> records = records(harness, 997);
+                assertThrows(ConnectException.class, () -> {
+                    harness.put(records);
+                    harness.putUntilDecided();
+                });
+                assertEquals(0, harness.committable());
+                assertEquals(Map.of(), harness.fates());
+            }
+        }
+        assertEquals(Set.of(), accepted);
+        access[3] = PASSWORD;
+        try (TaskHarness harness = harness(access)) {
+            harness.put(records(harness, 997));
+            assertAllAccepted(harness, 997);
+        }
+    }
+
+    /** Requests go through a proxy that wants credentials, which gets its own and not Elasticsearch's. */
+    @Test
+    void requestsGoThroughAProxy() throws Exception {
+        List<String> seen = Collections.synchronizedList(new ArrayList<>());
+        misbehaviour = (request, exchange, ids) -> {
+            String given = exchange.getRequestHeaders().getFirst("Proxy-Authorization");
+            seen.add(exchange.getRequestURI().getHost() + " " + given + " "
+                    + exchange.getRequestHeaders().getFirst("X-Tenant"));
+            if (given == null) {
+                exchange.getResponseHeaders().add("Proxy-Authenticate", "Basic realm=\"proxy\"");
+                return answer(exchange, 407, "");
+            }
+            return false;
+        };
+        Map<String, String> settings = Map.of(
+                "proxy.host",
+                "127.0.0.1",
+                "proxy.port",
+                Integer.toString(server.port()),
+                "linger.ms",
+                "1009",
+                "proxy.username",
+                "p",
+                "proxy.password",
+                PROXY_PASSWORD,
+                "connection.username",
+                "u",
+                "connection.password",
+                PASSWORD,
+                "connection.headers",
+                "X-Tenant: " + HEADER);
+        try (TaskHarness harness = new TaskHarness("http://elasticsearch.invalid:9200", settings)) {
+            harness.put(records(harness, 5));
+            assertAllAccepted(harness, 5);
+        }
+        String proxyLogin = Base64.getEncoder().encodeToString(("p:" + PROXY_PASSWORD).getBytes(UTF_8));
+        assertEquals(
+                List.of(
+                        "elasticsearch.invalid null " + HEADER,
+                        "elasticsearch.invalid Basic " + proxyLogin + " " + HEADER),
+                seen);
+    }
+
+    /** A certificate is trusted if it is in the trust store given, and by nothing else. */
+    @Test
+    void theTrustStoreGivenDecides(@TempDir Path folder) throws Exception {
+        SelfSigned certificate = new SelfSigned(folder);
+        try (LocalServer secure = LocalServer.secure(certificate, this::handle)) {
+            try (TaskHarness harness =
+                    new TaskHarness(secure.url(), Map.of("flush.timeout.ms", "0", "retry.timeout.ms", "0"))) {
+                harness.put(records(harness, 5));
+                ConnectException failure = assertThrows(ConnectException.class, harness::putUntilDecided);
+                assertTrue(failure.getMessage().contains("SSLHandshakeException"), failure.getMessage());
+            }
+            Map<String, String> trusting = TaskHarness.settings(Map.of(), certificate.trusted());
+            try (TaskHarness harness = new TaskHarness(secure.url(), trusting)) {
+                harness.put(records(harness, 5));
+                assertAllAccepted(harness, 5);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package io.sluice.connect;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.junit.jupiter.api.Test;
+
+/** How much requests hold, how many are under way, and how much the task holds meanwhile. */
+class RequestsIT extends MisbehavingServer {
+    /** Requests over the server's limit are halved; the one document that is over it goes to the dead letters. */
+    @Test
+    void requestsOverTheLimitAreHalved() throws Exception {
+        misbehaviour =
+                (request, exchange, ids) -> (ids.size() > 10 || ids.contains("k31")) && answer(exchange, 413, "");
+        try (TaskHarness harness = harness()) {
+            harness.put(records(harness, 199));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 198L, "DeadLettered", 1L), harness.fates());
+            assertEquals(List.of("books-0@31: status 413 unknown: "), harness.deadLetters);
+            assertEquals(199, harness.committable());
+        }
+    }
+
+    /** What requests really held, in documents and bytes, is counted as the server saw it. */
+    @Test
+    void theBulkSizeAchievedIsCounted() throws Exception {
+        AtomicLong bytes = new AtomicLong();
+        misbehaviour = (request, exchange, ids) -> {
+            bytes.addAndGet(Long.parseLong(exchange.getRequestHeaders().getFirst("Content-Length")));
+            return false;
+        };
+        try (TaskHarness harness = harness("batch.size", "31", "linger.ms", "0")) {
+            harness.put(records(harness, 499));
+            assertAllAccepted(harness, 499);
+            assertEquals(499, harness.attribute("BulkDocumentsTotal"));
+            assertEquals(requests.get(), harness.attribute("BulkRequests"));
+            assertEquals(bytes.get(), harness.attribute("BulkBytesTotal"));
+        }
+    }
+
+    /** As many requests as configured are really under way. */
+    @Test
+    void exactlyAsManyRequestsAsConfiguredAreUnderWay() throws Exception {
+        misbehaviour = (request, exchange, ids) -> {
+            sleep(53);
+            return false;
+        };
+        try (TaskHarness harness = harness("max.in.flight.requests", "3", "batch.size", "7")) {
+            harness.put(records(harness, 199));
+            assertAllAccepted(harness, 199);
+            assertEquals(3, mostUnderWay.get());
+        }
+    }
+
+    /**
+     * A server that rejects items above three requests gets all of them in the end, with fewer requests under way, and
+     * more again once it takes more.
+     */
+    @Test
+    void adaptiveRequestsKeepBelowWhatIsRejectedAndComeBack() throws Exception {
+        AtomicInteger most = new AtomicInteger(3);
+        misbehaviour = (request, exchange, ids) -> {
+            boolean isTooMany = underWay.get() > most.get();
+            sleep(isTooMany ? 0 : 23);
+            answerItems(exchange, ids, id -> isTooMany ? 429 : 201);
+            return true;
+        };
+        try (TaskHarness harness = harness(
+                "bulk.adaptive", "true",
+                "max.in.flight.requests", "16",
+                "max.buffered.records", "5003",
+                "retry.backoff.max.ms", "211")) {
+            int put = putWhile(harness, 0, () -> harness.attribute("CurrentConcurrency") > 3);
+            assertTrue(harness.attribute("ItemRetries") > 0);
+            most.set(Integer.MAX_VALUE);
+            put = putWhile(harness, put, () -> harness.attribute("CurrentConcurrency") < 8);
+            assertAllAccepted(harness, put);
+            assertTrue(mostUnderWay.get() <= 16, "most under way: " + mostUnderWay.get());
+        }
+    }
+
+    private interface Condition {
+        boolean holds();
+    }
+
+    /** Puts records while the condition holds, for a minute at most; returns how many were put by now. */
+    private static int putWhile(TaskHarness harness, int putBefore, Condition condition) {
+        int put = putBefore;
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (condition.holds()) {
+            assertTrue(System.nanoTime() < deadline, "after a minute: " + harness.attribute("CurrentConcurrency"));
+            List<SinkRecord> records = new ArrayList<>();
+            for (int i = 0; i < 997 && harness.paused.isEmpty(); i++) {
+                records.add(harness.record("k" + put, "{\"i\":" + put++ + "}"));
+            }
+            harness.put(records);
+        }
+        return put;
+    }
+
+    /** Compressed requests arrive whole, also when they have to go again. */
+    @Test
+    void compressedRequestsArriveWhole() throws Exception {
+        misbehaviour = (request, exchange, ids) -> request % 3 == 0 && answer(exchange, 503, "");
+        try (TaskHarness harness = harness("connection.compression", "true", "batch.size", "31")) {
+            harness.put(records(harness, 499));
+            assertAllAccepted(harness, 499);
+            assertEquals(requests.get(), compressed.get());
+        }
+    }
+
+    /** With 1 MB documents and a server that keeps silent, the task holds what it said and one poll's records. */
+    @Test
+    void largeDocumentsAreHeldWithinTheBound() throws Exception {
+        CountDownLatch mayAnswer = new CountDownLatch(1);
+        misbehaviour = (request, exchange, ids) -> {
+            await(mayAnswer);
+            return false;
+        };
+        String document = "{\"a\":\"" + "x".repeat(1_000_003) + "\"}";
+        try (TaskHarness harness = harness("max.buffered.bytes", "16777216", "read.timeout.ms", "60000")) {
+            int read = 0;
+            while (harness.paused.isEmpty()) {
+                harness.put(List.of(harness.record("k" + read++, document), harness.record("k" + read++, document)));
+            }
+            assertEquals(18, read, "records read when 16 MiB are reached");
+            mayAnswer.countDown();
+            assertAllAccepted(harness, 18);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package io.sluice.connect.bulk;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.sluice.connect.offset.PartitionOffsets;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of operations whose partition is lost, and of those beside them. */
+class BulkWriterLostPartitionsTest extends WriterWorld {
+    /** What is waiting in any place when its partition is lost is given back, and nothing of it is sent any more. */
+    @Test
+    void whatALostPartitionLeftWaitingIsGivenBack() {
+        encoder = encoder("upsert");
+        BulkWriter writer = writer(2, 1 << 20, 2, true);
+        for (String key : new String[] {"a", "b", "c", "d", "a", "e", "f", "g"}) {
+            add(writer, operation(key));
+        }
+        client.refuse(0, 503);
+        losePartition(writer, 0);
+        assertEquals(List.of(4L, 5L, 6L, 7L), sorted(book.givenBack));
+        client.answer(1, item -> item == 0 ? 200 : 429);
+        timers.advance(60_000);
+        assertEquals(List.of(0L, 1L, 3L, 4L, 5L, 6L, 7L), sorted(book.givenBack));
+        assertEquals(Set.of(2L), book.decided.keySet());
+        assertEquals(2, client.sent.size());
+        assertNull(book.failure);
+    }
+
+    /** A partition that stays is served on, in order, when another one of its requests' is lost. */
+    @Test
+    void aPartitionThatStaysIsServedOn() {
+        encoder = encoder("upsert");
+        BulkWriter writer = writer(2, 1 << 20, 1, true);
+        add(writer, operation("a"));
+        PartitionOffsets lost = partition;
+        partition = offsets.of("t", 1);
+        add(writer, operation("b"));
+        add(writer, operation("a"));
+        partition = lost;
+        add(writer, operation("a"));
+        client.refuse(0, 503);
+        losePartition(writer, 0);
+        timers.advance(200);
+        assertEquals(List.of("1"), client.offsets(1));
+        assertEquals(List.of(0L, 3L), sorted(book.givenBack));
+        client.succeed(1);
+        timers.advance(5);
+        assertEquals(List.of("2"), client.offsets(2));
+        client.succeed(2);
+        assertEquals(Set.of(1L, 2L), book.decided.keySet());
+    }
+
+    /** A waiting delete whose partition is lost is given back; one of a partition that stays still has its turn. */
+    @Test
+    void waitingDeletesAreGivenBackOrSent() {
+        BulkWriter writer = writer(1, 1 << 20, 5, false);
+        add(writer, operation("a"));
+        add(writer, operation("a", null));
+        PartitionOffsets lost = partition;
+        partition = offsets.of("t", 1);
+        add(writer, operation("b"));
+        add(writer, operation("b", null));
+        partition = lost;
+        losePartition(writer, 0);
+        assertEquals(List.of(1L), book.givenBack);
+        client.succeed(0);
+        client.succeed(1);
+        assertEquals(List.of("3"), client.offsets(2));
+        assertEquals(3, client.sent.size());
+    }
+
+    private static List<Long> sorted(List<Long> numbers) {
+        return numbers.stream().sorted().collect(Collectors.toList());
+    }
+}

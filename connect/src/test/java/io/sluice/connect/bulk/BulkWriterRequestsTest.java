@@ -1,0 +1,106 @@
+package io.sluice.connect.bulk;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** When requests go, and how much they hold. */
+class BulkWriterRequestsTest extends WriterWorld {
+    /** Requests are cut at the count; what remains goes when the linger time is over. */
+    @Test
+    void requestsAreCutAtTheCount() {
+        BulkWriter writer = writer(7, 1 << 20, 5, false);
+        add(writer, 17);
+        assertEquals(List.of(7, 7), sizesSent());
+        timers.advance(5);
+        assertEquals(List.of(7, 7, 3), sizesSent());
+    }
+
+    /** Requests are cut before the bytes are exceeded; a document larger than that goes alone. */
+    @Test
+    void requestsAreCutAtTheBytes() {
+        BulkWriter writer = writer(1_000, 1_009, 5, false);
+        String large = "{\"a\":\"" + "x".repeat(1_500) + "\"}";
+        for (String value : new String[] {"{}", "{}", large, "{}"}) {
+            add(writer, value);
+        }
+        timers.advance(5);
+        assertEquals(List.of(2, 1, 1), sizesSent());
+    }
+
+    /** Exactly as many requests as allowed are under way; a finished one makes way for the next. */
+    @Test
+    void exactlyNRequestsAreUnderWay() {
+        BulkWriter writer = writer(3, 1 << 20, 5, false);
+        add(writer, 24);
+        assertEquals(5, client.sent.size());
+        client.succeed(0);
+        assertEquals(6, client.sent.size());
+    }
+
+    /** While a request that is not full is under way, the next ones wait until they are full. */
+    @Test
+    void onlyOneRequestThatIsNotFullIsUnderWay() {
+        BulkWriter writer = writer(7, 1 << 20, 5, false);
+        add(writer, 2);
+        timers.advance(5);
+        add(writer, 3);
+        timers.advance(50);
+        assertEquals(List.of(2), sizesSent());
+        client.succeed(0);
+        assertEquals(List.of(2, 3), sizesSent());
+    }
+
+    /** A flush sends what is there at once. */
+    @Test
+    void aFlushDoesNotLinger() {
+        BulkWriter writer = writer(7, 1 << 20, 5, false);
+        add(writer, 2);
+        writer.flush();
+        assertEquals(List.of(2), sizesSent());
+    }
+
+    /** Requests are spread so that neither documents nor bytes of a second exceed their cap; the first goes at once. */
+    @Test
+    void requestsKeepToThePace() {
+        documentsPerSecond = 100;
+        BulkWriter writer = writer(10, 1 << 20, 50, false);
+        add(writer, 500);
+        assertEquals(1, client.sent.size());
+        timers.advance(1_000);
+        assertEquals(10, client.sent.size(), 1);
+        timers.advance(2_000);
+        assertEquals(30, client.sent.size(), 1);
+        documentsPerSecond = 0;
+        bytesPerSecond = 1_000;
+        int before = client.sent.size();
+        writer = writer(1, 1 << 20, 50, false);
+        for (int i = 0; i < 20; i++) {
+            add(writer, operation("k" + i, "{\"a\":\"" + "x".repeat(430) + "\"}"));
+        }
+        timers.advance(3_000);
+        long bytes = client.sent.subList(before + 1, client.sent.size()).stream()
+                .filter(bulk -> bulk.size() == 1)
+                .mapToLong(Bulk::bodyBytes)
+                .sum();
+        assertTrue(bytes > 2_000 && bytes <= 3_600, "bytes in 3 s at 1,000/s: " + bytes);
+    }
+
+    /** Adaptive requests have the size that is wanted when they are sent, whenever their operations came. */
+    @Test
+    void waitingOperationsFollowTheLimits() {
+        adaptive = true;
+        BulkWriter writer = writer(101, 1 << 20, 1, false);
+        add(writer, 1_009);
+        assertEquals(List.of(101), sizesSent());
+        client.answer(0, item -> item == 0 ? 429 : 201);
+        assertEquals(51L, attribute("CurrentBulkDocuments"));
+        timers.advance(100);
+        client.succeed(1);
+        assertEquals(67L, attribute("CurrentBulkDocuments"));
+        assertEquals(67, client.offsets(2).size());
+        assertEquals(1L, attribute("CurrentConcurrency"));
+    }
+}

@@ -1,0 +1,136 @@
+package io.sluice.connect.bulk;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.ConnectException;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** What goes again after a failure, how often, and when a failure is the last one. */
+class BulkWriterRetriesTest extends WriterWorld {
+    /** Only the items that failed go again, after the backoff, under the same permit. */
+    @Test
+    void onlyFailedItemsGoAgain() {
+        BulkWriter writer = writer(5, 1 << 20, 1, false);
+        add(writer, 10);
+        client.answer(0, item -> item == 1 || item == 3 ? 429 : 201);
+        timers.advance(99);
+        assertEquals(1, client.sent.size());
+        timers.advance(1);
+        assertEquals(List.of("1", "3"), client.offsets(1));
+        client.succeed(1);
+        assertEquals(List.of("5", "6", "7", "8", "9"), client.offsets(2));
+        assertEquals(2, ((Number) metrics.snapshot().get("ItemRetries")).intValue());
+    }
+
+    /** Without an answer the whole request goes again, until nothing has succeeded for the time bound. */
+    @Test
+    void anUnansweredRequestIsRepeatedWithinTheTimeBound() {
+        sendThree();
+        int attempt = 0;
+        while (book.failure == null) {
+            client.fail(attempt++, new ConnectException("Connection refused"));
+            timers.advance(1_000);
+        }
+        assertEquals(60_000, timers.nowMs(), 1_000);
+        assertEquals(
+                "bulk request to t: no answer: ConnectException: Connection refused (attempt 61, first record"
+                        + " concerned t-0@0)",
+                book.failure.getMessage());
+        assertTrue(book.failure.getCause() instanceof ConnectException);
+    }
+
+    /** A 503 for the whole request is survived for as long as a server needs to come back. */
+    @Test
+    void aServerThatComesBackIsAwaited() {
+        sendThree();
+        int attempt = 0;
+        for (; timers.nowMs() < 45_000; attempt++) {
+            client.refuse(attempt, 503);
+            timers.advance(1_000);
+        }
+        client.succeed(attempt);
+        assertNull(book.failure);
+        assertEquals(3, book.decided.size());
+    }
+
+    /** What waiting does not cure is tried max.retries times more, then ends the work. */
+    @Test
+    void internalErrorsAreRepeatedACountedNumberOfTimes() {
+        sendThree();
+        for (int attempt = 0; attempt < 4; attempt++) {
+            assertNull(book.failure);
+            client.refuse(attempt, 500);
+            timers.advance(1_000);
+        }
+        assertEquals(
+                "bulk request to t: status 500 some_exception: some reason (attempt 4, first record concerned t-0@0)",
+                book.failure.getMessage());
+    }
+
+    /** A refusal that would last for ever ends the work at once. */
+    @Test
+    void aBadRequestEndsTheWork() {
+        sendThree();
+        client.refuse(0, 400);
+        assertEquals(
+                "bulk request to t: status 400 some_exception: some reason (attempt 1, first record concerned t-0@0)",
+                book.failure.getMessage());
+    }
+
+    /** A request that is too large goes again in halves; a single document that is too large is rejected. */
+    @Test
+    void aRequestThatIsTooLargeIsSplit() {
+        BulkWriter writer = writer(5, 1 << 20, 1, false);
+        add(writer, 5);
+        client.refuse(0, 413);
+        assertEquals(List.of("0", "1", "2"), client.offsets(1));
+        client.refuse(1, 413);
+        assertEquals(List.of("0", "1"), client.offsets(2));
+        client.refuse(2, 413);
+        client.refuse(3, 413);
+        assertEquals(List.of("0 413 some_exception"), book.rejected);
+        while (client.sent.size() > client.answered) {
+            client.succeed(client.answered);
+        }
+        assertEquals(Set.of(1L, 2L, 3L, 4L), book.decided.keySet());
+    }
+
+    /** A large request that is refused as a whole again and again is halved; without adaptation it is not. */
+    @Test
+    void aRequestThatNeverGetsInIsHalved() {
+        for (boolean isAdaptive : new boolean[] {false, true}) {
+            WriterWorld world = new WriterWorld();
+            world.adaptive = isAdaptive;
+            BulkWriter writer = world.writer(4, 1 << 20, 1, false);
+            for (int i = 0; i < 4; i++) {
+                add(writer, world.operation("k" + i, "{\"a\":\"" + "x".repeat(100_003) + "\"}"));
+            }
+            for (int attempt = 0; attempt < 3; attempt++) {
+                world.client.refuse(attempt, 429);
+                world.timers.advance(1_000);
+            }
+            assertEquals(isAdaptive ? List.of("0", "1") : List.of("0", "1", "2", "3"), world.client.offsets(3));
+            world.client.succeed(3);
+            assertEquals(isAdaptive ? 5 : 4, world.client.sent.size());
+        }
+    }
+
+    /** The last error is told while something that failed is undecided, and no longer. */
+    @Test
+    void theLastErrorEndsWithTheFailure() {
+        BulkWriter writer = writer(3, 1 << 20, 5, false);
+        add(writer, 6);
+        client.refuse(0, 503);
+        client.answer(1, item -> item == 0 ? 429 : 201);
+        assertEquals("status 429 some_exception", attribute("LastError"));
+        timers.advance(100);
+        client.succeed(2);
+        assertEquals("status 429 some_exception", attribute("LastError"));
+        client.succeed(3);
+        assertEquals("", attribute("LastError"));
+    }
+}

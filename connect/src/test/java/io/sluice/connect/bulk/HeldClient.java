@@ -1,0 +1,98 @@
+package io.sluice.connect.bulk;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.sluice.connect.encode.Operation;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** Keeps requests until a test answers them. */
+final class HeldClient implements BulkClient {
+    final List<Bulk> sent = new ArrayList<>();
+    private final List<List<Operation>> operations = new ArrayList<>();
+    private final ArrayDeque<Integer> open = new ArrayDeque<>();
+    private Listener listener;
+    int answered;
+    Consumer<Bulk> onSend = bulk -> {};
+
+    @Override
+    public void send(Bulk bulk, Listener whoAsks) {
+        onSend.accept(bulk);
+        listener = whoAsks;
+        open.add(sent.size());
+        sent.add(bulk);
+        operations.add(List.copyOf(bulk.operations()));
+    }
+
+    List<String> offsets(int request) {
+        return operations.get(request).stream()
+                .map(operation -> Long.toString(operation.version()))
+                .collect(Collectors.toList());
+    }
+
+    private void close(int request) {
+        assertTrue(open.remove(request), "answered twice");
+        answered++;
+    }
+
+    void succeed(int request) {
+        answer(request, item -> 201);
+    }
+
+    void answer(int request, IntFunction<Integer> statusOfItem) {
+        close(request);
+        listener.answered(sent.get(request), answerOf(operations.get(request).size(), statusOfItem));
+    }
+
+    void refuse(int request, int status) {
+        close(request);
+        listener.refused(sent.get(request), status, new ItemError("some_exception", "some reason"));
+    }
+
+    void fail(int request, Exception cause) {
+        close(request);
+        listener.unanswered(sent.get(request), cause);
+    }
+
+    void answerRandomly(Random random) {
+        if (open.isEmpty() || random.nextInt(3) == 0) {
+            return;
+        }
+        int request = List.copyOf(open).get(random.nextInt(open.size()));
+        switch (random.nextInt(5)) {
+            case 0 -> refuse(request, 503);
+            case 1 -> fail(request, new IOException("reset"));
+            default -> answer(request, item -> random.nextInt(4) == 0 ? 429 : 200);
+        }
+    }
+
+    private static BulkAnswer answerOf(int items, IntFunction<Integer> statusOfItem) {
+        String json = IntStream.range(0, items)
+                .mapToObj(item -> itemOf(statusOfItem.apply(item)))
+                .collect(Collectors.joining(",", "{\"errors\":true,\"items\":[", "]}"));
+        try {
+            return BulkAnswer.read(new ByteArrayInputStream(json.getBytes(UTF_8)), items);
+        } catch (IOException unreadable) {
+            throw new AssertionError(unreadable);
+        }
+    }
+
+    private static String itemOf(int status) {
+        String error = status < 300 ? "" : ",\"error\":{\"type\":\"some_exception\",\"reason\":\"some reason\"}";
+        return "{\"index\":{\"status\":" + status + error + "}}";
+    }
+
+    @Override
+    public void close() {
+        // Nothing is open.
+    }
+}

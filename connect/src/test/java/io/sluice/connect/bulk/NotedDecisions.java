@@ -1,0 +1,62 @@
+package io.sluice.connect.bulk;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.sluice.connect.metrics.Fate;
+import io.sluice.connect.offset.Delivery;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.kafka.connect.errors.ConnectException;
+
+/** Notes every decision, refuses a second one on the same record. */
+final class NotedDecisions implements Decisions {
+    final Map<Long, Fate> decided = new HashMap<>();
+    final List<String> rejected = new ArrayList<>();
+    final List<Long> givenBack = new ArrayList<>();
+    private final Map<Object, List<Long>> orderByKey = new HashMap<>();
+    private final Set<Object> keys = new HashSet<>();
+    ConnectException failure;
+
+    @Override
+    public void decided(List<Delivery> deliveries) {
+        deliveries.forEach(this::decidedOne);
+    }
+
+    private void decidedOne(Delivery delivery) {
+        assertNull(decided.put(delivery.origin().offset(), delivery.fate()), "decided twice");
+        Object key = delivery.record().key();
+        keys.add(key);
+        orderByKey
+                .computeIfAbsent(key, first -> new ArrayList<>())
+                .add(delivery.origin().offset());
+        delivery.decided();
+    }
+
+    void assertOrderPerKey(Map<Integer, Integer> lastByKey) {
+        assertEquals(lastByKey.size(), keys.size());
+        orderByKey
+                .values()
+                .forEach(offsets -> assertEquals(offsets.stream().sorted().collect(Collectors.toList()), offsets));
+    }
+
+    @Override
+    public void rejected(Delivery delivery, int status, ItemError error) {
+        rejected.add(delivery.origin().offset() + " " + status + " " + error.type());
+    }
+
+    @Override
+    public void givenBack(Delivery delivery) {
+        givenBack.add(delivery.origin().offset());
+    }
+
+    @Override
+    public void failed(ConnectException cause) {
+        failure = cause;
+    }
+}
