@@ -1,12 +1,13 @@
 """A tiny HTTP server whose answers a test decides, and the answers of the real ones."""
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import orjson
+
+from tests.unit.http_server import serving
 
 Answer = Callable[[str, bytes], tuple[int, Any]]
 
@@ -28,19 +29,8 @@ def server(answer: Answer, port: int = 0) -> Iterator[str]:
 
         do_GET = do_POST = respond  # noqa: N815
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    httpd.daemon_threads = True
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{httpd.server_address[1]}"
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()
+    with serving(Handler, port) as url:
+        yield url
 
 
 def half_of_stats(start: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -238,12 +239,4 @@ def test_an_interval_of_nothing_is_refused(tmp_path: Path) -> None:
 def test_sources_without_elasticsearch_are_refused() -> None:
     """There is nothing to measure."""
     with pytest.raises(ValueError, match="sources: elasticsearch_urls: got none, expected at least one URL"):
-        Sources(
-            elasticsearch_urls=(),
-            index="books",
-            kafka_bootstrap="127.0.0.1:9",
-            topic="books",
-            consumer_group="connect-sluice-books",
-            jolokia_url=None,
-            connector=None,
-        )
+        replace(SOURCES, elasticsearch_urls=())

@@ -1,13 +1,14 @@
 """A REST server whose answers a test lays out one after the other, and which keeps what it was asked."""
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import orjson
+
+from tests.unit.http_server import serving
 
 
 @dataclass
@@ -54,20 +55,8 @@ def rest(*answers: tuple[int, Any], on_headers: Callable[[dict[str, str]], None]
 
         do_GET = do_POST = do_PUT = do_DELETE = respond  # noqa: N815
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.daemon_threads = True
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    made.url = f"http://127.0.0.1:{httpd.server_address[1]}"
-    try:
+    with serving(Handler) as made.url:
         yield made
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()
 
 
 @dataclass

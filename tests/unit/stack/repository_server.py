@@ -6,9 +6,10 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from lab.stack.artifacts import Artifact
+from tests.unit.http_server import serving
 
 
 @dataclass
@@ -81,17 +82,5 @@ def served(repository: Repository) -> Iterator[Repository]:
                 self.wfile.write(rest[first : first + (1 << 18)])
                 threading.Event().wait(0.005)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.daemon_threads = True
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    repository.url = f"http://127.0.0.1:{httpd.server_address[1]}"
-    try:
+    with serving(Handler) as repository.url:
         yield repository
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()
