@@ -11,6 +11,7 @@ from lab.profiles.dataset_checks import dataset_problems
 from lab.profiles.index_settings import KnownSettings, known_settings, parsed_version
 from lab.profiles.layers import OF_A_CONNECTOR, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.located import Located
+from lab.profiles.model_problems import located
 from lab.profiles.models import (
     Dataset,
     Direct,
@@ -100,11 +101,7 @@ def _is_client_setting(location: tuple[int | str, ...]) -> bool:
 def _model_problem(details: ErrorDetails, tree: Located) -> Problem:
     path = _path(details["loc"])
     missing = details["type"] == "missing"
-    entry: Located | None = tree
-    place = tree.place
-    for name in path:
-        entry = entry.entries.get(name) if entry is not None else None
-        place = entry.place if entry is not None else place
+    entry, place = located(tree, path)
     if missing:
         place = _deciding_place(tree, path[:-1])
     return Problem(place, ".".join(path), _model_message(details, path, entry), is_absence=missing)
