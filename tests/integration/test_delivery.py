@@ -42,6 +42,8 @@ def begin(drain: KeyedDrain, *, flush_timeout_ms: int, strategy: dict[str, str] 
         max__documents__per__second=RECORDS_PER_S,
         flush__timeout__ms=flush_timeout_ms,
         consumer__override__max__poll__records=499,
+        # The tasks hear of a change in their group by the next heartbeat, which is 3 s away by default.
+        consumer__override__heartbeat__interval__ms=211,
         **consumer,
     )
     connector = drain.connector

@@ -1,6 +1,7 @@
 """A run on the real servers, from a topic to a verified report."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -10,7 +11,8 @@ import pytest
 
 from lab.records import Result, Run
 from lab.stack.jdk import find_jdks, java_for_elasticsearch
-from tests.integration.conftest import ROOT, Sluice, write_ndjson
+from lab.stack.local import StackShape
+from tests.integration.conftest import ROOT, Finished, Sluice, write_ndjson
 
 BOOKS = 20_011
 
@@ -20,12 +22,30 @@ def metric(result: Result, name: str, scope: str) -> float | None:
     return next(found.value for found in result.metrics if (found.name, found.scope) == (name, scope))
 
 
-def test_a_drain_is_verified_measured_and_reported(sluice: Sluice) -> None:
+@dataclass(frozen=True)
+class Drained:
+    """What one drain has left, for the tests that only look at it."""
+
+    done: Finished
+    folder: Path
+
+    @property
+    def result(self) -> Result:
+        """Its result."""
+        return Result.model_validate_json((self.folder / "result.json").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def drained(sluice: Sluice) -> Drained:
+    """A drain of the quickstart's books."""
+    return Drained(sluice.run("quickstart", "--documents", str(BOOKS)), sluice.latest())
+
+
+def test_a_drain_is_verified_measured_and_reported(drained: Drained, sluice: Sluice) -> None:
     """A drain ends with every book in the index, figures that add up, and a report."""
-    done = sluice.run("quickstart", "--documents", str(BOOKS))
+    done, result = drained.done, drained.result
 
     assert (done.status, done.errors) == (0, "")
-    result = sluice.result()
     assert result.status == "verified"
     assert result.documents.model_dump() == {
         "produced": BOOKS,
@@ -43,15 +63,13 @@ def test_a_drain_is_verified_measured_and_reported(sluice: Sluice) -> None:
     assert [phase.name for phase in result.phases] == ["prepare", "fill", "load", "settle", "verify", "collect"]
     assert "verified" in done.output
     assert str(sluice.runs / "quickstart" / result.run_id / "report.html") in done.output
-    assert "<svg" in (sluice.latest() / "report.html").read_text()
+    assert "<svg" in (drained.folder / "report.html").read_text()
 
 
-def test_the_result_keeps_to_its_published_schema(sluice: Sluice) -> None:
+def test_the_result_keeps_to_its_published_schema(drained: Drained) -> None:
     """The result of a real run is valid by docs/result.schema.json."""
-    sluice.run("quickstart", "--documents", "2003")
-
     schema = json.loads((ROOT / "docs" / "result.schema.json").read_text())
-    jsonschema.validate(json.loads((sluice.latest() / "result.json").read_text()), schema)
+    jsonschema.validate(json.loads((drained.folder / "result.json").read_text()), schema)
 
 
 def laws(result: Result) -> dict[str, str]:
@@ -77,10 +95,9 @@ def test_the_sinks_own_ledger_agrees_with_topic_and_index(sluice: Sluice) -> Non
     assert set(laws(result).values()) == {"holds"}
 
 
-def test_a_report_is_drawn_again_from_the_folder_alone(sluice: Sluice) -> None:
+def test_a_report_is_drawn_again_from_the_folder_alone(sluice: Sluice, drained: Drained) -> None:
     """Deleting result and report loses nothing: both come back equal, with no server asked."""
-    sluice.run("quickstart", "--documents", "2003")
-    folder = sluice.latest()
+    folder = drained.folder
     result, report = (folder / "result.json").read_text(), (folder / "report.html").read_text()
     for name in ("result.json", "report.html"):
         (folder / name).unlink()
@@ -212,7 +229,7 @@ def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: 
 
 def test_a_second_data_node_joins_and_takes_the_replica(sluice: Sluice) -> None:
     """With two nodes and one replica nothing is unassigned, and both nodes are sampled."""
-    sluice.run("quickstart", "--documents", "2003")
+    sluice.stack.ensure(StackShape(), kept=True)
     first_node = sluice.stack.process_ids()["elasticsearch-1"]
 
     done = sluice.run(

@@ -161,8 +161,11 @@ def test_a_port_that_is_taken_is_one_sentence(own_sluice: Sluice) -> None:
 
 def test_a_server_that_dies_while_starting_is_one_sentence_with_its_last_log_lines(own_sluice: Sluice) -> None:
     """The others are stopped, and what the dying server said comes before the sentence."""
-    own_sluice("up")
-    own_sluice("down")
+    # As soon as a process is there, the node's configuration is, too.
+    command = own_sluice.start("up")
+    wait_for_processes(own_sluice, 1)
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=PATIENCE_S)
     options = own_sluice.state / "kept" / "elasticsearch-8.19.21" / "node-1" / "config" / "jvm.options.d"
     (options / "wrong.options").write_text("-XX:+NoSuchOption\n")
 
