@@ -1,0 +1,115 @@
+"""The two charts of Kibana's Stack Monitoring as Kibana draws them: differences between buckets of equal size."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lab.analysis.counters import read_s
+from lab.records import Sample
+
+Scope = Literal["primaries", "total"]
+
+LEAST_BUCKET_S = 10
+"""Kibana's `monitoring.ui.min_interval_seconds`, unless it is set."""
+
+SIZES_S = ((750, 5), (1_500, 10), (4_500, 30), (18_000, 60), (54_000, 300), (120_000, 600), (270_000, 1_800))
+"""(below this length of the window, bucket size), from Kibana's `calculate_auto.ts`; see `bucket_size_s`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The two counters behind the charts at one instant; `None` where a document does not carry them."""
+
+    at_s: float
+    documents: int | None
+    time_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One point of either chart, drawn at the start of its bucket; `None` is a gap in the line."""
+
+    start_s: int
+    rate_per_s: float | None
+    latency_ms: float | None
+
+
+def counted(samples: Iterable[Sample], scope: Scope) -> list[Counted]:
+    """The counters of every sample that Elasticsearch answered."""
+    found = []
+    for sample in samples:
+        if sample.elasticsearch:
+            shards = sample.elasticsearch.primaries if scope == "primaries" else sample.elasticsearch.total
+            found.append(Counted(read_s(sample), shards.index_total, shards.index_time_ms))
+    return found
+
+
+def as_kibana_draws(readings: Iterable[Counted], size_s: int, first_s: float, last_s: float) -> list[Bucket]:
+    """Indexing rate and latency, bucket by bucket, as Kibana would draw them for a window of time.
+
+    A bucket's value is the largest counter in it, so that a rate is Δ ÷ the bucket's size, whatever the distance of the
+    samples. A bucket without a reading is a gap, and so is the next one, which has nothing to be compared with. A
+    counter that fell is a gap. Only buckets that lie wholly in the window are drawn, at their start.
+
+    The latency is Kibana's, except for the very first point of a window that begins on the edge of a bucket: Kibana does
+    not ask for the bucket before it and leaves that point out.
+
+    Args:
+        size_s: Of a bucket; they are aligned to the epoch.
+        first_s: Where the window of time begins.
+        last_s: Where it ends.
+
+    Source: Kibana's `get_series.ts` and `metric.ts`. Readings at 12:00:03, :13 and :23 of 1 000 000, 1 024 000 and
+        1 051 000 documents in 400 000, 406 000 and 414 100 ms give no point at 12:00:00, 2 400 /s and 0.25 ms at :10,
+        2 700 /s and 0.30 ms at :20.
+    """
+    largest = _largest(readings, size_s)
+    first, last = math.ceil(first_s / size_s), math.floor(last_s / size_s) - 1
+    return [
+        Bucket(number * size_s, *_point(largest.get(number - 1), largest.get(number), size_s))
+        for number in range(first, last + 1)
+        if largest and min(largest) <= number <= max(largest)
+    ]
+
+
+def bucket_size_s(window_s: float, least_s: int = LEAST_BUCKET_S) -> int:
+    """The size of the buckets that Kibana chooses for a window of time, at least `min_interval_seconds`.
+
+    Source: Kibana's `calculate_auto.ts`: 10 s below 25 minutes, 30 s below 75 minutes, 1 minute below 5 hours, … 3 hours
+        beyond 200 hours.
+    """
+    coarser = next((size_s for below_s, size_s in SIZES_S if window_s < below_s), 3_600 if window_s < 720_000 else 10_800)
+    return max(least_s, coarser)
+
+
+def _largest(readings: Iterable[Counted], size_s: int) -> dict[int, tuple[int, int]]:
+    """Bucket number → the largest value of either counter in it."""
+    largest: dict[int, tuple[int, int]] = {}
+    for reading in readings:
+        if reading.documents is None or reading.time_ms is None:
+            continue
+        number = math.floor(reading.at_s / size_s)
+        documents, time_ms = largest.get(number, (reading.documents, reading.time_ms))
+        largest[number] = max(documents, reading.documents), max(time_ms, reading.time_ms)
+    return largest
+
+
+def _point(
+    before: tuple[int, int] | None, after: tuple[int, int] | None, size_s: int
+) -> tuple[float | None, float | None]:
+    """Rate and latency of a bucket, from the one before it."""
+    if before is None or after is None:
+        return None, None
+    documents, time_ms = after[0] - before[0], after[1] - before[1]
+    if documents < 0:
+        return None, None
+    if documents == 0:
+        return 0.0, 0.0
+    return documents / size_s, time_ms / documents if time_ms >= 0 else None
+
+
+def gaps(readings: Sequence[Counted], size_s: int) -> int:
+    """Buckets between the first reading and the last that hold none; each costs Kibana two points of a line."""
+    filled = {math.floor(reading.at_s / size_s) for reading in readings if reading.documents is not None}
+    return max(filled) - min(filled) + 1 - len(filled) if filled else 0

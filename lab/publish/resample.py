@@ -1,0 +1,76 @@
+"""The index counters of a run, once per bucket of Kibana's charts."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lab.analysis.counters import GAP_FACTOR, read_s, sampling_interval_s
+from lab.records import ElasticsearchSample, Sample, ShardCounters
+
+BEFORE_THE_END_S = 0.001
+"""A bucket's last millisecond still belongs to it, and a millisecond is the finest instant of a document's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What Elasticsearch says of the index at one instant; the counters of either scope and of the nodes."""
+
+    at_s: float
+    elasticsearch: ElasticsearchSample
+
+
+def resampled(samples: Sequence[Sample], bucket_s: int) -> list[Reading]:
+    """One reading for each bucket that the samples cover: as the counters stood at its end.
+
+    Kibana divides the growth from one bucket to the next by the bucket's size, so that readings must lie exactly one
+    size apart: with samples left where they are, a rate would be off by the part of a bucket by which their places
+    differ. The counters at a bucket's end lie on the straight line between the samples on either side of it. Where
+    these have a gap between them nothing is made up: the bucket gets its own last sample, or none, and Kibana draws a
+    gap. The run's first and last samples stay as they are, so that what was counted is conserved.
+
+    Args:
+        bucket_s: Size of a bucket; they are aligned to the epoch.
+    """
+    answered = [Reading(read_s(sample), sample.elasticsearch) for sample in samples if sample.elasticsearch]
+    if not answered:
+        return []
+    interval_s = sampling_interval_s(samples) or float(bucket_s)
+    readings = {math.floor(reading.at_s / bucket_s): reading for reading in answered}
+    for before, after in pairwise(answered):
+        if after.at_s - before.at_s <= GAP_FACTOR * max(interval_s, 1.0):
+            for number in _ends_between(before.at_s, after.at_s, bucket_s):
+                readings[number] = _between(before, after, (number + 1) * bucket_s - BEFORE_THE_END_S)
+    readings.setdefault(math.floor(answered[0].at_s / bucket_s), answered[0])
+    return [readings[number] for number in sorted(readings)]
+
+
+def _ends_between(from_s: float, to_s: float, bucket_s: int) -> range:
+    """The buckets that end after one instant and not after another."""
+    first = math.ceil((from_s + BEFORE_THE_END_S) / bucket_s) - 1
+    last = math.floor((to_s + BEFORE_THE_END_S) / bucket_s) - 1
+    return range(first, last + 1)
+
+
+def _between(before: Reading, after: Reading, at_s: float) -> Reading:
+    share = (at_s - before.at_s) / (after.at_s - before.at_s)
+    first, last = before.elasticsearch, after.elasticsearch
+    if last.primaries.index_total < first.primaries.index_total:
+        return Reading(at_s, first)  # started again: what was counted in between is not known
+    return Reading(
+        at_s,
+        first.model_copy(
+            update={
+                "primaries": _counters_between(first.primaries, last.primaries, share),
+                "total": _counters_between(first.total, last.total, share),
+                "read_s": at_s,
+            }
+        ),
+    )
+
+
+def _counters_between(first: ShardCounters, last: ShardCounters, share: float) -> ShardCounters:
+    values = {
+        name: round(value + share * (getattr(last, name) - value)) for name, value in first.model_dump().items()
+    }
+    return ShardCounters(**values)

@@ -1,0 +1,121 @@
+"""The Elasticsearch, or the Kibana, that a recorded run is sent to."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+
+from lab.errors import StackError
+from lab.publish.document import Document
+
+ANSWER_WITHIN_S = 30.0
+BULK_DOCUMENTS = 500
+NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a server lets us in; nothing of it is ever shown.
+
+    Attributes:
+        api_key: As Elasticsearch gives it, encoded.
+        basic: User and password.
+        ca: The certificate authority of the server's certificate; `None` for those that the machine trusts.
+    """
+
+    api_key: str | None = field(default=None, repr=False)
+    basic: tuple[str, str] | None = field(default=None, repr=False)
+    ca: Path | None = None
+
+    def client(self, url: str) -> httpx.Client:
+        """A client for one server."""
+        headers = {"Authorization": f"ApiKey {self.api_key}"} if self.api_key else {}
+        return httpx.Client(
+            base_url=url.rstrip("/"),
+            headers=headers,
+            auth=self.basic,
+            verify=str(self.ca) if self.ca else True,
+            timeout=ANSWER_WITHIN_S,
+        )
+
+
+class Server:
+    """An Elasticsearch somewhere. It is asked once: nobody is about to start it."""
+
+    def __init__(self, url: str, access: Access) -> None:
+        self.url = url.rstrip("/")
+        self._http = access.client(url)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def request(
+        self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None, *, accept: tuple[int, ...] = ()
+    ) -> tuple[int, Any]:
+        """Status and parsed answer of one request.
+
+        Args:
+            accept: Statuses beside 2xx that are answers and no errors.
+
+        Raises:
+            StackError: There is no answer, or it is an error.
+        """
+        content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
+        headers = NDJSON if isinstance(body, bytes) else {"Content-Type": "application/json"}
+        try:
+            response = self._http.request(method, path, content=content, headers=headers)
+        except httpx.TransportError as error:
+            raise StackError(
+                f"{self.url}: no answer ({type(error).__name__}: {error}); check the address, and --ca for https"
+            ) from error
+        if response.is_success or response.status_code in accept:
+            return response.status_code, _parsed(response)
+        raise StackError(f"{self.url}: {method} {path.partition('?')[0]}: {refusal(response)}")
+
+    def send(self, index: str, documents: Iterable[Document]) -> int:
+        """Store documents by their ids; how many.
+
+        Raises:
+            StackError: One of them is refused.
+        """
+        sent = 0
+        for part in batches(documents, BULK_DOCUMENTS):
+            lines = [orjson.dumps(line) for document in part for line in ({"index": {"_id": document.id}}, document.source)]
+            _, answer = self.request("POST", f"/{index}/_bulk", b"\n".join(lines) + b"\n")
+            refused = [item["index"]["error"] for item in answer["items"] if "error" in item["index"]]
+            if refused:
+                raise StackError(
+                    f"{self.url}: {index}: refused {len(refused)} of {len(part)} documents, the first for "
+                    f"{refused[0].get('type')}; was the index made before its template? Delete it and publish again"
+                )
+            sent += len(part)
+        return sent
+
+
+def refusal(response: httpx.Response) -> str:
+    """What a server said instead of what was asked for, and what can be done about it."""
+    if response.status_code in (401, 403):
+        return f"status {response.status_code}; give --api-key-env, or --user and --password-env, of one who may do that"
+    answer = _parsed(response)
+    error = answer.get("error") if isinstance(answer, dict) else None
+    kind = error.get("type") if isinstance(error, dict) else None
+    return f"status {response.status_code}" + (f": {kind}" if kind else "; is this an Elasticsearch?")
+
+
+def _parsed(response: httpx.Response) -> Any:
+    try:
+        return orjson.loads(response.content) if response.content else None
+    except orjson.JSONDecodeError:
+        return None
+
+
+def batches(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+    """The documents, so many at a time."""
+    rest = iter(documents)
+    while part := list(islice(rest, size)):
+        yield part
