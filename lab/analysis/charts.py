@@ -4,13 +4,24 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 import vl_convert
 
 from lab.analysis.cost import cpu_cores_series, process_names, servers_are_here
 from lab.analysis.counters import Point
+from lab.analysis.drawing import (
+    SHARES,
+    amount_y,
+    cores_y,
+    curve,
+    latency_y,
+    lines,
+    share_x,
+    stacked,
+    time_x,
+)
 from lab.analysis.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.rates import indexing_rate_series
 from lab.analysis.windows import Windows
@@ -22,12 +33,6 @@ MARGIN = 0.12
 LABELLED = 0.14
 """A phase narrower than this part of the axis carries no label."""
 FEW_POINTS = 45
-LARGE = ("documents/s", "records")
-"""Units whose numbers are written with k and M."""
-
-BREAK: Literal["break-paths-show-domains"] = "break-paths-show-domains"
-"""A value that is not known interrupts its line."""
-
 BLUE, ORANGE, GREEN, VIOLET, RED, GREY = "#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#8b929c"
 PROCESS_COLOURS = {
     "connect": ORANGE,
@@ -295,20 +300,7 @@ def _values(rows: Sequence[Row]) -> Any:
 
 
 def _x(axis: Axis) -> alt.X:
-    return alt.X(
-        "x:Q",
-        title="seconds since the load began",
-        scale=alt.Scale(domain=[axis.first, axis.last], nice=False),
-        axis=alt.Axis(grid=False, tickCount=7),
-    )
-
-
-def _y(unit: str) -> alt.Y:
-    # Not `format`: it gives all labels the largest one's prefix, and zero would be "0k".
-    axis = alt.Axis(
-        tickCount=5, labelExpr="format(datum.value, '~s')" if unit in LARGE else "format(datum.value, '~r')"
-    )
-    return alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True), axis=axis)
+    return time_x(alt.Scale(domain=[axis.first, axis.last], nice=False))
 
 
 def _colour(colours: dict[str, str]) -> alt.Color:
@@ -324,13 +316,11 @@ def _lines(
 ) -> str | None:
     if _known(rows) < 2:
         return None
-    base = alt.Chart(_values(rows)).encode(x=_x(axis), y=_y(unit), color=_colour(colours))
-    points: Any = {"size": 16, "filled": True} if len(rows) / len(colours) <= FEW_POINTS else False
-    line = base.mark_line(strokeWidth=2, point=points, clip=True, invalid=BREAK)
+    base = alt.Chart(_values(rows)).encode(x=_x(axis), y=amount_y(unit), color=_colour(colours))
+    *area, line = lines(base, points=len(rows) / len(colours) <= FEW_POINTS, filled=filled)
     if dashed:
         dashes = alt.Scale(domain=[name for name in colours if name != dashed] + [dashed], range=_dashes(len(colours)))
         line = line.encode(strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=None))
-    area = [base.mark_area(opacity=0.25, clip=True, invalid=BREAK)] if filled else []
     return drawn([*_background(axis), *area, line])
 
 
@@ -345,18 +335,11 @@ def _stack(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: int)
     order = {name: place for place, name in enumerate(colours)}
     values = [{"x": row.x, "y": row.y or 0.0, "series": row.series, "order": order[row.series]} for row in rows]
     highest = max([cores, *_stacked(rows)])
-    area = (
-        alt.Chart(inline(values))
-        .mark_area(clip=True, opacity=0.85)
-        .encode(
-            x=_x(axis),
-            y=alt.Y("y:Q", title="cores busy", stack="zero", scale=alt.Scale(domain=[0, highest * 1.05], nice=False)),
-            color=_colour(colours),
-            order=alt.Order("order:Q"),
-        )
+    base = alt.Chart(inline(values)).encode(
+        x=_x(axis), y=cores_y(alt.Scale(domain=[0, highest * 1.05], nice=False)), color=_colour(colours)
     )
     limit = alt.Chart(inline([{"y": cores}])).mark_rule(strokeDash=[5, 4], stroke="currentColor").encode(y="y:Q")
-    return drawn([*_background(axis), area, limit])
+    return drawn([*_background(axis), stacked(base), limit])
 
 
 def _stacked(rows: Sequence[Row]) -> list[float]:
@@ -394,9 +377,6 @@ def _background(axis: Axis) -> list[alt.Chart]:
     return layers
 
 
-POWERS = [10.0**power for power in range(-3, 9)]
-
-
 def _decades(rows: Sequence[Row]) -> list[float]:
     """From the power of ten below all values to the one above them."""
     known = [row.y for row in rows if row.y is not None]
@@ -404,26 +384,16 @@ def _decades(rows: Sequence[Row]) -> list[float]:
 
 
 def _curve(rows: Sequence[Row], colours: dict[str, str]) -> str:
-    names = "{'2': '50 %', '10': '90 %', '100': '99 %', '1000': '99.9 %', '10000': '99.99 %', '100000': '99.999 %'}"
-    ends = [2, 10, 100, 1000, 10_000, 100_000]
     furthest = max(row.x for row in rows)
-    shown = [end for end in ends if end <= furthest * 1.2]
     base = alt.Chart(_values(rows)).encode(
-        x=alt.X(
-            "x:Q",
-            title="share of records, or of bulk requests, that took no longer",
-            scale=alt.Scale(type="log", domain=[2, max(10, furthest)], nice=False),
-            axis=alt.Axis(values=shown, labelExpr=f"({names})[toString(datum.value)]"),
+        x=share_x(
+            alt.Scale(type="log", domain=[2, max(10, furthest)], nice=False),
+            [end for end in SHARES if end <= furthest * 1.2],
         ),
-        y=alt.Y(
-            "y:Q",
-            title="ms",
-            scale=alt.Scale(type="log", domain=_decades(rows), nice=False),
-            axis=alt.Axis(values=POWERS, format="~s"),
-        ),
+        y=latency_y(alt.Scale(type="log", domain=_decades(rows), nice=False)),
         color=_colour(colours),
     )
-    return drawn([base.mark_line(strokeWidth=2, interpolate="monotone")])
+    return drawn([curve(base)])
 
 
 def drawn(layers: Sequence[alt.Chart], height: int = HEIGHT) -> str:

@@ -1,0 +1,63 @@
+"""The parts that a report's charts and Kibana's panels have in common: axes and marks, without the values."""
+
+from typing import Any, Literal
+
+import altair as alt
+
+LARGE = ("documents/s", "records")
+"""Units whose numbers are written with k and M."""
+
+BREAK: Literal["break-paths-show-domains"] = "break-paths-show-domains"
+"""A value that is not known interrupts its line."""
+
+POWERS = [10.0**power for power in range(-3, 9)]
+SHARES = {2: "50 %", 10: "90 %", 100: "99 %", 1000: "99.9 %", 10_000: "99.99 %", 100_000: "99.999 %"}
+"""One in so many took longer → share that took no longer."""
+
+
+def time_x(scale: alt.Scale) -> alt.X:
+    """Seconds since the load began."""
+    axis = alt.Axis(grid=False, tickCount=7)
+    return alt.X("x:Q", title="seconds since the load began", scale=scale, axis=axis)
+
+
+def amount_y(unit: str) -> alt.Y:
+    """An amount, from zero."""
+    # Not `format`: it gives all labels the largest one's prefix, and zero would be "0k".
+    shape = "~s" if unit in LARGE else "~r"
+    axis = alt.Axis(tickCount=5, labelExpr=f"format(datum.value, '{shape}')")
+    return alt.Y("y:Q", title=unit, scale=alt.Scale(zero=True), axis=axis)
+
+
+def lines(base: alt.Chart, *, points: bool, filled: bool = False) -> list[alt.Chart]:
+    """A line per series, or per whatever else the colour stands for; with its area where it is the only one."""
+    drawn_points: Any = {"size": 16, "filled": True} if points else False
+    area = [base.mark_area(opacity=0.25, clip=True, invalid=BREAK)] if filled else []
+    return [*area, base.mark_line(strokeWidth=2, point=drawn_points, clip=True, invalid=BREAK)]
+
+
+def stacked(base: alt.Chart) -> alt.Chart:
+    """Areas upon each other, in the order of the field `order`."""
+    return base.mark_area(clip=True, opacity=0.85).encode(order=alt.Order("order:Q"))
+
+
+def cores_y(scale: alt.Scale) -> alt.Y:
+    """Cores busy, summed over the areas."""
+    return alt.Y("y:Q", title="cores busy", stack="zero", scale=scale)
+
+
+def share_x(scale: alt.Scale, shown: list[int]) -> alt.X:
+    """How many took no longer: logarithmic in the number of which one took longer."""
+    names = "{" + ", ".join(f"'{end}': '{share}'" for end, share in SHARES.items()) + "}"
+    axis = alt.Axis(values=shown, labelExpr=f"({names})[toString(datum.value)]")
+    return alt.X("x:Q", title="share of records, or of bulk requests, that took no longer", scale=scale, axis=axis)
+
+
+def latency_y(scale: alt.Scale) -> alt.Y:
+    """Milliseconds, logarithmic."""
+    return alt.Y("y:Q", title="ms", scale=scale, axis=alt.Axis(values=POWERS, format="~s"))
+
+
+def curve(base: alt.Chart) -> alt.Chart:
+    """A smooth line."""
+    return base.mark_line(strokeWidth=2, interpolate="monotone")

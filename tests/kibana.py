@@ -1,0 +1,96 @@
+"""What Kibana asks of Elasticsearch and makes of the answer, as far as our tests need it.
+
+Source: elastic/kibana, `monitoring` plugin: `get_series.ts`, `create_query.ts`, `metrics/classes/metric.ts`; `vis_types/vega`:
+`es_query_parser.ts`. Facts, in our own words; no line of theirs.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lab.analysis.stack_monitoring import Bucket
+
+OVERVIEW = "indices_stats._all"
+INDEX_PAGE = "index_stats"
+
+Search = Callable[[str, Mapping[str, Any]], Any]
+"""Index pattern, body → the parsed answer."""
+
+
+def series_query(
+    part: str, cluster_uuid: str, window_ms: tuple[int, int], bucket_s: int, *, index: str | None, derivative: bool
+) -> dict[str, Any]:
+    """The search behind both charts, of which Kibana makes one per metric.
+
+    Args:
+        part: `indices_stats._all.primaries`, `index_stats.total` …
+        window_ms: First and last instant, as Kibana asks for a rate: from two buckets before what it draws.
+        index: The index page adds it.
+        derivative: Whether the server has that aggregation.
+    """
+    documents, time_ms = f"{part}.indexing.index_total", f"{part}.indexing.index_time_in_millis"
+    of_cluster: list[dict[str, Any]] = [
+        {"term": {"cluster_uuid": cluster_uuid}},
+        {"range": {"timestamp": {"format": "epoch_millis", "gte": window_ms[0], "lte": window_ms[1]}}},
+    ]
+    of_index = [{"term": {"index_stats.index": index}}] if index else []
+    figures: dict[str, Any] = {"documents": {"max": {"field": documents}}, "time_ms": {"max": {"field": time_ms}}}
+    grown = {
+        f"{name}_grown": {"derivative": {"buckets_path": name, "gap_policy": "skip", "unit": "1s"}}
+        for name in ("documents", "time_ms")
+    }
+    return {
+        "size": 0,
+        "query": {"bool": {"filter": [*of_cluster, *of_index]}},
+        "aggs": {
+            "points": {
+                "date_histogram": {"field": "timestamp", "fixed_interval": f"{bucket_s}s"},
+                "aggs": figures | (grown if derivative else {}),
+            }
+        },
+    }
+
+
+def drawn_series(
+    search: Search, part: str, cluster_uuid: str, window_s: tuple[float, float], bucket_s: int, *, index: str | None = None, derivative: bool
+) -> list[Bucket]:
+    """The points of both charts that Kibana draws for a window of time."""
+    asked_ms = (round((window_s[0] - 2 * bucket_s) * 1000), round(window_s[1] * 1000))
+    body = series_query(part, cluster_uuid, asked_ms, bucket_s, index=index, derivative=derivative)
+    found = search(".monitoring-es-*", body)["aggregations"]["points"]["buckets"]
+    points = [_by_derivative(bucket) for bucket in found] if derivative else _by_client(found, bucket_s)
+    return [
+        point
+        for point in points
+        if point.start_s >= window_s[0] and point.start_s + bucket_s <= window_s[1]
+    ]
+
+
+def _by_derivative(bucket: Mapping[str, Any]) -> Bucket:
+    """Kibana's own way: the server has taken the differences."""
+    documents, time_ms = (
+        bucket.get(f"{name}_grown", {}).get("normalized_value") for name in ("documents", "time_ms")
+    )
+    start_s = bucket["key"] // 1000
+    rate = documents if documents is not None and not math.isnan(documents) and documents >= 0 else None
+    if rate is None or time_ms is None or time_ms < 0:
+        return Bucket(start_s, rate, None)
+    return Bucket(start_s, rate, 0.0 if rate == 0 else time_ms / rate)
+
+
+def _by_client(found: list[Mapping[str, Any]], bucket_s: int) -> list[Bucket]:
+    """The same where the server cannot: differences of the two `max`."""
+    points = []
+    for before, after in zip([None, *found], found, strict=False):
+        start_s = after["key"] // 1000
+        pairs = [
+            (before and before[name]["value"], after[name]["value"]) for name in ("documents", "time_ms")
+        ]
+        (first, last), (first_ms, last_ms) = pairs
+        if first is None or last is None or last < first:
+            points.append(Bucket(start_s, None, None))
+            continue
+        grown, grown_ms = last - first, last_ms - first_ms
+        latency = 0.0 if not grown else None if grown_ms < 0 else grown_ms / grown
+        points.append(Bucket(start_s, grown / bucket_s, latency))
+    return points
