@@ -1,7 +1,7 @@
 """What Kibana asks of Elasticsearch and makes of the answer, as far as our tests need it.
 
-Source: elastic/kibana, `monitoring` plugin: `get_series.ts`, `create_query.ts`, `metrics/classes/metric.ts`; `vis_types/vega`:
-`es_query_parser.ts`. Facts, in our own words; no line of theirs.
+Source: elastic/kibana, `monitoring` plugin: `get_series.ts`, `create_query.ts`, `metrics/classes/metric.ts`;
+`vis_types/vega` plugin: `es_query_parser.ts`. Facts, in our own words; no line of theirs.
 """
 
 import math
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lab.analysis.stack_monitoring import Bucket
+from lab.publish.panels import Panel
 
 OVERVIEW = "indices_stats._all"
 INDEX_PAGE = "index_stats"
@@ -52,25 +53,26 @@ def series_query(
 
 
 def drawn_series(
-    search: Search, part: str, cluster_uuid: str, window_s: tuple[float, float], bucket_s: int, *, index: str | None = None, derivative: bool
+    search: Search,
+    part: str,
+    cluster_uuid: str,
+    window_s: tuple[float, float],
+    bucket_s: int,
+    *,
+    index: str | None = None,
+    derivative: bool,
 ) -> list[Bucket]:
     """The points of both charts that Kibana draws for a window of time."""
     asked_ms = (round((window_s[0] - 2 * bucket_s) * 1000), round(window_s[1] * 1000))
     body = series_query(part, cluster_uuid, asked_ms, bucket_s, index=index, derivative=derivative)
     found = search(".monitoring-es-*", body)["aggregations"]["points"]["buckets"]
     points = [_by_derivative(bucket) for bucket in found] if derivative else _by_client(found, bucket_s)
-    return [
-        point
-        for point in points
-        if point.start_s >= window_s[0] and point.start_s + bucket_s <= window_s[1]
-    ]
+    return [point for point in points if point.start_s >= window_s[0] and point.start_s + bucket_s <= window_s[1]]
 
 
 def _by_derivative(bucket: Mapping[str, Any]) -> Bucket:
     """Kibana's own way: the server has taken the differences."""
-    documents, time_ms = (
-        bucket.get(f"{name}_grown", {}).get("normalized_value") for name in ("documents", "time_ms")
-    )
+    documents, time_ms = (bucket.get(f"{name}_grown", {}).get("normalized_value") for name in ("documents", "time_ms"))
     start_s = bucket["key"] // 1000
     rate = documents if documents is not None and not math.isnan(documents) and documents >= 0 else None
     if rate is None or time_ms is None or time_ms < 0:
@@ -83,9 +85,7 @@ def _by_client(found: list[Mapping[str, Any]], bucket_s: int) -> list[Bucket]:
     points = []
     for before, after in zip([None, *found], found, strict=False):
         start_s = after["key"] // 1000
-        pairs = [
-            (before and before[name]["value"], after[name]["value"]) for name in ("documents", "time_ms")
-        ]
+        pairs = [(before and before[name]["value"], after[name]["value"]) for name in ("documents", "time_ms")]
         (first, last), (first_ms, last_ms) = pairs
         if first is None or last is None or last < first:
             points.append(Bucket(start_s, None, None))
@@ -94,3 +94,33 @@ def _by_client(found: list[Mapping[str, Any]], bucket_s: int) -> list[Bucket]:
         latency = 0.0 if not grown else None if grown_ms < 0 else grown_ms / grown
         points.append(Bucket(start_s, grown / bucket_s, latency))
     return points
+
+
+def panel_query(panel: Panel, *filters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Index pattern and body of a panel's search, with the dashboard's filters where the panel asks for them."""
+    url = panel.spec["data"]["url"]
+    context = {"%dashboard_context-filter_clause%": list(filters)}
+    return url["index"], _with_context(url["body"], context)
+
+
+def _with_context(part: Any, context: Mapping[str, list[Any]]) -> Any:
+    """The same with Kibana's keywords replaced; one that the dashboard has nothing for is left out."""
+    if isinstance(part, dict):
+        return {name: _with_context(value, context) for name, value in part.items()}
+    if isinstance(part, list):
+        return [
+            filled
+            for item in part
+            for filled in (
+                context.get(item, [])
+                if isinstance(item, str) and item.startswith("%dashboard_context")
+                else [_with_context(item, context)]
+            )
+        ]
+    return part
+
+
+def answered_spec(panel: Panel, answer: Any) -> dict[str, Any]:
+    """The panel's specification as Kibana hands it to Vega: the search replaced by its answer, sized by Kibana."""
+    data = {"values": answer, "format": panel.spec["data"]["format"]}
+    return {**panel.spec, "data": data, "width": 560, "height": 250, "autosize": {"type": "fit", "contains": "padding"}}

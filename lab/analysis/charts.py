@@ -336,7 +336,7 @@ def _stack(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: int)
     values = [{"x": row.x, "y": row.y or 0.0, "series": row.series, "order": order[row.series]} for row in rows]
     highest = max([cores, *_stacked(rows)])
     base = alt.Chart(inline(values)).encode(
-        x=_x(axis), y=cores_y(alt.Scale(domain=[0, highest * 1.05], nice=False)), color=_colour(colours)
+        x=_x(axis), y=cores_y(scale=alt.Scale(domain=[0, highest * 1.05], nice=False)), color=_colour(colours)
     )
     limit = alt.Chart(inline([{"y": cores}])).mark_rule(strokeDash=[5, 4], stroke="currentColor").encode(y="y:Q")
     return drawn([*_background(axis), stacked(base), limit])

@@ -38,12 +38,13 @@ def lines(base: alt.Chart, *, points: bool, filled: bool = False) -> list[alt.Ch
 
 def stacked(base: alt.Chart) -> alt.Chart:
     """Areas upon each other, in the order of the field `order`."""
-    return base.mark_area(clip=True, opacity=0.85).encode(order=alt.Order("order:Q"))
+    chart: alt.Chart = base.mark_area(clip=True, opacity=0.85).encode(order=alt.Order("order:Q"))
+    return chart
 
 
-def cores_y(scale: alt.Scale) -> alt.Y:
+def cores_y(**appearance: Any) -> alt.Y:
     """Cores busy, summed over the areas."""
-    return alt.Y("y:Q", title="cores busy", stack="zero", scale=scale)
+    return alt.Y("y:Q", title="cores busy", stack="zero", **appearance)
 
 
 def share_x(scale: alt.Scale, shown: list[int]) -> alt.X:
@@ -60,4 +61,5 @@ def latency_y(scale: alt.Scale) -> alt.Y:
 
 def curve(base: alt.Chart) -> alt.Chart:
     """A smooth line."""
-    return base.mark_line(strokeWidth=2, interpolate="monotone")
+    chart: alt.Chart = base.mark_line(strokeWidth=2, interpolate="monotone")
+    return chart

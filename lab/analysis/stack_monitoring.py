@@ -13,8 +13,18 @@ Scope = Literal["primaries", "total"]
 LEAST_BUCKET_S = 10
 """Kibana's `monitoring.ui.min_interval_seconds`, unless it is set."""
 
-SIZES_S = ((750, 5), (1_500, 10), (4_500, 30), (18_000, 60), (54_000, 300), (120_000, 600), (270_000, 1_800))
+SIZES_S = (
+    (750, 5),
+    (1_500, 10),
+    (4_500, 30),
+    (18_000, 60),
+    (54_000, 300),
+    (120_000, 600),
+    (270_000, 1_800),
+    (720_000, 3_600),
+)
 """(below this length of the window, bucket size), from Kibana's `calculate_auto.ts`; see `bucket_size_s`."""
+LARGEST_S = 10_800
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,8 @@ def as_kibana_draws(readings: Iterable[Counted], size_s: int, first_s: float, la
     samples. A bucket without a reading is a gap, and so is the next one, which has nothing to be compared with. A
     counter that fell is a gap. Only buckets that lie wholly in the window are drawn, at their start.
 
-    The latency is Kibana's, except for the very first point of a window that begins on the edge of a bucket: Kibana does
-    not ask for the bucket before it and leaves that point out.
+    The latency is Kibana's, except for the very first point of a window that begins on the edge of a bucket: Kibana
+    does not ask for the bucket before it and leaves that point out.
 
     Args:
         size_s: Of a bucket; they are aligned to the epoch.
@@ -76,11 +86,10 @@ def as_kibana_draws(readings: Iterable[Counted], size_s: int, first_s: float, la
 def bucket_size_s(window_s: float, least_s: int = LEAST_BUCKET_S) -> int:
     """The size of the buckets that Kibana chooses for a window of time, at least `min_interval_seconds`.
 
-    Source: Kibana's `calculate_auto.ts`: 10 s below 25 minutes, 30 s below 75 minutes, 1 minute below 5 hours, … 3 hours
-        beyond 200 hours.
+    Source: Kibana's `calculate_auto.ts`: 10 s below 25 minutes, 30 s below 75 minutes, 1 minute below 5 hours, …
+        3 hours beyond 200 hours.
     """
-    coarser = next((size_s for below_s, size_s in SIZES_S if window_s < below_s), 3_600 if window_s < 720_000 else 10_800)
-    return max(least_s, coarser)
+    return max(least_s, next((size_s for below_s, size_s in SIZES_S if window_s < below_s), LARGEST_S))
 
 
 def _largest(readings: Iterable[Counted], size_s: int) -> dict[int, tuple[int, int]]:

@@ -9,7 +9,19 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from lab.cli import compare, dead_letters, doctor, produce, profiles, report, run, stack, suite, suite_of_tests
+from lab.cli import (
+    compare,
+    dead_letters,
+    doctor,
+    produce,
+    profiles,
+    publish,
+    report,
+    run,
+    stack,
+    suite,
+    suite_of_tests,
+)
 from lab.errors import SluiceError, StackError
 
 INTERRUPTED = 130
@@ -30,6 +42,8 @@ app.command("profiles")(profiles.profiles)
 app.command("show")(profiles.show)
 app.command("report")(report.report)
 app.command("compare")(compare.compare_runs)
+app.command("publish")(publish.publish)
+app.command("dashboards")(publish.dashboards)
 app.command("produce")(produce.produce)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.command("up")(stack.up)

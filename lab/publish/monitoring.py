@@ -120,9 +120,7 @@ def _status(run: Run) -> str:
 
 
 def _version(run: Run) -> str | None:
-    return next(
-        (server.version for server in run.environment.servers if server.name.startswith("elasticsearch")), None
-    )
+    return next((server.version for server in run.environment.servers if server.name.startswith("elasticsearch")), None)
 
 
 def _shard_counts(run: Run) -> tuple[int, int] | None:

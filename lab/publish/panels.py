@@ -19,9 +19,7 @@ here means the same in all of them."""
 OVER_TIME = ("load", "settle")
 """The phases that are drawn."""
 
-FROM_DASHBOARD = {
-    part: [f"%dashboard_context-{part}_clause%"] for part in ("must", "filter", "must_not")
-}
+FROM_DASHBOARD = {part: [f"%dashboard_context-{part}_clause%"] for part in ("must", "filter", "must_not")}
 """Where Kibana puts the dashboard's controls, filters and query. The time picker is left out of it on purpose: two runs
 are laid over each other by the time since their load began, whenever they ran."""
 
@@ -73,9 +71,7 @@ def lag() -> Panel:
         "lag",
         "Lag",
         "Records in the topic that the sink has not committed yet. It commits now and then, hence the steps.",
-        _spec(
-            lines(base, points=False), _asked("sample", "lag_records", phases=OVER_TIME), [_x(), _y("lag_records")]
-        ),
+        _spec(lines(base, points=False), _asked("sample", "lag_records", phases=OVER_TIME), [_x(), _y("lag_records")]),
     )
 
 
@@ -83,7 +79,9 @@ def end_to_end() -> Panel:
     """How the latencies are spread."""
     scales = [alt.Scale(type="log", nice=False), alt.Scale(type="log", nice=True)]
     base = alt.Chart().encode(
-        x=share_x(scales[0], list(SHARES)), y=latency_y(scales[1]), strokeDash=_dashes("end to end", "bulk service time")
+        x=share_x(scales[0], list(SHARES)),
+        y=latency_y(scales[1]),
+        strokeDash=_dashes("end to end", "bulk service time"),
     )
     return Panel(
         "end-to-end-latency",
@@ -107,8 +105,7 @@ def cpu() -> Panel:
         **{f"elasticsearch-{place}": colour for place, colour in enumerate(ELASTICSEARCH_COLOURS[:2], start=1)},
         **{name: colour for name, colour in PROCESS_COLOURS.items() if name != "other programs"},
     }
-    y = cores_y(alt.Scale(nice=True))
-    y.axis = alt.Axis(labelExpr="format(abs(datum.value), '~r')")
+    y = cores_y(axis=alt.Axis(labelExpr="format(abs(datum.value), '~r')"))
     base = alt.Chart().encode(
         x=_since_load(),
         y=y,
@@ -214,7 +211,9 @@ def _over_runs(base: alt.Chart) -> alt.Chart:
 
 def _dashes(whole: str, broken: str) -> alt.StrokeDash:
     return alt.StrokeDash(
-        "series:N", scale=alt.Scale(domain=[whole, broken], range=[[1, 0], [6, 5]]), legend=alt.Legend(title=None, orient="top")
+        "series:N",
+        scale=alt.Scale(domain=[whole, broken], range=[[1, 0], [6, 5]]),
+        legend=alt.Legend(title=None, orient="top"),
     )
 
 

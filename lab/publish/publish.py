@@ -1,6 +1,8 @@
 """Sends a recorded run to an Elasticsearch: Stack Monitoring documents, and its samples."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lab.analysis.folder import RunFolder
 from lab.analysis.stack_monitoring import Counted, gaps
@@ -41,7 +43,9 @@ def publish(folder: RunFolder, server: Server, bucket_s: int) -> Published:
     """
     readings = resampled(folder.samples, bucket_s)
     if not readings:
-        raise StackError(f"{folder.path}: holds no sample that Elasticsearch answered, so that there is nothing to show")
+        raise StackError(
+            f"{folder.path}: holds no sample that Elasticsearch answered, so that there is nothing to show"
+        )
     prepare(server)
     sent = {
         samples.INDEX: server.send(samples.INDEX, samples.sample_documents(folder.run, folder.samples)),
@@ -50,7 +54,9 @@ def publish(folder: RunFolder, server: Server, bucket_s: int) -> Published:
         ),
     }
     server.request("POST", f"/{samples.INDEX},{monitoring.INDEX}/_refresh")
-    empty = gaps([Counted(reading.at_s, reading.elasticsearch.primaries.index_total, 0) for reading in readings], bucket_s)
+    empty = gaps(
+        [Counted(reading.at_s, reading.elasticsearch.primaries.index_total, 0) for reading in readings], bucket_s
+    )
     return Published(
         documents=sent,
         bucket_s=bucket_s,
@@ -74,22 +80,43 @@ def prepare(server: Server) -> None:
     status, _ = server.request("GET", "/_template/.monitoring-es", accept=(404,))
     if status == 404:
         server.request("PUT", f"/_index_template/{monitoring.TEMPLATE}", templates.MONITORING)
-    for index, name in ((samples.INDEX, "run.name"), (monitoring.INDEX, "cluster_uuid")):
-        server.request("PUT", f"/{index}", accept=(400,))
-        check_keyword(server, index, name)
+    for index, fields in FIELDS.items():
+        server.request("PUT", f"/{index}", accept=(400,))  # it may be there already
+        check_fields(server, index, fields)
 
 
-def check_keyword(server: Server, index: str, name: str) -> None:
+FIELDS = {
+    samples.INDEX: {"run.name": "keyword", "kind": "keyword", "run.started": "date", "since_load_s": "double"},
+    monitoring.INDEX: {
+        "cluster_uuid": "keyword",
+        "timestamp": "date",
+        "index_stats.index": "keyword",
+        "indices_stats._all.primaries.indexing.index_total": "long",
+    },
+}
+"""Index → the fields that Kibana filters, sorts or counts by, and what they must be."""
+
+
+def check_fields(server: Server, index: str, fields: Mapping[str, str]) -> None:
     """Refuse an index in which Kibana would find nothing.
 
     Raises:
-        StackError: The field is of another type.
+        StackError: A field is of another type.
     """
-    _, answer = server.request("GET", f"/{index}/_mapping/field/{name}")
-    (found,) = (part["mappings"] for part in answer.values())
-    kind = found.get(name, {}).get("mapping", {}).get(name.rpartition(".")[2], {}).get("type")
-    if kind != "keyword":
-        raise StackError(
-            f"{server.url}: {index}: {name}: got {kind or 'no such field'}, expected keyword; the index was made without "
-            "its template, so that Kibana finds nothing in it: delete it and publish again"
-        )
+    _, answer = server.request("GET", f"/{index}/_mapping")
+    mapping = next(iter(answer.values()))["mappings"]
+    for name, expected in fields.items():
+        found = field_type(mapping, name)
+        if found != expected:
+            raise StackError(
+                f"{server.url}: {index}: {name}: got {found or 'no such field'}, expected {expected}; the index was "
+                "made without its template, so that Kibana would find nothing in it: delete it and publish again"
+            )
+
+
+def field_type(mapping: Mapping[str, Any], name: str) -> str | None:
+    """The type of a field; `None` where the mapping does not have it."""
+    node: Mapping[str, Any] = mapping
+    for part in name.split("."):
+        node = node.get("properties", {}).get(part, {})
+    return node.get("type")

@@ -70,7 +70,5 @@ def _between(before: Reading, after: Reading, at_s: float) -> Reading:
 
 
 def _counters_between(first: ShardCounters, last: ShardCounters, share: float) -> ShardCounters:
-    values = {
-        name: round(value + share * (getattr(last, name) - value)) for name, value in first.model_dump().items()
-    }
+    values = {name: round(value + share * (getattr(last, name) - value)) for name, value in first.model_dump().items()}
     return ShardCounters(**values)

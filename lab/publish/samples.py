@@ -1,4 +1,4 @@
-"""A run's samples as documents of our own: one per instant, per process and instant, and per point of a latency curve."""
+"""A run's samples as documents of our own: per instant, per process and instant, per point of a latency curve."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,8 +18,8 @@ def sample_documents(run: Run, samples: Sequence[Sample]) -> Iterator[Document]:
     """Everything of a run that the dashboard draws.
 
     Rates are those of the run's report: from the sample before to this one. A value that is not known is left out,
-    which a chart draws as a gap. `since_load_s` is 0 where the load began, so that two runs can be laid over each other;
-    it is left out, and so is the run from the dashboard, when the run never came to its load.
+    which a chart draws as a gap. `since_load_s` is 0 where the load began, so that two runs can be laid over each
+    other; it is left out, and so is the run from the dashboard, when the run never came to its load.
     """
     zero_s = load_started_s(run)
     common = {"run": _run(run)}
@@ -65,7 +65,10 @@ def _values(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
     """The figures of each sample: what it says itself, and what has grown since the sample before."""
     series = {
         f"{name}_{scope}": _from_the_first(samples, points(samples, scope))
-        for name, points in (("indexing_rate_docs_per_s", indexing_rate_series), ("indexing_latency_ms", indexing_latency_series))
+        for name, points in (
+            ("indexing_rate_docs_per_s", indexing_rate_series),
+            ("indexing_latency_ms", indexing_latency_series),
+        )
         for scope in SCOPES
     }
     for place, sample in enumerate(samples):
@@ -97,9 +100,7 @@ def _process(run: Run, name: str, samples: Sequence[Sample], zero_s: float | Non
     for sample, busy in zip(samples, cores, strict=True):
         seen = sample.processes.get(name)
         values = {"process": name, "cpu_cores": busy, "rss_bytes": seen.rss_bytes if seen else None}
-        yield _document(
-            run, "process", sample.at_s, {"run": _run(run)} | _instant(sample, zero_s) | values, name
-        )
+        yield _document(run, "process", sample.at_s, {"run": _run(run)} | _instant(sample, zero_s) | values, name)
 
 
 def _percentiles(run: Run) -> Iterator[Document]:

@@ -1,9 +1,9 @@
 """The Elasticsearch, or the Kibana, that a recorded run is sent to."""
 
+import ssl
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -24,12 +24,12 @@ class Access:
     Attributes:
         api_key: As Elasticsearch gives it, encoded.
         basic: User and password.
-        ca: The certificate authority of the server's certificate; `None` for those that the machine trusts.
+        ca: Trusts the authority of the server's certificate; `None` for those that the machine trusts.
     """
 
     api_key: str | None = field(default=None, repr=False)
     basic: tuple[str, str] | None = field(default=None, repr=False)
-    ca: Path | None = None
+    ca: ssl.SSLContext | None = None
 
     def client(self, url: str) -> httpx.Client:
         """A client for one server."""
@@ -38,7 +38,7 @@ class Access:
             base_url=url.rstrip("/"),
             headers=headers,
             auth=self.basic,
-            verify=str(self.ca) if self.ca else True,
+            verify=self.ca or True,
             timeout=ANSWER_WITHIN_S,
         )
 
@@ -85,7 +85,9 @@ class Server:
         """
         sent = 0
         for part in batches(documents, BULK_DOCUMENTS):
-            lines = [orjson.dumps(line) for document in part for line in ({"index": {"_id": document.id}}, document.source)]
+            lines = [
+                orjson.dumps(line) for document in part for line in ({"index": {"_id": document.id}}, document.source)
+            ]
             _, answer = self.request("POST", f"/{index}/_bulk", b"\n".join(lines) + b"\n")
             refused = [item["index"]["error"] for item in answer["items"] if "error" in item["index"]]
             if refused:
@@ -97,14 +99,16 @@ class Server:
         return sent
 
 
-def refusal(response: httpx.Response) -> str:
+def refusal(response: httpx.Response, expected: str = "an Elasticsearch") -> str:
     """What a server said instead of what was asked for, and what can be done about it."""
     if response.status_code in (401, 403):
-        return f"status {response.status_code}; give --api-key-env, or --user and --password-env, of one who may do that"
+        return (
+            f"status {response.status_code}; give --api-key-env, or --user and --password-env, of one who may do that"
+        )
     answer = _parsed(response)
     error = answer.get("error") if isinstance(answer, dict) else None
     kind = error.get("type") if isinstance(error, dict) else None
-    return f"status {response.status_code}" + (f": {kind}" if kind else "; is this an Elasticsearch?")
+    return f"status {response.status_code}" + (f": {kind}" if kind else f"; is this {expected}?")
 
 
 def _parsed(response: httpx.Response) -> Any:

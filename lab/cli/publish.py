@@ -1,0 +1,163 @@
+"""`sluice publish` and `sluice dashboards`: a recorded run in an Elasticsearch, and what Kibana shows it by."""
+
+import os
+import ssl
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+from rich.markup import escape
+
+from lab.analysis.folder import read_run
+from lab.analysis.stack_monitoring import LEAST_BUCKET_S
+from lab.cli.display import console
+from lab.errors import ProfileError
+from lab.publish.kibana import dashboard_address, import_objects, monitoring_address
+from lab.publish.publish import Published
+from lab.publish.publish import publish as send
+from lab.publish.server import Access, Server
+from lab.run import find_run
+
+KIBANA = "http://KIBANA:5601"
+"""Stands in an address where ours was not given."""
+
+ApiKeyEnv = Annotated[
+    str | None, typer.Option("--api-key-env", metavar="NAME", help="Environment variable that holds an API key.")
+]
+User = Annotated[str | None, typer.Option("--user", help="User, for basic authentication.")]
+PasswordEnv = Annotated[
+    str | None, typer.Option("--password-env", metavar="NAME", help="Environment variable that holds the password.")
+]
+Ca = Annotated[Path | None, typer.Option("--ca", metavar="FILE", help="Authority of the server's certificate, as PEM.")]
+
+
+def publish(
+    run: Annotated[
+        str, typer.Argument(help="Run: `latest`, a run id, a profile (its last run) or a folder.")
+    ] = "latest",
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="Elasticsearch that Kibana reads.")],
+    kibana: Annotated[
+        str | None, typer.Option("--kibana", metavar="URL", help="Import the dashboard there as well.")
+    ] = None,
+    bucket: Annotated[
+        int,
+        typer.Option(min=1, metavar="SECONDS", help="Stack Monitoring: one point of its charts per so many seconds."),
+    ] = LEAST_BUCKET_S,
+    api_key_env: ApiKeyEnv = None,
+    user: User = None,
+    password_env: PasswordEnv = None,
+    ca: Ca = None,
+    runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),
+) -> None:
+    """Send a recorded run to an Elasticsearch, so that Kibana shows it. Sending it again changes nothing."""
+    access = access_of(api_key_env, user, password_env, ca)
+    folder = read_run(find_run(runs, run))
+    server = Server(server_url(to, "--to"), access)
+    try:
+        published = send(folder, server, bucket)
+    finally:
+        server.close()
+    for index, documents in published.documents.items():
+        console.print(f"{index}: {documents:,} documents of run {escape(folder.run.run_id)}", soft_wrap=True)
+    tell_buckets(published)
+    if kibana:
+        tell_import(server_url(kibana, "--kibana"), access)
+    elsewhere = kibana or KIBANA
+    window = (published.first_s - 2 * bucket, published.last_s + 2 * bucket)
+    name = f"{folder.run.profile} {folder.run.run_id}"
+    console.print(f"dashboard:        {dashboard_address(elsewhere, name)}", soft_wrap=True, markup=False)
+    console.print(f"Stack Monitoring: {monitoring_address(elsewhere, *window)}", soft_wrap=True, markup=False)
+
+
+def dashboards(
+    to: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana.")],
+    *,
+    api_key_env: ApiKeyEnv = None,
+    user: User = None,
+    password_env: PasswordEnv = None,
+    ca: Ca = None,
+) -> None:
+    """Import data view, panels and dashboard into a Kibana. Importing them again changes nothing."""
+    tell_import(server_url(to, "--kibana"), access_of(api_key_env, user, password_env, ca))
+
+
+def tell_buckets(published: Published) -> None:
+    """What Stack Monitoring's charts will look like, and which setting they need."""
+    seconds, buckets, empty = published.bucket_s, published.buckets, published.buckets_empty
+    setting = "monitoring.ui.min_interval_seconds"
+    fits = "which is Kibana's default" if seconds == LEAST_BUCKET_S else "which kibana.yml has to set"
+    console.print(
+        f"Stack Monitoring: {buckets} points, {seconds} s apart; {setting}: {seconds}, {fits}", soft_wrap=True
+    )
+    if empty:
+        console.print(
+            f"{empty} of them have no answer of Elasticsearch: Kibana leaves them and the next one out; a larger "
+            f"--bucket (and {setting}) leaves out fewer",
+            soft_wrap=True,
+        )
+
+
+def tell_import(url: str, access: Access) -> None:
+    """Import Kibana's objects and say so."""
+    console.print(f"Kibana: {import_objects(url, access)} objects imported", soft_wrap=True)
+
+
+def server_url(text: str, option: str) -> str:
+    """An address as a user has written it.
+
+    Raises:
+        ProfileError: It is none, or holds a password, which would then stand in the shell's history and in messages.
+    """
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if host is None or parts.scheme not in ("http", "https"):
+        raise ProfileError(f"{option}: got {text}, expected an address such as http://localhost:9200")
+    if "@" in parts.netloc:
+        raise ProfileError(f"{option}: got an address with a user in it, expected --user and --password-env instead")
+    return text
+
+
+def access_of(api_key_env: str | None, user: str | None, password_env: str | None, ca: Path | None) -> Access:
+    """How the servers let us in.
+
+    Raises:
+        ProfileError: The options contradict each other, or name something that is not there.
+    """
+    if api_key_env and (user or password_env):
+        raise ProfileError("--api-key-env: got --user or --password-env as well, expected one way to be let in")
+    if bool(user) != bool(password_env):
+        raise ProfileError("--user, --password-env: got one of them, expected both or neither")
+    return Access(
+        api_key=from_environment("--api-key-env", api_key_env) if api_key_env else None,
+        basic=(user, from_environment("--password-env", password_env)) if user and password_env else None,
+        ca=trusting(ca) if ca else None,
+    )
+
+
+def from_environment(option: str, name: str) -> str:
+    """A secret.
+
+    Raises:
+        ProfileError: There is none of that name.
+    """
+    found = os.environ.get(name)
+    if not found:
+        raise ProfileError(f"{option}: {name}: got no such environment variable, expected one that holds the secret")
+    return found
+
+
+def trusting(ca: Path) -> ssl.SSLContext:
+    """A context that trusts a certificate authority.
+
+    Raises:
+        ProfileError: The file is not there, or holds no certificate.
+    """
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise ProfileError(f"--ca: {ca}: got {error.strerror or error}, expected certificates as PEM") from error

@@ -1,0 +1,159 @@
+"""A recorded run in real servers, asked for as Kibana asks for it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import vl_convert
+
+from lab.analysis.folder import RunFolder, read_run
+from lab.analysis.stack_monitoring import as_kibana_draws, counted
+from lab.publish import monitoring, samples
+from lab.publish.panels import Panel, panels
+from lab.publish.resample import Reading, resampled
+from lab.records import Sample
+from lab.stack.local import StackShape
+from tests.integration.conftest import Sluice
+from tests.kibana import INDEX_PAGE, OVERVIEW, Search, answered_spec, drawn_series, panel_query
+
+BUCKET_S = 10
+DOCUMENTS = 20_011
+RATE = 509
+"""Documents per second: 40 s of load, which are four buckets at the least."""
+
+
+@pytest.fixture(scope="module")
+def recorded(sluice: Sluice) -> RunFolder:
+    """A run long enough for Stack Monitoring's charts to have points."""
+    sluice.stack.ensure(StackShape(), kept=True)
+    done = sluice.run("quickstart", "--documents", str(DOCUMENTS), "--rate", str(RATE))
+    assert done.status == 0, done.errors
+    return read_run(sluice.latest())
+
+
+@pytest.fixture(scope="module", params=["8.19.21", "7.17.7"])
+def server(request: pytest.FixtureRequest, sluice: Sluice, recorded: RunFolder) -> Iterator[str]:
+    """The URL of a real server of that version, the run published into it twice."""
+    sluice.stack.ensure(StackShape(elasticsearch_version=request.param), kept=True)
+    url = sluice.stack.endpoints().elasticsearch_urls[0]
+    for _ in range(2):
+        done = sluice("publish", str(recorded.path), "--to", url)
+        assert (done.status, done.errors) == (0, "")
+    yield url
+    for index in (samples.INDEX, monitoring.INDEX):
+        httpx.delete(f"{url}/{index}", timeout=30)
+    for template in (samples.INDEX, monitoring.TEMPLATE):
+        httpx.delete(f"{url}/_index_template/{template}", timeout=30)
+
+
+@pytest.fixture
+def search(server: str) -> Search:
+    """Asks the server."""
+
+    def ask(index: str, body: Any) -> Any:
+        answer = httpx.post(f"{server}/{index}/_search", json=body, timeout=60)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    return ask
+
+
+def readings_as_samples(readings: list[Reading]) -> list[Sample]:
+    """The published readings, in the shape of samples."""
+    return [Sample(at_s=reading.at_s, phase="load", elasticsearch=reading.elasticsearch) for reading in readings]
+
+
+@pytest.mark.parametrize("scope", ["primaries", "total"])
+@pytest.mark.parametrize("page", [OVERVIEW, INDEX_PAGE])
+def test_kibanas_two_charts_are_our_series(
+    server: str, search: Search, recorded: RunFolder, page: str, scope: Any
+) -> None:
+    """Rate and latency, bucket by bucket, on both pages; where the server has `derivative`, by it."""
+    derivative = (
+        httpx.get(server, timeout=30).json()["version"]["number"].startswith("7.") if is_root(server) else False
+    )
+    readings = resampled(recorded.samples, BUCKET_S)
+    window = (readings[0].at_s - 2 * BUCKET_S, readings[-1].at_s + 2 * BUCKET_S)
+    index = recorded.run.index if page == INDEX_PAGE else None
+
+    drawn = drawn_series(
+        search, f"{page}.{scope}", monitoring.CLUSTER_UUID, window, BUCKET_S, index=index, derivative=derivative
+    )
+
+    ours = as_kibana_draws(counted(readings_as_samples(readings), scope), BUCKET_S, *window)
+    assert [point for point in drawn if point.rate_per_s is not None] == [
+        pytest.approx(point) for point in ours if point.rate_per_s is not None
+    ]
+    assert sum(1 for point in drawn if point.rate_per_s) >= 4
+
+
+def is_root(url: str) -> bool:
+    """Whether the server says what it is; the stripped 8.x does not."""
+    return httpx.get(url, timeout=30).status_code == httpx.codes.OK
+
+
+def test_what_was_counted_is_what_kibana_counts(search: Search, recorded: RunFolder) -> None:
+    """The growth over all of its points is the growth of `index_total`: resampling loses and makes up nothing."""
+    readings = resampled(recorded.samples, BUCKET_S)
+    window = (readings[0].at_s - 2 * BUCKET_S, readings[-1].at_s + 2 * BUCKET_S)
+    ours = as_kibana_draws(counted(readings_as_samples(readings), "primaries"), BUCKET_S, *window)
+
+    asked = search(
+        monitoring.INDEX, {"size": 0, "aggs": {"n": {"max": {"field": f"{OVERVIEW}.primaries.indexing.index_total"}}}}
+    )
+
+    grown = sum((point.rate_per_s or 0) * BUCKET_S for point in ours)
+    first = readings[0].elasticsearch.primaries.index_total
+    assert asked["aggregations"]["n"]["value"] == recorded.run.documents.indexed == grown + first
+
+
+def test_a_second_sending_changes_nothing(search: Search, recorded: RunFolder) -> None:
+    """As many documents as one sending makes, each with the run's own id."""
+    ours = sum(1 for _ in samples.sample_documents(recorded.run, recorded.samples))
+    readings = resampled(recorded.samples, BUCKET_S)
+    theirs = sum(1 for _ in monitoring.monitoring_documents(recorded.run, readings, BUCKET_S))
+
+    found = {
+        index: search(index, {"size": 0, "track_total_hits": True})["hits"]["total"]["value"]
+        for index in (samples.INDEX, monitoring.INDEX)
+    }
+
+    assert found == {samples.INDEX: ours, monitoring.INDEX: theirs}
+
+
+@pytest.mark.parametrize("panel", panels(), ids=lambda panel: panel.name)
+def test_every_panel_finds_its_samples_and_is_drawn(
+    search: Search, recorded: RunFolder, panel: Panel, tmp_path: Path
+) -> None:
+    """The search of each panel has hits for the run that is chosen, none for another, and Vega draws a line of them."""
+    name = f"{recorded.run.profile} {recorded.run.run_id}"
+    answer = search(*panel_query(panel, {"match_phrase": {"run.name": name}}))
+    nothing = search(*panel_query(panel, {"match_phrase": {"run.name": "no such run"}}))
+
+    svg = vl_convert.vegalite_to_svg(answered_spec(panel, answer), vl_version="5.8")
+
+    (tmp_path / f"{panel.name}.svg").write_text(svg)
+    assert len(answer["hits"]["hits"]) > 20
+    assert nothing["hits"]["hits"] == []
+    assert re.search(r'role-mark [^"]*marks.*?<path[^>]* d="M[^"]{100,}"', svg, re.DOTALL)
+    assert ("NaN" in svg, "undefined" in svg) == (False, False)
+
+
+def test_an_index_without_its_template_is_refused(server: str, sluice: Sluice, recorded: RunFolder) -> None:
+    """Kibana finds nothing in one, and does not say so."""
+    httpx.delete(f"{server}/{monitoring.INDEX}", timeout=30)
+    httpx.delete(f"{server}/_index_template/{monitoring.TEMPLATE}", timeout=30)
+    httpx.post(f"{server}/{monitoring.INDEX}/_doc", json={"cluster_uuid": "text"}, timeout=30)
+
+    done = sluice("publish", str(recorded.path), "--to", server)
+
+    assert done.status == 3
+    assert done.errors == (
+        f"sluice: {server}: {monitoring.INDEX}: cluster_uuid: got text, expected keyword; the index was made without its "
+        "template, so that Kibana would find nothing in it: delete it and publish again\n"
+    )
+    httpx.delete(f"{server}/{monitoring.INDEX}", timeout=30)
+    assert sluice("publish", str(recorded.path), "--to", server).status == 0
