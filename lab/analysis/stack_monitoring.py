@@ -14,6 +14,7 @@ LEAST_BUCKET_S = 10
 """Kibana's `monitoring.ui.min_interval_seconds`, unless it is set."""
 
 SIZES_S = (
+    (500, 1),
     (750, 5),
     (1_500, 10),
     (4_500, 30),

@@ -72,7 +72,7 @@ def publish(
 
 
 def dashboards(
-    to: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana.")],
+    kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana.")],
     *,
     api_key_env: ApiKeyEnv = None,
     user: User = None,
@@ -80,7 +80,7 @@ def dashboards(
     ca: Ca = None,
 ) -> None:
     """Import data view, panels and dashboard into a Kibana. Importing them again changes nothing."""
-    tell_import(server_url(to, "--kibana"), access_of(api_key_env, user, password_env, ca))
+    tell_import(server_url(kibana, "--kibana"), access_of(api_key_env, user, password_env, ca))
 
 
 def tell_buckets(published: Published) -> None:

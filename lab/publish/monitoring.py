@@ -19,7 +19,7 @@ NODE = "sluice"
 def monitoring_documents(run: Run, readings: list[Reading], bucket_s: int) -> Iterator[Document]:
     """For each reading the cluster, all of its indices and the index under test; once, the shards of that index.
 
-    Only what was sampled is in them: Kibana shows a part that is missing, such as disk space, as not available.
+    Only what was sampled is in them: for what is missing, such as disk space and uptime, Kibana shows 0.
     """
     for reading in readings:
         common = _common(reading.at_s, bucket_s)
@@ -31,7 +31,8 @@ def monitoring_documents(run: Run, readings: list[Reading], bucket_s: int) -> It
 
 
 def _document(run: Run, at_s: float, source: dict[str, Any], part: str = "") -> Document:
-    return Document("-".join(filter(None, (run.run_id, str(round(at_s * 1000)), source["type"], part))), source)
+    parts = (run.profile, run.run_id, str(round(at_s * 1000)), source["type"], part)
+    return Document("-".join(filter(None, parts)), source)
 
 
 def _common(at_s: float, bucket_s: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lab.analysis.folder import RunFolder
 from lab.analysis.stack_monitoring import Counted, gaps
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.publish import monitoring, samples, templates
 from lab.publish.resample import resampled
 from lab.publish.server import Server
@@ -39,11 +39,12 @@ def publish(folder: RunFolder, server: Server, bucket_s: int) -> Published:
         bucket_s: Size of a bucket of Stack Monitoring's charts.
 
     Raises:
+        ProfileError: Nothing of the run can be shown.
         StackError: The server does not answer, refuses, or would not let Kibana find the documents.
     """
     readings = resampled(folder.samples, bucket_s)
     if not readings:
-        raise StackError(
+        raise ProfileError(
             f"{folder.path}: holds no sample that Elasticsearch answered, so that there is nothing to show"
         )
     prepare(server)

@@ -27,7 +27,8 @@ def resampled(samples: Sequence[Sample], bucket_s: int) -> list[Reading]:
     size apart: with samples left where they are, a rate would be off by the part of a bucket by which their places
     differ. The counters at a bucket's end lie on the straight line between the samples on either side of it. Where
     these have a gap between them nothing is made up: the bucket gets its own last sample, or none, and Kibana draws a
-    gap. The run's first and last samples stay as they are, so that what was counted is conserved.
+    gap. The last bucket has the run's last sample. Where the first sample counts no document, none was counted before
+    it either: the bucket before says so, and everything that was counted is then in one point of the line or another.
 
     Args:
         bucket_s: Size of a bucket; they are aligned to the epoch.
@@ -41,7 +42,9 @@ def resampled(samples: Sequence[Sample], bucket_s: int) -> list[Reading]:
         if after.at_s - before.at_s <= GAP_FACTOR * max(interval_s, 1.0):
             for number in _ends_between(before.at_s, after.at_s, bucket_s):
                 readings[number] = _between(before, after, (number + 1) * bucket_s - BEFORE_THE_END_S)
-    readings.setdefault(math.floor(answered[0].at_s / bucket_s), answered[0])
+    if answered[0].elasticsearch.total.index_total == 0:
+        first = math.floor(answered[0].at_s / bucket_s)
+        readings[first - 1] = Reading(first * bucket_s - BEFORE_THE_END_S, answered[0].elasticsearch)
     return [readings[number] for number in sorted(readings)]
 
 

@@ -106,9 +106,10 @@ def refusal(response: httpx.Response, expected: str = "an Elasticsearch") -> str
             f"status {response.status_code}; give --api-key-env, or --user and --password-env, of one who may do that"
         )
     answer = _parsed(response)
-    error = answer.get("error") if isinstance(answer, dict) else None
-    kind = error.get("type") if isinstance(error, dict) else None
-    return f"status {response.status_code}" + (f": {kind}" if kind else f"; is this {expected}?")
+    told = answer if isinstance(answer, dict) else {}
+    error = told.get("error")
+    reason = error.get("type") if isinstance(error, dict) else told.get("message")  # Elasticsearch's, Kibana's
+    return f"status {response.status_code}" + (f": {reason}" if reason else f"; is this {expected}?")
 
 
 def _parsed(response: httpx.Response) -> Any:
