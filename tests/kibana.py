@@ -122,5 +122,6 @@ def _with_context(part: Any, context: Mapping[str, list[Any]]) -> Any:
 
 def answered_spec(panel: Panel, answer: Any) -> dict[str, Any]:
     """The panel's specification as Kibana hands it to Vega: the search replaced by its answer, sized by Kibana."""
-    data = {"values": answer, "format": panel.spec["data"]["format"]}
+    asked = panel.spec["data"]
+    data = {"name": asked["name"], "values": answer, "format": asked["format"]}
     return {**panel.spec, "data": data, "width": 560, "height": 250, "autosize": {"type": "fit", "contains": "padding"}}

@@ -14,6 +14,16 @@ POWERS = [10.0**power for power in range(-3, 9)]
 SHARES = {2: "50 %", 10: "90 %", 100: "99 %", 1000: "99.9 %", 10_000: "99.99 %", 100_000: "99.999 %"}
 """One in so many took longer → share that took no longer."""
 
+AXIS: dict[str, Any] = {
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+    "ticks": False,
+    "labelPadding": 6,
+    "titlePadding": 8,
+}
+"""How axes look, whatever the colours of the page are."""
+
 
 def time_x(scale: alt.Scale) -> alt.X:
     """Seconds since the load began."""

@@ -13,6 +13,7 @@ from lab.analysis.folder import read_run
 from lab.analysis.stack_monitoring import LEAST_BUCKET_S
 from lab.cli.display import console
 from lab.errors import ProfileError
+from lab.publish import monitoring
 from lab.publish.kibana import dashboard_address, import_objects, monitoring_address
 from lab.publish.publish import Published
 from lab.publish.publish import publish as send
@@ -45,6 +46,13 @@ def publish(
         int,
         typer.Option(min=1, metavar="SECONDS", help="Stack Monitoring: one point of its charts per so many seconds."),
     ] = LEAST_BUCKET_S,
+    stack_monitoring: Annotated[
+        bool | None,
+        typer.Option(
+            "--stack-monitoring/--no-stack-monitoring",
+            help="Send documents for Stack Monitoring as well; by default where no other cluster is monitored.",
+        ),
+    ] = None,
     api_key_env: ApiKeyEnv = None,
     user: User = None,
     password_env: PasswordEnv = None,
@@ -56,19 +64,23 @@ def publish(
     folder = read_run(find_run(runs, run))
     server = Server(server_url(to, "--to"), access)
     try:
-        published = send(folder, server, bucket)
+        published = send(folder, server, bucket, stack_monitoring=stack_monitoring)
     finally:
         server.close()
     for index, documents in published.documents.items():
         console.print(f"{index}: {documents:,} documents of run {escape(folder.run.run_id)}", soft_wrap=True)
-    tell_buckets(published)
+    if monitoring.INDEX in published.documents:
+        tell_buckets(published)
+    elif published.other_clusters:
+        tell_others(published)
     if kibana:
         tell_import(server_url(kibana, "--kibana"), access)
     elsewhere = kibana or KIBANA
     window = (published.first_s - 2 * bucket, published.last_s + 2 * bucket)
     name = f"{folder.run.profile} {folder.run.run_id}"
     console.print(f"dashboard:        {dashboard_address(elsewhere, name)}", soft_wrap=True, markup=False)
-    console.print(f"Stack Monitoring: {monitoring_address(elsewhere, *window)}", soft_wrap=True, markup=False)
+    if monitoring.INDEX in published.documents:
+        console.print(f"Stack Monitoring: {monitoring_address(elsewhere, *window)}", soft_wrap=True, markup=False)
 
 
 def dashboards(
@@ -97,6 +109,15 @@ def tell_buckets(published: Published) -> None:
             f"--bucket (and {setting}) leaves out fewer",
             soft_wrap=True,
         )
+
+
+def tell_others(published: Published) -> None:
+    """Why Stack Monitoring documents were left out."""
+    console.print(
+        f"Stack Monitoring: left out, as cluster {escape(published.other_clusters[0])} is monitored there, and Kibana "
+        "with a basic licence opens one cluster only; --stack-monitoring sends them all the same",
+        soft_wrap=True,
+    )
 
 
 def tell_import(url: str, access: Access) -> None:

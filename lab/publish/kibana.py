@@ -55,10 +55,13 @@ def monitoring_address(kibana_url: str, first_s: float, last_s: float) -> str:
     return f"{kibana_url.rstrip('/')}/app/monitoring#/elasticsearch?_g=(cluster_uuid:{CLUSTER_UUID},{window})"
 
 
-def dashboard_address(kibana_url: str, run_name: str) -> str:
-    """Where our dashboard shows a run by itself."""
+def dashboard_address(kibana_url: str, run_name: str | None = None) -> str:
+    """Where our dashboard shows a run by itself, or without one the latest two."""
+    address = f"{kibana_url.rstrip('/')}/app/dashboards#/view/{DASHBOARD}"
+    if run_name is None:
+        return address
     asked = quote(f'{RUN_FIELD}: "{run_name}"', safe="")
-    return f"{kibana_url.rstrip('/')}/app/dashboards#/view/{DASHBOARD}?_a=(query:(language:kuery,query:'{asked}'))"
+    return f"{address}?_a=(query:(language:kuery,query:'{asked}'))"
 
 
 def _asked(client: httpx.Client, url: str, method: str, path: str, **content: Any) -> Any:

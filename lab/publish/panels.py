@@ -6,11 +6,12 @@ from typing import Any
 import altair as alt
 
 from lab.analysis.charts import BLUE, ELASTICSEARCH_COLOURS, ORANGE, PROCESS_COLOURS
-from lab.analysis.drawing import SHARES, amount_y, cores_y, curve, latency_y, lines, share_x, stacked, time_x
+from lab.analysis.drawing import AXIS, SHARES, amount_y, cores_y, curve, latency_y, lines, share_x, stacked, time_x
 from lab.publish.samples import INDEX
 
 MOST_HITS = 10_000
-"""What Elasticsearch gives at once, unless an index is set otherwise: two runs of 80 minutes at a sample per second."""
+"""What Elasticsearch gives at once, unless an index is set otherwise: two runs of 80 minutes at a sample per second, or
+a stream of a day at one per 10 s; of a longer one the latest part."""
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v4.json"
 """Kibana warns of a specification newer than its own Vega-Lite: 4 or 5 in 7.17, 5 in 8.x and 9.0, 6 later. What is used
@@ -41,7 +42,7 @@ class Panel:
 
 def panels() -> list[Panel]:
     """All panels, in the order in which they are read."""
-    return [rate(), latency(), end_to_end(), lag(), cpu()]
+    return [rate(), latency(), end_to_end(), lag(), cpu(), tasks()]
 
 
 def rate() -> Panel:
@@ -71,7 +72,11 @@ def lag() -> Panel:
         "lag",
         "Lag",
         "Records in the topic that the sink has not committed yet. It commits now and then, hence the steps.",
-        _spec(lines(base, points=False), _asked("sample", "lag_records", phases=OVER_TIME), [_x(), _y("lag_records")]),
+        _spec(
+            lines(base, points=False),
+            _asked("sample", "lag_records", phases=OVER_TIME),
+            [_x(), _field("y", "lag_records")],
+        ),
     )
 
 
@@ -89,12 +94,15 @@ def end_to_end() -> Panel:
         "How long the slower part took, both axes logarithmic: at 99 %, one in a hundred took longer.",
         _spec(
             [curve(_over_runs(base))],
-            _asked("percentile", "latency", "one_in", "latency_ms"),
+            _asked("curve", "latency", "one_in", "latency_ms"),
             [
-                _calculated("x", "datum._source.one_in"),
-                _calculated("y", "max(0.001, datum._source.latency_ms)"),
+                _calculated("one_in", "datum._source.one_in"),
+                _calculated("latency_ms", "datum._source.latency_ms"),
+                {"flatten": ["one_in", "latency_ms"], "as": ["x", "latency_ms"]},
+                _calculated("y", "max(0.001, datum.latency_ms)"),
                 _calculated("series", "datum._source.latency"),
             ],
+            LOGARITHMIC,
         ),
     )
 
@@ -113,7 +121,7 @@ def cpu() -> Panel:
             "series:N",
             scale=alt.Scale(domain=list(colours), range=list(colours.values())),
             title=None,
-            legend=alt.Legend(columns=4),
+            legend=alt.Legend(columns=4, symbolType="square", symbolSize=120),
         ),
     )
     order = " : ".join(f"datum.series == '{name}' ? {place}" for place, name in enumerate(colours))
@@ -136,11 +144,36 @@ def cpu() -> Panel:
     )
 
 
+def tasks() -> Panel:
+    """Whether the sink is at work."""
+    names = {"running": "tasks_running", "failed": "tasks_failed"}
+    axis = alt.Axis(tickMinStep=1, format="d")
+    base = alt.Chart().encode(
+        x=_since_load(),
+        y=alt.Y("y:Q", title="tasks", scale=alt.Scale(zero=True), axis=axis),
+        strokeDash=_dashes(*names),
+    )
+    return Panel(
+        "sink-tasks",
+        "Tasks of the sink",
+        "Tasks of the connector that run, and, of a run that is watched live, those that have failed.",
+        _spec(
+            [_over_runs(base).mark_line(strokeWidth=2, interpolate="step-after")],
+            _asked("sample", *names.values(), phases=OVER_TIME),
+            [
+                _x(),
+                *(_field(name, field) for name, field in names.items()),
+                {"fold": list(names), "as": ["series", "y"]},
+            ],
+        ),
+    )
+
+
 # --- what Elasticsearch is asked ------------------------------------------------------------------------------------
 
 
 def _asked(kind: str, *fields: str, phases: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A search for documents of one kind, the latest runs first."""
+    """A search for documents of one kind, the latest first."""
     of_kind: list[Any] = [{"term": {"kind": kind}}]
     of_phases: list[Any] = [{"terms": {"phase": list(phases)}}] if phases else []
     return {
@@ -149,7 +182,7 @@ def _asked(kind: str, *fields: str, phases: tuple[str, ...] = ()) -> dict[str, A
             "size": MOST_HITS,
             "_source": ["run.name", "run.started", "since_load_s", *fields],
             "query": {"bool": {**FROM_DASHBOARD, "filter": [*of_kind, *of_phases, *FROM_DASHBOARD["filter"]]}},
-            "sort": [{"run.started": "desc"}, {"run.name": "asc"}, {"since_load_s": "asc"}],
+            "sort": [{"run.started": "desc"}, {"run.name": "asc"}, {"since_load_s": "desc"}],
         },
     }
 
@@ -174,19 +207,16 @@ def _x() -> dict[str, Any]:
     return _calculated("x", "datum._source.since_load_s")
 
 
-def _y(field: str) -> dict[str, Any]:
+def _field(name: str, field: str) -> dict[str, Any]:
     """A figure of a document; one that it does not carry interrupts the line."""
-    return _calculated("y", f"isValid(datum._source.{field}) ? datum._source.{field} : null")
+    return _calculated(name, f"isValid(datum._source.{field}) ? datum._source.{field} : null")
 
 
 def _by_scope(field: str, unit: str) -> dict[str, Any]:
     """The lines of `primaries` and `total`, for each run."""
     scopes = ("primaries", "total")
     base = alt.Chart().encode(x=_since_load(), y=amount_y(unit), strokeDash=_dashes(*scopes))
-    values = [
-        _calculated(scope, f"isValid(datum._source.{field}_{scope}) ? datum._source.{field}_{scope} : null")
-        for scope in scopes
-    ]
+    values = [_field(scope, f"{field}_{scope}") for scope in scopes]
     return _spec(
         lines(_over_runs(base), points=False),
         _asked("sample", *(f"{field}_{scope}" for scope in scopes), phases=OVER_TIME),
@@ -197,6 +227,11 @@ def _by_scope(field: str, unit: str) -> dict[str, Any]:
 # --- drawing --------------------------------------------------------------------------------------------------------
 
 
+Corners = tuple[tuple[float, float], tuple[float, float]]
+FROM_ZERO: Corners = ((0, 0), (1, 1))
+LOGARITHMIC: Corners = ((2, 1), (1000, 1000))
+
+
 def _since_load() -> alt.X:
     return time_x(alt.Scale(nice=False))
 
@@ -204,7 +239,7 @@ def _since_load() -> alt.X:
 def _over_runs(base: alt.Chart) -> alt.Chart:
     """A colour for each run, the later one first."""
     sort = alt.EncodingSortField(field="started", order="descending")
-    legend = alt.Legend(columns=1)  # a profile's name may be long
+    legend = alt.Legend(columns=1, symbolType="stroke")  # a profile's name may be long
     scale = alt.Scale(range=[BLUE, ORANGE])
     return base.encode(color=alt.Color("run:N", scale=scale, sort=sort, title=None, legend=legend))
 
@@ -217,16 +252,48 @@ def _dashes(whole: str, broken: str) -> alt.StrokeDash:
     )
 
 
-def _spec(marks: list[alt.Chart], url: dict[str, Any], transform: list[dict[str, Any]]) -> dict[str, Any]:
-    """The specification as Kibana takes it: its own size and theme, its own way to ask Elasticsearch."""
-    drawn = alt.layer(*marks).to_dict(validate=False)
+def _spec(
+    marks: list[alt.Chart], url: dict[str, Any], transform: list[dict[str, Any]], corners: Corners = FROM_ZERO
+) -> dict[str, Any]:
+    """The specification as Kibana takes it: its own size and theme, its own way to ask Elasticsearch.
+
+    Args:
+        corners: What the axes show where there is nothing to draw.
+    """
+    drawn = [_for_any_version(layer) for layer in alt.layer(*marks).to_dict(validate=False)["layer"]]
     return {
         "$schema": SCHEMA,
-        "data": {"url": url, "format": {"property": "hits.hits"}},
+        "data": {"name": "found", "url": url, "format": {"property": "hits.hits"}},
         "transform": [*LATEST_TWO, *transform],
-        "layer": [_for_any_version(layer) for layer in drawn["layer"]],
-        "config": {"legend": {"orient": "bottom", "labelLimit": 320}},
+        "layer": [*drawn, *_where_empty(drawn[0], corners)],
+        "config": {
+            "axis": AXIS,
+            "legend": {"orient": "bottom", "labelFontSize": 12, "labelLimit": 320, "symbolSize": 500},
+            "view": {"stroke": None},
+        },
     }
+
+
+def _where_empty(layer: dict[str, Any], corners: Corners) -> list[dict[str, Any]]:
+    """Layers that say so where nothing was found; axes and legend would have no extent without them, and not show."""
+    empty = [{"filter": "length(data('found')) == 0"}]
+    shown = {name: {**layer["encoding"][name], "stack": None} for name in ("x", "y")}
+    shown["color"] = layer["encoding"]["color"]
+    words = "nothing to draw: no such run is published, or this of it not known"
+    return [
+        {
+            "data": {"values": [{"x": x, "y": y, "run": "no run"} for x, y in corners]},
+            "transform": empty,
+            "mark": {"type": "point", "opacity": 0},
+            "encoding": shown,
+        },
+        {
+            "data": {"values": [{"words": words}]},
+            "transform": empty,
+            "mark": {"type": "text", "fontSize": 13, "opacity": 0.7},
+            "encoding": {"text": {"field": "words", "type": "nominal"}},
+        },
+    ]
 
 
 def _for_any_version(layer: dict[str, Any]) -> dict[str, Any]:

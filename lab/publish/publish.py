@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
+
 from lab.analysis.folder import RunFolder
 from lab.analysis.stack_monitoring import Counted, gaps
 from lab.errors import ProfileError, StackError
@@ -18,6 +20,7 @@ class Published:
 
     Attributes:
         documents: Index → documents.
+        other_clusters: Those for whose sake Stack Monitoring documents were left out.
         buckets: Of Stack Monitoring's charts that the run covers.
         buckets_empty: Those of them without an answer of Elasticsearch; each costs Kibana two points of a line.
         first_s: The instant of the first sample.
@@ -25,6 +28,7 @@ class Published:
     """
 
     documents: dict[str, int]
+    other_clusters: tuple[str, ...]
     bucket_s: int
     buckets: int
     buckets_empty: int
@@ -32,11 +36,13 @@ class Published:
     last_s: float
 
 
-def publish(folder: RunFolder, server: Server, bucket_s: int) -> Published:
+def publish(folder: RunFolder, server: Server, bucket_s: int, *, stack_monitoring: bool | None = None) -> Published:
     """Send a run; sending it again changes nothing.
 
     Args:
         bucket_s: Size of a bucket of Stack Monitoring's charts.
+        stack_monitoring: Whether to send documents for Stack Monitoring; `None`: unless that would lock another cluster
+            out of it.
 
     Raises:
         ProfileError: Nothing of the run can be shown.
@@ -47,19 +53,19 @@ def publish(folder: RunFolder, server: Server, bucket_s: int) -> Published:
         raise ProfileError(
             f"{folder.path}: holds no sample that Elasticsearch answered, so that there is nothing to show"
         )
-    prepare(server)
-    sent = {
-        samples.INDEX: server.send(samples.INDEX, samples.sample_documents(folder.run, folder.samples)),
-        monitoring.INDEX: server.send(
-            monitoring.INDEX, monitoring.monitoring_documents(folder.run, readings, bucket_s)
-        ),
-    }
-    server.request("POST", f"/{samples.INDEX},{monitoring.INDEX}/_refresh")
-    empty = gaps(
-        [Counted(reading.at_s, reading.elasticsearch.primaries.index_total, 0) for reading in readings], bucket_s
-    )
+    others = other_clusters(server) if stack_monitoring is None else ()
+    documents = {samples.INDEX: samples.run_documents(folder.run, folder.samples)}
+    prepare_samples(server)
+    if not others if stack_monitoring is None else stack_monitoring:
+        documents[monitoring.INDEX] = monitoring.monitoring_documents(folder.run, readings, bucket_s)
+        prepare_monitoring(server)
+    sent = {index: server.send(index, made) for index, made in documents.items()}
+    server.request("POST", f"/{','.join(sent)}/_refresh")
+    counted = [Counted(reading.at_s, reading.elasticsearch.primaries.index_total, 0) for reading in readings]
+    empty = gaps(counted, bucket_s)
     return Published(
         documents=sent,
+        other_clusters=others,
         bucket_s=bucket_s,
         buckets=len(readings) + empty,
         buckets_empty=empty,
@@ -68,22 +74,57 @@ def publish(folder: RunFolder, server: Server, bucket_s: int) -> Published:
     )
 
 
-def prepare(server: Server) -> None:
-    """Have both indices read the documents as they are meant.
+def other_clusters(server: Server) -> tuple[str, ...]:
+    """The clusters beside our recordings whose monitoring documents the server holds.
+
+    With a basic licence Kibana opens one cluster; of several in its window of time it opens none but its own.
+    """
+    ours = {"term": {"cluster_uuid": monitoring.CLUSTER_UUID}}
+    body = {
+        "size": 0,
+        "query": {"bool": {"must_not": [ours]}},
+        "aggs": {"clusters": {"terms": {"field": "cluster_uuid"}}},
+    }
+    path = "/.monitoring-es-*/_search?ignore_unavailable=true&allow_no_indices=true&expand_wildcards=all"
+    status, answer = server.request("POST", path, body, accept=(400,))
+    if status != httpx.codes.OK or "aggregations" not in answer:
+        return ()  # no such index, or none in which Kibana could tell clusters apart
+    return tuple(bucket["key"] for bucket in answer["aggregations"]["clusters"]["buckets"])
+
+
+def prepare_samples(server: Server) -> None:
+    """Have the index of our own documents read them as they are meant.
+
+    Raises:
+        StackError: It was made without its template.
+    """
+    server.request("PUT", f"/_index_template/{samples.INDEX}", templates.SAMPLES)
+    prepare_index(server, samples.INDEX)
+
+
+def prepare_monitoring(server: Server) -> None:
+    """Have the index of Stack Monitoring documents read them as Kibana means them.
 
     Kibana finds nothing where `cluster_uuid` is no keyword, and says nothing about it. So the server's own template for
     monitoring documents serves where there is one, ours is installed where there is none, and what came of it is read.
 
     Raises:
-        StackError: An index was made without a template.
+        StackError: The index was made without a template.
     """
-    server.request("PUT", f"/_index_template/{samples.INDEX}", templates.SAMPLES)
     status, _ = server.request("GET", "/_template/.monitoring-es", accept=(404,))
-    if status == 404:
+    if status == httpx.codes.NOT_FOUND:
         server.request("PUT", f"/_index_template/{monitoring.TEMPLATE}", templates.MONITORING)
-    for index, fields in FIELDS.items():
-        server.request("PUT", f"/{index}", accept=(400,))  # it may be there already
-        check_fields(server, index, fields)
+    prepare_index(server, monitoring.INDEX)
+
+
+def prepare_index(server: Server, index: str) -> None:
+    """Make an index that is not there yet, and have its fields be what is asked for.
+
+    Raises:
+        StackError: It was made without its template.
+    """
+    server.request("PUT", f"/{index}", accept=(400,))  # it may be there already
+    check_fields(server, index, FIELDS[index])
 
 
 FIELDS = {

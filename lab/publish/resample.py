@@ -44,7 +44,7 @@ def resampled(samples: Sequence[Sample], bucket_s: int) -> list[Reading]:
                 readings[number] = _between(before, after, (number + 1) * bucket_s - BEFORE_THE_END_S)
     if answered[0].elasticsearch.total.index_total == 0:
         first = math.floor(answered[0].at_s / bucket_s)
-        readings[first - 1] = Reading(first * bucket_s - BEFORE_THE_END_S, answered[0].elasticsearch)
+        readings[first - 1] = _as_read(first * bucket_s - BEFORE_THE_END_S, answered[0].elasticsearch)
     return [readings[number] for number in sorted(readings)]
 
 
@@ -59,17 +59,17 @@ def _between(before: Reading, after: Reading, at_s: float) -> Reading:
     share = (at_s - before.at_s) / (after.at_s - before.at_s)
     first, last = before.elasticsearch, after.elasticsearch
     if last.primaries.index_total < first.primaries.index_total:
-        return Reading(at_s, first)  # started again: what was counted in between is not known
-    return Reading(
-        at_s,
-        first.model_copy(
-            update={
-                "primaries": _counters_between(first.primaries, last.primaries, share),
-                "total": _counters_between(first.total, last.total, share),
-                "read_s": at_s,
-            }
-        ),
-    )
+        return _as_read(at_s, first)  # started again: what was counted in between is not known
+    between = {
+        "primaries": _counters_between(first.primaries, last.primaries, share),
+        "total": _counters_between(first.total, last.total, share),
+    }
+    return _as_read(at_s, first.model_copy(update=between))
+
+
+def _as_read(at_s: float, elasticsearch: ElasticsearchSample) -> Reading:
+    """What a sample says, as though it had been read at another instant."""
+    return Reading(at_s, elasticsearch.model_copy(update={"read_s": at_s}))
 
 
 def _counters_between(first: ShardCounters, last: ShardCounters, share: float) -> ShardCounters:

@@ -100,9 +100,9 @@ def control_visualization(shape: Shape) -> dict[str, Any]:
 def dashboard(drawn: Sequence[Panel], shape: Shape) -> dict[str, Any]:
     """The panels, two in a row, and the choice of runs."""
     top = CONTROL_HEIGHT if shape is Shape.KIBANA_7_17 else 0
-    places = [_place(_panel_id(panel), place, top) for place, panel in enumerate(drawn)]
+    places = [_place(panel, place, top) for place, panel in enumerate(drawn)]
     if shape is Shape.KIBANA_7_17:
-        places.insert(0, _panel(CONTROL, {"x": 0, "y": 0, "w": COLUMNS, "h": CONTROL_HEIGHT}))
+        places.insert(0, _panel(CONTROL, "Runs", {"x": 0, "y": 0, "w": COLUMNS, "h": CONTROL_HEIGHT}))
     references = [
         {"name": f"{place['panelIndex']}:{place['panelRefName']}", "type": "visualization", "id": place["panelIndex"]}
         for place in places
@@ -147,17 +147,18 @@ def _controls() -> dict[str, Any]:
     }
 
 
-def _place(panel_id: str, place: int, top: int) -> dict[str, Any]:
+def _place(panel: Panel, place: int, top: int) -> dict[str, Any]:
     width = COLUMNS // 2
-    return _panel(panel_id, {"x": place % 2 * width, "y": top + place // 2 * HEIGHT, "w": width, "h": HEIGHT})
+    grid = {"x": place % 2 * width, "y": top + place // 2 * HEIGHT, "w": width, "h": HEIGHT}
+    return _panel(_panel_id(panel), panel.title, grid)
 
 
-def _panel(panel_id: str, grid: dict[str, int]) -> dict[str, Any]:
+def _panel(panel_id: str, title: str, grid: dict[str, int]) -> dict[str, Any]:
     return {
         "type": "visualization",
         "panelIndex": panel_id,
         "gridData": {**grid, "i": panel_id},
-        "embeddableConfig": {"enhancements": {}},
+        "embeddableConfig": {"title": title, "enhancements": {}},
         "panelRefName": f"panel_{panel_id}",
         "version": VERSIONS[Shape.KIBANA_7_17].core,
     }

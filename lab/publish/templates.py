@@ -58,6 +58,7 @@ SAMPLE_FIELDS: dict[str, Any] = {
     "phase": KEYWORD,
     "process": KEYWORD,
     "latency": KEYWORD,
+    "connector_state": KEYWORD,
     "sources_lost": KEYWORD,
     **dict.fromkeys(
         (
@@ -80,6 +81,8 @@ SAMPLE_FIELDS: dict[str, Any] = {
             "merges_current",
             "records_in_topic",
             "lag_records",
+            "tasks_running",
+            "tasks_failed",
             "bulk_requests_in_flight",
             "rss_bytes",
         ),

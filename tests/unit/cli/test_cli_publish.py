@@ -42,7 +42,9 @@ def test_an_address_is_an_address_without_a_password(address: str, sentence: str
         ),
     ],
 )
-def test_one_whole_way_to_be_let_in_is_expected(given: tuple[str | None, str | None, str | None], sentence: str) -> None:
+def test_one_whole_way_to_be_let_in_is_expected(
+    given: tuple[str | None, str | None, str | None], sentence: str
+) -> None:
     """Half a way, two ways, or a variable that is not there are refused."""
     with pytest.raises(ProfileError) as refusal:
         publish.access_of(*given, None)

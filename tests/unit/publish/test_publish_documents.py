@@ -9,9 +9,10 @@ import pytest
 from lab.analysis.rates import indexing_rate_series
 from lab.publish import monitoring, samples
 from lab.publish.document import Document, timestamp
+from lab.publish.label import label_of
 from lab.publish.monitoring import monitoring_documents
 from lab.publish.resample import resampled
-from lab.publish.samples import sample_documents
+from lab.publish.samples import run_documents, sample_documents
 from lab.publish.templates import MONITORING, SAMPLES
 from lab.records import RunWarning, WarningKind
 from tests.unit.analysis.synthetic import Truth, run, with_samples, with_warnings
@@ -22,7 +23,7 @@ RUN = run(TRUTH)
 SEEN = synthetic_samples(TRUTH)
 READINGS = resampled(SEEN, 10)
 MONITORED = list(monitoring_documents(RUN, READINGS, 10))
-SAMPLED = list(sample_documents(RUN, SEEN))
+SAMPLED = list(run_documents(RUN, SEEN))
 
 
 def fields(source: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -50,9 +51,7 @@ def declared(template: Mapping[str, Any]) -> set[str]:
         return {
             path
             for name, value in properties.items()
-            for path in (
-                below(value["properties"], f"{before}{name}.") if "properties" in value else {before + name}
-            )
+            for path in (below(value["properties"], f"{before}{name}.") if "properties" in value else {before + name})
         }
 
     return below(template["template"]["mappings"]["properties"], "")
@@ -64,7 +63,7 @@ def declared(template: Mapping[str, Any]) -> set[str]:
 @pytest.mark.parametrize("documents", [MONITORED, SAMPLED])
 def test_ids_tell_all_documents_apart_and_never_change(documents: list[Document]) -> None:
     """So that sending a run again stores nothing twice."""
-    again = [*monitoring_documents(RUN, READINGS, 10), *sample_documents(RUN, SEEN)]
+    again = [*monitoring_documents(RUN, READINGS, 10), *run_documents(RUN, SEEN)]
     assert len({document.id for document in documents}) == len(documents)
     assert {document.id for document in documents} <= {document.id for document in again}
     assert all(RUN.run_id in document.id for document in documents)
@@ -160,7 +159,9 @@ def test_a_run_with_unassigned_shards_is_yellow() -> None:
     warned = with_warnings(
         RUN, RunWarning(kind=WarningKind.SHARDS_UNASSIGNED, seen="1 shard", likely_cause="one node", remedy="two")
     )
-    states = [next(monitoring_documents(made, READINGS, 10)).source["cluster_state"]["status"] for made in (RUN, warned)]
+    states = [
+        next(monitoring_documents(made, READINGS, 10)).source["cluster_state"]["status"] for made in (RUN, warned)
+    ]
     assert states == ["green", "yellow"]
 
 
@@ -192,7 +193,7 @@ def test_the_rates_are_those_of_the_report() -> None:
 def test_a_sample_that_was_lost_leaves_its_figures_out() -> None:
     """It says itself what it has lost; the processes are still there."""
     lost = with_samples(SEEN, lambda _: {"elasticsearch": None, "lost": {"elasticsearch": "timed out"}})
-    found = next(sample_documents(RUN, lost)).source
+    found = next(run_documents(RUN, lost)).source
     assert found["sources_lost"] == ["elasticsearch"]
     assert "documents_indexed" not in found
     assert "lag_records" in found
@@ -209,15 +210,26 @@ def test_each_process_has_its_cores() -> None:
 
 
 def test_the_latency_curves_are_there() -> None:
-    """Both of them, from the median on."""
-    assert {found["latency"] for found in of_kind("percentile")} == {"end to end", "bulk service time"}
-    assert min(found["one_in"] for found in of_kind("percentile")) == 2
+    """One document each, from the median on, with a latency for every share."""
+    curves = of_kind("curve")
+    assert [found["latency"] for found in curves] == ["end to end", "bulk service time"]
+    assert [found["one_in"][0] for found in curves] == [2, 2]
+    assert [len(found["one_in"]) for found in curves] == [len(found["latency_ms"]) for found in curves]
+
+
+@pytest.mark.parametrize("sent", [1, 7, 30])
+def test_a_run_sent_in_parts_is_the_run_sent_at_once(sent: int) -> None:
+    """The first sample of a later part has its rates, too: the last one sent is what it is compared with."""
+    label = label_of(RUN)
+    parts = [*sample_documents(label, SEEN[:sent]), *sample_documents(label, SEEN[sent:], before=SEEN[sent - 1])]
+    whole = sample_documents(label, SEEN)
+    assert {document.id: document.source for document in parts} == {document.id: document.source for document in whole}
 
 
 def test_a_run_that_never_came_to_its_load_has_no_zero() -> None:
     """Its samples are kept, and not drawn."""
     made = RUN.model_copy(update={"phases": RUN.phases[:1]})
-    assert all("since_load_s" not in document.source for document in sample_documents(made, SEEN))
+    assert all("since_load_s" not in document.source for document in run_documents(made, SEEN))
 
 
 def test_every_field_of_ours_is_in_the_template() -> None:

@@ -31,9 +31,7 @@ def steady(first_s: float, last_s: float, per_s: int, interval_s: float = 1.0) -
 
 def read(readings: list[Reading]) -> list[tuple[float, int]]:
     """(seconds after noon, documents)."""
-    return [
-        (round(reading.at_s - NOON_S, 3), reading.elasticsearch.primaries.index_total) for reading in readings
-    ]
+    return [(round(reading.at_s - NOON_S, 3), reading.elasticsearch.primaries.index_total) for reading in readings]
 
 
 def rates(readings: list[Reading], size_s: int = 10) -> list[float | None]:
@@ -91,3 +89,9 @@ def test_a_restarted_counter_is_not_averaged_with_its_past() -> None:
 def test_without_an_answer_there_is_no_reading() -> None:
     """Neither of no samples nor of samples that were all lost."""
     assert resampled([], 10) == resampled([sample(1, None), sample(2, None)], 10) == []
+
+
+def test_a_reading_says_one_instant_only() -> None:
+    """That of the bucket's end it stands for, also where it repeats what a sample said at another one."""
+    readings = resampled(samples(Truth(ticks=31)), 10)
+    assert [reading.elasticsearch.read_s for reading in readings[:-1]] == [reading.at_s for reading in readings[:-1]]

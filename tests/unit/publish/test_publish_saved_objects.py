@@ -34,6 +34,7 @@ Source: elastic/kibana, dashboard `schema/v1/v1.ts`, visualizations `content_man
 """
 
 UNKNOWN_IN_7_17 = {"name", "controlGroupInput"}
+NO_HITS: dict[str, Any] = {"hits": {"hits": []}}
 
 shapes = pytest.mark.parametrize("shape", list(Shape))
 each_panel = pytest.mark.parametrize("panel", panels(), ids=lambda panel: panel.name)
@@ -156,7 +157,8 @@ def test_a_panel_follows_the_dashboards_filters(panel: Panel) -> None:
 @each_panel
 def test_vega_lite_of_any_version_takes_it(panel: Panel, version: str) -> None:
     """Nothing in it is newer than the Vega-Lite of the oldest Kibana that we can try."""
-    spec = {**panel.spec, "data": {"values": {"hits": {"hits": []}}, "format": panel.spec["data"]["format"]}}
+    found = panel.spec["data"]
+    spec = {**panel.spec, "data": {"name": found["name"], "format": found["format"], "values": NO_HITS}}
     compiled = vl_convert.vegalite_to_vega(spec, vl_version=version)
     assert {"invalid", "params"} & {name for layer in panel.spec["layer"] for name in layer["mark"]} == set()
     assert compiled["marks"]

@@ -1,92 +1,24 @@
 """Sending and importing: what the servers are asked, and what is made of their answers."""
 
-import contextlib
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from lab.analysis.folder import read_run
 from lab.errors import ProfileError, StackError
 from lab.publish.document import Document
 from lab.publish.kibana import OBJECTS, dashboard_address, import_objects, monitoring_address
-from lab.publish.publish import field_type, publish
+from lab.publish.publish import field_type, other_clusters, publish
 from lab.publish.saved_objects import Shape
 from lab.publish.server import Access, Server
+from lab.publish.templates import SAMPLE_FIELDS
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
+from tests.unit.publish.recorder import nowhere, recorder
 
 NO_ACCESS = Access()
-
-
-@dataclass
-class Request:
-    """What a server was asked."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: bytes
-
-
-@dataclass
-class Recorder:
-    """A server that gives its answers in their order, the last one again and again.
-
-    Attributes:
-        answers: (status, JSON or text).
-    """
-
-    answers: list[tuple[int, Any]]
-    requests: list[Request] = field(default_factory=list)
-    url: str = ""
-
-
-@contextlib.contextmanager
-def recorder(*answers: tuple[int, Any]) -> Iterator[Recorder]:
-    """A server that records what it is asked."""
-    made = Recorder(list(answers))
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def respond(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            made.requests.append(Request(self.command, self.path, headers, body))
-            status, answer = made.answers.pop(0) if len(made.answers) > 1 else made.answers[0]
-            payload = answer.encode() if isinstance(answer, str) else orjson.dumps(answer)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
-
-        do_GET = do_POST = do_PUT = respond  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.daemon_threads = True
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    made.url = f"http://127.0.0.1:{httpd.server_address[1]}"
-    try:
-        yield made
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()
-
-
-def nowhere() -> str:
-    """An address at which nothing listens."""
-    with recorder((200, {})) as server:
-        return server.url
+TRUTH = Truth(ticks=13)
+MAPPED = {"sluice-samples": {"mappings": {"properties": SAMPLE_FIELDS}}}
 
 
 # --- Kibana ---------------------------------------------------------------------------------------------------------
@@ -246,3 +178,31 @@ def test_a_field_is_found_at_any_depth() -> None:
     mapping = {"properties": {"run": {"properties": {"name": {"type": "keyword"}}}, "kind": {"type": "text"}}}
     found = [field_type(mapping, name) for name in ("run.name", "kind", "run.age", "nothing.at.all")]
     assert found == ["keyword", "text", None, None]
+
+
+# --- beside other clusters ------------------------------------------------------------------------------------------
+
+
+def test_stack_monitoring_of_another_cluster_is_left_alone(tmp_path: Path) -> None:
+    """With a basic licence Kibana would open neither of the two; our own samples are sent all the same."""
+    folder = read_run(written(tmp_path / "run", run(TRUTH), samples(TRUTH)))
+    others = {"aggregations": {"clusters": {"buckets": [{"key": "gU3Lx", "doc_count": 7}]}}}
+    with recorder((200, others), (200, {}), (200, {}), (200, MAPPED), (200, {"items": []})) as server:
+        published = publish(folder, Server(server.url, NO_ACCESS), 10)
+    asked = {request.path.partition("?")[0] for request in server.requests}
+    assert (published.other_clusters, list(published.documents)) == (("gU3Lx",), ["sluice-samples"])
+    assert not {path for path in asked if ".monitoring-es-7" in path}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, {"hits": {"hits": []}}),
+        (400, {"error": {"type": "illegal_argument_exception"}}),
+        (200, {"aggregations": {"clusters": {"buckets": []}}}),
+    ],
+)
+def test_a_server_without_another_cluster_has_none(answer: tuple[int, Any]) -> None:
+    """No index at all, one whose clusters cannot be told apart, or nothing but our recordings."""
+    with recorder(answer) as server:
+        assert other_clusters(Server(server.url, NO_ACCESS)) == ()

@@ -1,0 +1,42 @@
+"""What Metricbeat is told, as far as it can be judged without one."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from lab.stack.places import ROOT
+
+FILE = ROOT / "compose" / "metricbeat.yml"
+TOLD: dict[str, Any] = yaml.safe_load(FILE.read_text())
+MODULES = {module["module"]: module for module in TOLD["metricbeat.modules"]}
+KIBANAS_BUCKET = "10s"
+
+
+def test_each_server_is_asked_once_per_bucket_of_kibanas_charts() -> None:
+    """More seldom, and charts have gaps; more often, and nobody sees it."""
+    assert {name: module["period"] for name, module in MODULES.items()} == dict.fromkeys(
+        ("elasticsearch", "kafka", "jolokia"), KIBANAS_BUCKET
+    )
+
+
+def test_elasticsearch_is_asked_for_stack_monitoring_of_the_whole_cluster() -> None:
+    """With metricsets of one's own beside it, or for one node only, charts would be empty or wrong."""
+    module = MODULES["elasticsearch"]
+    assert (module["xpack.enabled"], module["scope"]) == (True, "cluster")
+    assert "metricsets" not in module
+
+
+def test_everything_goes_to_the_observer() -> None:
+    """And never to the cluster that is measured."""
+    outputs = {name: value["hosts"] for name, value in TOLD.items() if name.startswith("output.")}
+    assert outputs == {"output.elasticsearch": ["${OBSERVER_URL:http://observer:9200}"]}
+
+
+@pytest.mark.parametrize("name", ["username", "password", "certificate_authorities"])
+def test_no_credential_has_a_default(name: str) -> None:
+    """They are variables of the container, and empty unless given."""
+    defaults = re.findall(rf'{name}: "?\$\{{\w+:(.*?)\}}', FILE.read_text())
+    assert len(defaults) == 2
+    assert set(defaults) <= {"", "[]"}

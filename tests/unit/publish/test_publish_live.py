@@ -1,0 +1,192 @@
+"""A run that is sent while it is under way."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from lab.errors import StackError
+from lab.monitor import Sources
+from lab.publish.label import label_of
+from lab.publish.live import LiveRun, samples_from
+from lab.publish.samples import sample_documents
+from lab.publish.server import Access, Server
+from lab.publish.watch import Subject, Watch
+from lab.records import Sample
+from tests.unit.analysis.synthetic import START_S, Truth, run
+from tests.unit.analysis.synthetic import samples as synthetic_samples
+from tests.unit.publish.recorder import Recorder, recorder
+
+TRUTH = Truth(ticks=13)
+SEEN = synthetic_samples(TRUTH)
+LABEL = label_of(run(TRUTH))
+ACCEPTED = (200, {"items": []})
+FIRST, SECOND = Subject("20270115-080000", START_S), Subject("20270115-081700", START_S + 1020)
+
+
+def lines(samples: list[Sample]) -> bytes:
+    """As the sampler writes them."""
+    return b"".join(orjson.dumps(sample.model_dump(exclude_defaults=True)) + b"\n" for sample in samples)
+
+
+def received(server: Recorder) -> dict[str, dict[str, Any]]:
+    """Id → document of all bulk requests that the server has accepted."""
+    found: dict[str, dict[str, Any]] = {}
+    for request in server.requests:
+        parts = [orjson.loads(line) for line in request.body.splitlines()]
+        found |= {action["index"]["_id"]: source for action, source in zip(parts[::2], parts[1::2], strict=True)}
+    return found
+
+
+# --- what has been written since the last time ----------------------------------------------------------------------
+
+
+def test_a_line_is_sent_when_it_is_whole(tmp_path: Path) -> None:
+    """Half a line is left until the rest of it is there."""
+    file = tmp_path / "samples.ndjson"
+    written = lines(SEEN[:3])
+    file.write_bytes(written[:-7])
+
+    first, place = samples_from(file, 0)
+    file.write_bytes(written)
+    second, end = samples_from(file, place)
+
+    assert (first, second) == (SEEN[:2], SEEN[2:3])
+    assert end == len(written)
+
+
+def test_a_file_that_is_not_there_yet_holds_no_sample(tmp_path: Path) -> None:
+    """The sampler makes it with its first sample."""
+    assert samples_from(tmp_path / "samples.ndjson", 0) == ([], 0)
+
+
+def test_a_run_sent_as_it_goes_is_the_run_sent_at_once(tmp_path: Path) -> None:
+    """Rates go on from one sending to the next."""
+    file = tmp_path / "samples.ndjson"
+    with recorder(ACCEPTED) as server:
+        live = LiveRun(LABEL, Server(server.url, Access()), file)
+        for end in (1, 2, 7, len(SEEN)):
+            file.write_bytes(lines(SEEN[:end]))
+            live.send_samples({})
+    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
+
+
+def test_what_a_server_did_not_take_is_sent_again(tmp_path: Path) -> None:
+    """With everything that was written meanwhile; nothing is missing."""
+    file = tmp_path / "samples.ndjson"
+    with recorder(ACCEPTED, (503, {"error": {"type": "unavailable"}}), ACCEPTED) as server:
+        live = LiveRun(LABEL, Server(server.url, Access()), file)
+        file.write_bytes(lines(SEEN[:5]))
+        assert live.send_samples({}) == 5
+        file.write_bytes(lines(SEEN[:11]))
+        with pytest.raises(StackError, match="status 503"):
+            live.send_samples({})
+        file.write_bytes(lines(SEEN))
+        assert live.send_samples({}) == len(SEEN) - 5
+    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
+
+
+def test_the_latest_sample_tells_the_state_of_the_connector(tmp_path: Path) -> None:
+    """And none of those before it, whose state is not known."""
+    file = tmp_path / "samples.ndjson"
+    file.write_bytes(lines(SEEN[:3]))
+    with recorder(ACCEPTED) as server:
+        LiveRun(LABEL, Server(server.url, Access()), file).send_samples({"tasks_failed": 1})
+    sent = [found for found in received(server).values() if found["kind"] == "sample"]
+    assert [found.get("tasks_failed") for found in sent] == [None, None, 1]
+
+
+# --- watching -------------------------------------------------------------------------------------------------------
+
+
+class Looks(threading.Event):
+    """An event that lets so many intervals pass, at once, and is then set."""
+
+    def __init__(self, intervals: int) -> None:
+        super().__init__()
+        self.left = intervals
+
+    def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - no time passes here
+        """The end of an interval."""
+        self.left -= 1
+        if self.left < 0:
+            self.set()
+        return self.is_set()
+
+
+class Scripted:
+    """A pipeline on which one run follows another."""
+
+    def __init__(self, *subjects: Subject | None) -> None:
+        self.subjects = list(subjects)
+
+    def subject(self) -> Subject | None:
+        """The next one; the last one again and again."""
+        return self.subjects.pop(0) if len(self.subjects) > 1 else self.subjects[0]
+
+    def sources(self, subject: Subject) -> Sources:
+        """None that is asked."""
+        return Sources(
+            elasticsearch_urls=("http://127.0.0.1:9",),
+            index=f"books-{subject.run_id}",
+            kafka_bootstrap="127.0.0.1:9",
+            topic=None,
+            consumer_group="",
+            jolokia_url=None,
+            connector=None,
+        )
+
+    def state(self, _subject: Subject) -> Mapping[str, Any]:
+        """Nothing is known."""
+        return {}
+
+
+def watched(
+    pipeline: Scripted, server: Recorder, intervals: int, sampled: Callable[[Sources], list[Sample]]
+) -> list[str]:
+    """The sentences that are told in so many intervals."""
+    told: list[str] = []
+
+    @contextlib.contextmanager
+    def sampler(sources: Sources, file: Path) -> Iterator[None]:
+        file.write_bytes(lines(sampled(sources)))
+        yield
+
+    connection = Server(server.url, Access())
+    watch = Watch("aladin/flat", pipeline, connection, interval_s=10, tell=told.append, sampler=sampler)
+    watch.run(Looks(intervals))
+    return [sentence.replace(server.url, "http://observer") for sentence in told]
+
+
+def test_an_index_is_waited_for_and_told_once() -> None:
+    """The stream may begin long after whoever watches it."""
+    with recorder(ACCEPTED) as server:
+        told = watched(Scripted(None, None, None, FIRST), server, 7, lambda _: SEEN)
+    assert told == [
+        "waiting for the index of aladin/flat",
+        "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
+    ]
+
+
+def test_a_run_whose_index_is_made_anew_is_another_run() -> None:
+    """Each has its own name and its own zero; an index that cannot be seen for a while is the same one."""
+    with recorder(ACCEPTED) as server:
+        watched(Scripted(FIRST, FIRST, None, FIRST, SECOND), server, 9, lambda _: SEEN[-1:])
+    runs = {found["run"]["name"]: found["since_load_s"] for found in received(server).values()}
+    last_s = SEEN[-1].at_s - START_S
+    assert runs == {"aladin/flat 20270115-080000-live": last_s, "aladin/flat 20270115-081700-live": last_s - 1020}
+
+
+def test_a_server_that_takes_nothing_for_a_while_is_told_once() -> None:
+    """And that it takes samples again."""
+    refused = (503, {"error": {"type": "unavailable"}})
+    with recorder(refused, refused, ACCEPTED) as server:
+        told = watched(Scripted(FIRST), server, 5, lambda _: SEEN)
+    assert told == [
+        "http://observer: POST /sluice-samples/_bulk: status 503: unavailable; samples are kept until it takes them",
+        "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
+    ]
