@@ -136,8 +136,8 @@ def cpu() -> Panel:
             [
                 _x(),
                 _calculated("series", "datum._source.process"),
-                _calculated("cores", "isValid(datum._source.cpu_cores) ? datum._source.cpu_cores : 0"),
-                _calculated("y", "datum.place == 1 ? datum.cores : -datum.cores"),
+                {"filter": "isValid(datum._source.cpu_cores)"},
+                _calculated("y", "(datum.place == 1 ? 1 : -1) * datum._source.cpu_cores"),
                 _calculated("order", f"{order} : {len(colours)}"),
             ],
         ),
@@ -147,7 +147,7 @@ def cpu() -> Panel:
 def tasks() -> Panel:
     """Whether the sink is at work."""
     names = {"running": "tasks_running", "failed": "tasks_failed"}
-    axis = alt.Axis(tickMinStep=1, format="d")
+    axis = alt.Axis(labelExpr="datum.value % 1 ? '' : datum.value")
     base = alt.Chart().encode(
         x=_since_load(),
         y=alt.Y("y:Q", title="tasks", scale=alt.Scale(zero=True), axis=axis),
@@ -270,6 +270,8 @@ def _spec(
             "axis": AXIS,
             "legend": {"orient": "bottom", "labelFontSize": 12, "labelLimit": 320, "symbolSize": 500},
             "view": {"stroke": None},
+            # It would write over every panel that the layers for an empty one have no extent.
+            "kibana": {"hideWarnings": True},
         },
     }
 
