@@ -21,6 +21,7 @@ from lab.cli import (
     stack,
     suite,
     suite_of_tests,
+    watch,
 )
 from lab.errors import SluiceError, StackError
 
@@ -44,6 +45,7 @@ app.command("report")(report.report)
 app.command("compare")(compare.compare_runs)
 app.command("publish")(publish.publish)
 app.command("dashboards")(publish.dashboards)
+app.command("watch")(watch.watch)
 app.command("produce")(produce.produce)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.command("up")(stack.up)

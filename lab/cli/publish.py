@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import typer
 from rich.markup import escape
 
+from lab.access import HttpAccess, api_key, basic, tls_context
 from lab.analysis.folder import read_run
 from lab.analysis.stack_monitoring import LEAST_BUCKET_S
 from lab.cli.display import console
@@ -17,7 +18,7 @@ from lab.publish import monitoring
 from lab.publish.kibana import dashboard_address, import_objects, monitoring_address
 from lab.publish.publish import Published
 from lab.publish.publish import publish as send
-from lab.publish.server import Access, Server
+from lab.publish.server import Server
 from lab.run import find_run
 
 KIBANA = "http://KIBANA:5601"
@@ -120,7 +121,7 @@ def tell_others(published: Published) -> None:
     )
 
 
-def tell_import(url: str, access: Access) -> None:
+def tell_import(url: str, access: HttpAccess) -> None:
     """Import Kibana's objects and say so."""
     console.print(f"Kibana: {import_objects(url, access)} objects imported", soft_wrap=True)
 
@@ -143,7 +144,7 @@ def server_url(text: str, option: str) -> str:
     return text
 
 
-def access_of(api_key_env: str | None, user: str | None, password_env: str | None, ca: Path | None) -> Access:
+def access_of(api_key_env: str | None, user: str | None, password_env: str | None, ca: Path | None) -> HttpAccess:
     """How the servers let us in.
 
     Raises:
@@ -153,11 +154,13 @@ def access_of(api_key_env: str | None, user: str | None, password_env: str | Non
         raise ProfileError("--api-key-env: got --user or --password-env as well, expected one way to be let in")
     if bool(user) != bool(password_env):
         raise ProfileError("--user, --password-env: got one of them, expected both or neither")
-    return Access(
-        api_key=from_environment("--api-key-env", api_key_env) if api_key_env else None,
-        basic=(user, from_environment("--password-env", password_env)) if user and password_env else None,
-        ca=trusting(ca) if ca else None,
-    )
+    key = from_environment("--api-key-env", api_key_env) if api_key_env else None
+    password = from_environment("--password-env", password_env) if password_env else None
+    if ca:
+        check_authorities(ca)
+    if key:
+        return HttpAccess(api_key(key), ca)
+    return HttpAccess(basic(user, password) if user and password else None, ca)
 
 
 def from_environment(option: str, name: str) -> str:
@@ -172,13 +175,13 @@ def from_environment(option: str, name: str) -> str:
     return found
 
 
-def trusting(ca: Path) -> ssl.SSLContext:
-    """A context that trusts a certificate authority.
+def check_authorities(ca: Path) -> None:
+    """Have a file hold certificates.
 
     Raises:
-        ProfileError: The file is not there, or holds no certificate.
+        ProfileError: It is not there, or holds none.
     """
     try:
-        return ssl.create_default_context(cafile=ca)
+        tls_context(ca)
     except (OSError, ssl.SSLError) as error:
         raise ProfileError(f"--ca: {ca}: got {error.strerror or error}, expected certificates as PEM") from error

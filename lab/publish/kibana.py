@@ -7,11 +7,12 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from lab.access import HttpAccess
 from lab.errors import StackError
 from lab.publish.document import timestamp
 from lab.publish.monitoring import CLUSTER_UUID
 from lab.publish.saved_objects import DASHBOARD, RUN_FIELD, Shape
-from lab.publish.server import Access, refusal
+from lab.publish.server import ANSWER_WITHIN_S, refusal
 from lab.stack.places import ROOT
 
 OBJECTS = ROOT / "kibana"
@@ -19,13 +20,13 @@ HEADERS = {"kbn-xsrf": "sluice"}
 """Kibana refuses to write without it."""
 
 
-def import_objects(kibana_url: str, access: Access, folder: Path = OBJECTS) -> int:
+def import_objects(kibana_url: str, access: HttpAccess, folder: Path = OBJECTS) -> int:
     """Import data view, panels and dashboard, over those that are there already; how many.
 
     Raises:
         StackError: Kibana does not answer, refuses, or cannot take one of them.
     """
-    with access.client(kibana_url) as client:
+    with access.client(base_url=kibana_url.rstrip("/"), timeout=ANSWER_WITHIN_S) as client:
         file = folder / shape_for(_asked(client, kibana_url, "GET", "/api/status")).file_name
         answer = _asked(
             client,

@@ -1,14 +1,13 @@
 """The Elasticsearch, or the Kibana, that a recorded run is sent to."""
 
-import ssl
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 import httpx
 import orjson
 
+from lab.access import HttpAccess
 from lab.errors import StackError
 from lab.publish.document import Document
 
@@ -17,38 +16,12 @@ BULK_DOCUMENTS = 500
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How a server lets us in; nothing of it is ever shown.
-
-    Attributes:
-        api_key: As Elasticsearch gives it, encoded.
-        basic: User and password.
-        ca: Trusts the authority of the server's certificate; `None` for those that the machine trusts.
-    """
-
-    api_key: str | None = field(default=None, repr=False)
-    basic: tuple[str, str] | None = field(default=None, repr=False)
-    ca: ssl.SSLContext | None = None
-
-    def client(self, url: str) -> httpx.Client:
-        """A client for one server."""
-        headers = {"Authorization": f"ApiKey {self.api_key}"} if self.api_key else {}
-        return httpx.Client(
-            base_url=url.rstrip("/"),
-            headers=headers,
-            auth=self.basic,
-            verify=self.ca or True,
-            timeout=ANSWER_WITHIN_S,
-        )
-
-
 class Server:
     """An Elasticsearch somewhere. It is asked once: nobody is about to start it."""
 
-    def __init__(self, url: str, access: Access) -> None:
+    def __init__(self, url: str, access: HttpAccess) -> None:
         self.url = url.rstrip("/")
-        self._http = access.client(url)
+        self._http = access.client(base_url=self.url, timeout=ANSWER_WITHIN_S)
 
     def close(self) -> None:
         """Close the connections."""

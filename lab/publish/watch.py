@@ -133,6 +133,6 @@ def histograms_of(sources: Sources) -> SinkHistograms:
     if not (sources.jolokia_url and sources.connector):
         return NO_HISTOGRAMS
     try:
-        return read_sink_histograms(sources.jolokia_url, sources.connector)
+        return read_sink_histograms(sources.jolokia_url, sources.connector, access=sources.access.metrics)
     except (httpx.HTTPError, JolokiaError):
         return NO_HISTOGRAMS

@@ -170,6 +170,20 @@ class ConnectWorker:
                 raise failed(what, self._hide(part.get("trace", "")))
         return sum(task["state"] == "RUNNING" for task in status["tasks"])
 
+    def states(self, name: str) -> tuple[str, tuple[str, ...]] | None:
+        """The state of a connector and of each of its tasks, in the worker's words; `None` where there is no such one.
+
+        Raises:
+            StackError: The worker does not answer, or with an error.
+        """
+        response = self._request("GET", f"/connectors/{name}/status")
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return None
+        if not response.is_success:
+            raise StackError(f"connector {name}: its status cannot be read: {self._status(response)}")
+        status = response.json()
+        return str(status["connector"]["state"]), tuple(str(task["state"]) for task in status["tasks"])
+
     def wait_until_running(self, name: str, timeout_s: float = 60.0) -> None:
         """Return once a task of the connector runs.
 

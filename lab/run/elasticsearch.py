@@ -137,6 +137,13 @@ class ElasticsearchClient:
             return ""
         return str(answer[index]["mappings"].get("_meta", {}).get("sluice", {}).get("run", ""))
 
+    def index_made_s(self, index: str) -> float | None:
+        """When an index was made, by the cluster's clock; `None` if it does not exist."""
+        status, answer = self.request("GET", f"/{index}/_settings?flat_settings=true", accept=(404,))
+        if status == httpx.codes.NOT_FOUND or index not in answer:
+            return None
+        return int(answer[index]["settings"]["index.creation_date"]) / 1000
+
     def create_index(self, index: str, body: Mapping[str, object]) -> None:
         """Create an index with its settings and mapping.
 

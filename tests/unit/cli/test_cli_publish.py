@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.access import HttpAccess, api_key, basic
 from lab.cli import publish
 from lab.errors import ProfileError
 
@@ -55,8 +56,9 @@ def test_secrets_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
     """By the names that were given."""
     monkeypatch.setenv("SLUICE_TEST_KEY", "a2V5")
     monkeypatch.setenv("SLUICE_TEST_PASSWORD", "correct horse")
-    assert publish.access_of("SLUICE_TEST_KEY", None, None, None).api_key == "a2V5"
-    assert publish.access_of(None, "elastic", "SLUICE_TEST_PASSWORD", None).basic == ("elastic", "correct horse")
+    assert publish.access_of("SLUICE_TEST_KEY", None, None, None) == HttpAccess(api_key("a2V5"))
+    user = publish.access_of(None, "elastic", "SLUICE_TEST_PASSWORD", None)
+    assert user == HttpAccess(basic("elastic", "correct horse"))
 
 
 def test_an_authority_is_a_file_of_certificates(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
+from lab.access import OPEN
 from lab.errors import StackError
 from lab.monitor import Sources
 from lab.publish.label import label_of
 from lab.publish.live import LiveRun, samples_from
 from lab.publish.samples import sample_documents
-from lab.publish.server import Access, Server
+from lab.publish.server import Server
 from lab.publish.watch import Subject, Watch
 from lab.records import Sample
 from tests.unit.analysis.synthetic import START_S, Truth, run
@@ -68,7 +69,7 @@ def test_a_run_sent_as_it_goes_is_the_run_sent_at_once(tmp_path: Path) -> None:
     """Rates go on from one sending to the next."""
     file = tmp_path / "samples.ndjson"
     with recorder(ACCEPTED) as server:
-        live = LiveRun(LABEL, Server(server.url, Access()), file)
+        live = LiveRun(LABEL, Server(server.url, OPEN), file)
         for end in (1, 2, 7, len(SEEN)):
             file.write_bytes(lines(SEEN[:end]))
             live.send_samples({})
@@ -79,7 +80,7 @@ def test_what_a_server_did_not_take_is_sent_again(tmp_path: Path) -> None:
     """With everything that was written meanwhile; nothing is missing."""
     file = tmp_path / "samples.ndjson"
     with recorder(ACCEPTED, (503, {"error": {"type": "unavailable"}}), ACCEPTED) as server:
-        live = LiveRun(LABEL, Server(server.url, Access()), file)
+        live = LiveRun(LABEL, Server(server.url, OPEN), file)
         file.write_bytes(lines(SEEN[:5]))
         assert live.send_samples({}) == 5
         file.write_bytes(lines(SEEN[:11]))
@@ -95,7 +96,7 @@ def test_the_latest_sample_tells_the_state_of_the_connector(tmp_path: Path) -> N
     file = tmp_path / "samples.ndjson"
     file.write_bytes(lines(SEEN[:3]))
     with recorder(ACCEPTED) as server:
-        LiveRun(LABEL, Server(server.url, Access()), file).send_samples({"tasks_failed": 1})
+        LiveRun(LABEL, Server(server.url, OPEN), file).send_samples({"tasks_failed": 1})
     sent = [found for found in received(server).values() if found["kind"] == "sample"]
     assert [found.get("tasks_failed") for found in sent] == [None, None, 1]
 
@@ -156,7 +157,7 @@ def watched(
         file.write_bytes(lines(sampled(sources)))
         yield
 
-    connection = Server(server.url, Access())
+    connection = Server(server.url, OPEN)
     watch = Watch("aladin/flat", pipeline, connection, interval_s=10, tell=told.append, sampler=sampler)
     watch.run(Looks(intervals))
     return [sentence.replace(server.url, "http://observer") for sentence in told]

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
+from lab.access import OPEN, HttpAccess, api_key, basic
 from lab.analysis.folder import read_run
 from lab.errors import ProfileError, StackError
 from lab.publish.document import Document
 from lab.publish.kibana import OBJECTS, dashboard_address, import_objects, monitoring_address
 from lab.publish.publish import field_type, other_clusters, publish
 from lab.publish.saved_objects import Shape
-from lab.publish.server import Access, Server
+from lab.publish.server import Server
 from lab.publish.templates import SAMPLE_FIELDS
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 from tests.unit.publish.recorder import nowhere, recorder
 
-NO_ACCESS = Access()
 TRUTH = Truth(ticks=13)
 MAPPED = {"sluice-samples": {"mappings": {"properties": SAMPLE_FIELDS}}}
 
@@ -36,7 +36,7 @@ MAPPED = {"sluice-samples": {"mappings": {"properties": SAMPLE_FIELDS}}}
 def test_kibana_gets_the_file_of_its_version(status: dict[str, Any], shape: Shape) -> None:
     """Over what is there already, with the header without which Kibana refuses to write, as a form's file."""
     with recorder((200, status), (200, {"success": True, "successCount": 7})) as server:
-        imported = import_objects(server.url, NO_ACCESS)
+        imported = import_objects(server.url, OPEN)
     asked, sent = server.requests
 
     assert imported == 7
@@ -53,7 +53,7 @@ def test_objects_that_kibana_cannot_take_are_named() -> None:
     errors = [{"type": "dashboard", "id": "sluice-experiment", "error": {"type": "missing_references"}}]
     answer = {"success": False, "successCount": 0, "errors": errors}
     with recorder((200, {}), (200, answer)) as server, pytest.raises(StackError) as failure:
-        import_objects(server.url, NO_ACCESS)
+        import_objects(server.url, OPEN)
     assert str(failure.value) == (
         f"{server.url}: could not import sluice-8.ndjson: dashboard sluice-experiment: missing_references"
     )
@@ -63,7 +63,7 @@ def test_kibanas_own_reason_is_told() -> None:
     """A refusal has a sentence of its own."""
     refused = {"statusCode": 400, "error": "Bad Request", "message": "Invalid file extension .txt"}
     with recorder((200, {}), (400, refused)) as server, pytest.raises(StackError) as failure:
-        import_objects(server.url, NO_ACCESS)
+        import_objects(server.url, OPEN)
     assert str(failure.value) == (
         f"{server.url}: POST /api/saved_objects/_import: status 400: Invalid file extension .txt"
     )
@@ -73,14 +73,14 @@ def test_what_is_no_kibana_is_said_to_be_none() -> None:
     """Such as an Elasticsearch, or a page."""
     for answer in ((404, {"error": "no handler found"}), (200, "<html>")):
         with recorder(answer) as server, pytest.raises(StackError, match="is this a Kibana"):
-            import_objects(server.url, NO_ACCESS)
+            import_objects(server.url, OPEN)
 
 
 def test_a_kibana_that_does_not_answer_is_named() -> None:
     """In one sentence, with what to check."""
     url = nowhere()
     with pytest.raises(StackError) as failure:
-        import_objects(url, NO_ACCESS)
+        import_objects(url, OPEN)
     assert str(failure.value).startswith(f"{url}: no answer (ConnectError: ")
     assert str(failure.value).endswith("; check the address of Kibana")
 
@@ -103,11 +103,11 @@ def test_addresses_lead_to_the_run() -> None:
 @pytest.mark.parametrize(
     ("access", "header"),
     [
-        (Access(api_key="a2V5"), "ApiKey a2V5"),
-        (Access(basic=("elastic", "correct horse")), "Basic ZWxhc3RpYzpjb3JyZWN0IGhvcnNl"),
+        (HttpAccess(api_key("a2V5")), "ApiKey a2V5"),
+        (HttpAccess(basic("elastic", "correct horse")), "Basic ZWxhc3RpYzpjb3JyZWN0IGhvcnNl"),
     ],
 )
-def test_credentials_go_into_a_header_and_nowhere_else(access: Access, header: str) -> None:
+def test_credentials_go_into_a_header_and_nowhere_else(access: HttpAccess, header: str) -> None:
     """Neither into an address nor into what is printed of them."""
     with recorder((200, {})) as server:
         Server(server.url, access).request("GET", "/")
@@ -121,7 +121,7 @@ def test_a_server_that_does_not_let_us_in_says_what_to_give(status: int) -> None
     """Without a word of what was given."""
     answer = {"error": {"type": "security_exception", "reason": "unable to authenticate [a2V5]"}}
     with recorder((status, answer)) as server, pytest.raises(StackError) as failure:
-        Server(server.url, Access(api_key="a2V5")).request("PUT", "/_index_template/sluice-samples", {})
+        Server(server.url, HttpAccess(api_key("a2V5"))).request("PUT", "/_index_template/sluice-samples", {})
     assert str(failure.value) == (
         f"{server.url}: PUT /_index_template/sluice-samples: status {status}; give --api-key-env, or --user and "
         "--password-env, of one who may do that"
@@ -132,7 +132,7 @@ def test_a_server_that_does_not_answer_is_named() -> None:
     """In one sentence, with what to check."""
     url = nowhere()
     with pytest.raises(StackError) as failure:
-        Server(url, NO_ACCESS).request("GET", "/")
+        Server(url, OPEN).request("GET", "/")
     assert str(failure.value).startswith(f"{url}: no answer (ConnectError: ")
     assert str(failure.value).endswith("; check the address, and --ca for https")
 
@@ -144,7 +144,7 @@ def test_documents_are_sent_by_their_ids_in_parts() -> None:
     """A request for 500 of them; 1 009 are three requests."""
     documents = [Document(f"id-{number}", {"number": number}) for number in range(1009)]
     with recorder((200, {"items": []})) as server:
-        assert Server(server.url, NO_ACCESS).send("sluice-samples", documents) == 1009
+        assert Server(server.url, OPEN).send("sluice-samples", documents) == 1009
     lines = [line for request in server.requests for line in request.body.splitlines()]
     assert [len(request.body.splitlines()) // 2 for request in server.requests] == [500, 500, 9]
     assert (lines[0], lines[1]) == (b'{"index":{"_id":"id-0"}}', b'{"number":0}')
@@ -157,7 +157,7 @@ def test_a_refused_document_ends_it_without_being_shown() -> None:
     error = {"type": "document_parsing_exception", "reason": "failed to parse field [number] of value 'secret'"}
     answer = {"items": [{"index": {"status": 201}}, {"index": {"status": 400, "error": error}}]}
     with recorder((200, answer)) as server, pytest.raises(StackError) as failure:
-        Server(server.url, NO_ACCESS).send("sluice-samples", [Document("a", {}), Document("b", {})])
+        Server(server.url, OPEN).send("sluice-samples", [Document("a", {}), Document("b", {})])
     assert str(failure.value) == (
         f"{server.url}: sluice-samples: refused 1 of 2 documents, the first for document_parsing_exception; was the "
         "index made before its template? Delete it and publish again"
@@ -170,7 +170,7 @@ def test_a_run_without_an_answer_of_elasticsearch_is_refused(tmp_path: Path) -> 
     lost = with_samples(samples(truth), lambda _: {"elasticsearch": None})
     folder = written(tmp_path / "run", run(truth), lost)
     with pytest.raises(ProfileError, match="holds no sample that Elasticsearch answered"):
-        publish(read_run(folder), Server(nowhere(), NO_ACCESS), 10)
+        publish(read_run(folder), Server(nowhere(), OPEN), 10)
 
 
 def test_a_field_is_found_at_any_depth() -> None:
@@ -188,7 +188,7 @@ def test_stack_monitoring_of_another_cluster_is_left_alone(tmp_path: Path) -> No
     folder = read_run(written(tmp_path / "run", run(TRUTH), samples(TRUTH)))
     others = {"aggregations": {"clusters": {"buckets": [{"key": "gU3Lx", "doc_count": 7}]}}}
     with recorder((200, others), (200, {}), (200, {}), (200, MAPPED), (200, {"items": []})) as server:
-        published = publish(folder, Server(server.url, NO_ACCESS), 10)
+        published = publish(folder, Server(server.url, OPEN), 10)
     asked = {request.path.partition("?")[0] for request in server.requests}
     assert (published.other_clusters, list(published.documents)) == (("gU3Lx",), ["sluice-samples"])
     assert not {path for path in asked if ".monitoring-es-7" in path}
@@ -205,4 +205,4 @@ def test_stack_monitoring_of_another_cluster_is_left_alone(tmp_path: Path) -> No
 def test_a_server_without_another_cluster_has_none(answer: tuple[int, Any]) -> None:
     """No index at all, one whose clusters cannot be told apart, or nothing but our recordings."""
     with recorder(answer) as server:
-        assert other_clusters(Server(server.url, NO_ACCESS)) == ()
+        assert other_clusters(Server(server.url, OPEN)) == ()

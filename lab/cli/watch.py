@@ -1,0 +1,59 @@
+"""`sluice watch`: a stream that is under way, sampled and sent as it goes, so that Kibana shows it."""
+
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from lab.cli.display import console
+from lab.cli.publish import KIBANA, ApiKeyEnv, Ca, PasswordEnv, User, access_of, server_url
+from lab.cli.targets import remote_file
+from lab.profiles import load_profile
+from lab.profiles.remote import load_remote
+from lab.publish.kibana import dashboard_address
+from lab.publish.pipeline import RemotePipeline
+from lab.publish.publish import prepare_samples
+from lab.publish.server import Server
+from lab.publish.watch import Watch
+
+KIBANAS_GRAIN_S = 10.0
+
+
+def watch(
+    profile: Annotated[str, typer.Argument(help="Profile that is under way.")],
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="Elasticsearch that Kibana reads.")],
+    target_file: Annotated[
+        Path | None,
+        typer.Option("--target-file", metavar="FILE", help="Where the servers are; else variables SLUICE_… say so."),
+    ] = None,
+    interval: Annotated[
+        float, typer.Option(min=1.0, metavar="SECONDS", help="From sample to sample.")
+    ] = KIBANAS_GRAIN_S,
+    kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana, for the address printed.")] = KIBANA,
+    api_key_env: ApiKeyEnv = None,
+    user: User = None,
+    password_env: PasswordEnv = None,
+    ca: Ca = None,
+) -> None:
+    """Sample a stream that is under way and send the samples as they are taken, until it is told to stop."""
+    chosen = load_profile(profile)
+    access = access_of(api_key_env, user, password_env, ca)
+    pipeline = RemotePipeline(chosen, load_remote(remote_file(target_file)))
+    server = Server(server_url(to, "--to"), access)
+    try:
+        prepare_samples(server)
+        console.print(f"dashboard: {dashboard_address(kibana)}", soft_wrap=True, markup=False)
+        Watch(chosen.name, pipeline, server, interval_s=interval, tell=say).run(threading.Event())
+    except KeyboardInterrupt:
+        say("stopped")  # which is how it is meant to end
+    finally:
+        pipeline.close()
+        server.close()
+
+
+def say(sentence: str) -> None:
+    """A line of the log."""
+    console.print(escape(sentence), soft_wrap=True)

@@ -1,0 +1,123 @@
+"""A stream in real servers, watched from beside it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from lab.publish.samples import INDEX
+from lab.stack.places import ROOT
+from tests.integration.conftest import Sluice
+
+DOCUMENTS = 12_007
+RATE = 503
+"""Documents per second: 24 s of load."""
+
+
+@contextlib.contextmanager
+def under_way(sluice: Sluice, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A command that runs meanwhile; it is told to stop if it has not ended by itself."""
+    process = sluice.start(*arguments)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+def until(seen: Callable[[], bool], timeout_s: float = 120.0) -> None:
+    """Wait for something that is about to happen."""
+    deadline = time.monotonic() + timeout_s
+    while not seen():
+        assert time.monotonic() < deadline
+        time.sleep(0.25)
+
+
+def found(elasticsearch: httpx.Client, kind: str) -> list[dict[str, Any]]:
+    """The documents of a kind that the watch has sent, in their order."""
+    elasticsearch.post(f"/{INDEX}/_refresh")
+    body = {"size": 1000, "query": {"term": {"kind": kind}}, "sort": ["@timestamp"]}
+    hits = elasticsearch.post(f"/{INDEX}/_search", json=body).json()["hits"]["hits"]
+    return [hit["_source"] for hit in hits]
+
+
+@pytest.fixture
+def target(sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path) -> Iterator[Path]:
+    """A file that describes the session's servers."""
+    there = sluice.stack.endpoints()
+    path = tmp_path / "target.yaml"
+    path.write_text(
+        f"kafka: {{bootstrap_servers: '{there.kafka_bootstrap}'}}\n"
+        f"connect: {{url: '{there.connect_url}'}}\n"
+        f"elasticsearch: {{urls: ['{there.elasticsearch_urls[0]}']}}\n"
+        f"metrics: {{url: '{there.metrics_url}'}}\n"
+    )
+    yield path
+    elasticsearch.delete(f"/{INDEX}")
+    elasticsearch.delete(f"/_index_template/{INDEX}")
+
+
+def test_a_stream_is_shown_while_it_runs(sluice: Sluice, elasticsearch: httpx.Client, target: Path) -> None:
+    """Rate, lag, tasks and latencies of the run that is under way; told to stop, the watch ends well."""
+    url = str(elasticsearch.base_url).rstrip("/")
+    options = ("--to", url, "--target-file", str(target), "--interval", "1")
+    with (
+        under_way(sluice, "watch", "quickstart", *options) as watch,
+        under_way(sluice, "run", "quickstart", "--documents", str(DOCUMENTS), "--rate", str(RATE)) as run,
+    ):
+        until(lambda: run.poll() is not None)
+        os.killpg(watch.pid, signal.SIGTERM)
+        told, _ = watch.communicate(timeout=60)
+
+    everything = found(elasticsearch, "sample")
+    name = everything[-1]["run"]["name"]
+    samples = [
+        sample for sample in everything if sample["run"]["name"] == name
+    ]  # an earlier run may have left an index
+    rates = [sample.get("indexing_rate_docs_per_s_primaries") for sample in samples]
+    curves = [curve for curve in found(elasticsearch, "curve") if curve["run"]["name"] == name]
+    assert (watch.returncode, told.splitlines()[-1]) == (0, "stopped")
+    assert name.endswith("-live")
+    assert max(sample.get("documents_indexed", 0) for sample in samples) == DOCUMENTS
+    assert max(sample.get("records_in_topic", 0) for sample in samples) == DOCUMENTS
+    assert {sample.get("tasks_running") for sample in samples} >= {1}
+    assert max(rate for rate in rates if rate is not None) >= RATE / 2
+    assert {curve["latency"] for curve in curves} == {"end to end", "bulk service time"}
+
+
+@pytest.mark.usefixtures("elasticsearch")
+def test_connect_has_an_answer_to_each_of_metricbeats_questions(sluice: Sluice) -> None:
+    """A name that the worker does not know would be an empty chart and no error."""
+    (module,) = (
+        module
+        for module in yaml.safe_load((ROOT / "compose" / "metricbeat.yml").read_text())["metricbeat.modules"]
+        if module["module"] == "jolokia"
+    )
+    metrics_url = sluice.stack.endpoints().metrics_url
+
+    def answers() -> dict[str, Any]:
+        asked = [
+            {"type": "read", "mbean": wanted["mbean"], "attribute": [entry["attr"] for entry in wanted["attributes"]]}
+            for wanted in module["jmx.mappings"]
+        ]
+        return {answer["request"]["mbean"]: answer for answer in httpx.post(f"{metrics_url}/", json=asked).json()}
+
+    with under_way(sluice, "run", "quickstart", "--documents", str(DOCUMENTS), "--rate", str(RATE)) as run:
+        until(lambda: run.poll() is not None or all(answer["status"] == 200 for answer in answers().values()))
+        told = answers()
+        until(lambda: run.poll() is not None)
+
+    for wanted in module["jmx.mappings"]:
+        value = told[wanted["mbean"]]["value"]
+        beans = list(value.values()) if "*" in wanted["mbean"] else [value]
+        assert beans
+        assert [bean.keys() for bean in beans] == [{entry["attr"] for entry in wanted["attributes"]}] * len(beans)
