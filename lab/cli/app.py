@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from lab.cli import (
     compare,
+    compose_env,
     dead_letters,
     doctor,
     produce,
@@ -19,6 +20,7 @@ from lab.cli import (
     report,
     run,
     stack,
+    stream,
     suite,
     suite_of_tests,
     watch,
@@ -48,6 +50,7 @@ app.command("dashboards")(publish.dashboards)
 app.command("watch")(watch.watch)
 app.command("produce")(produce.produce)
 app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(stream.app, name="stream")
 app.command("up")(stack.up)
 app.command("status")(stack.status)
 app.command("logs")(stack.logs)
@@ -55,6 +58,7 @@ app.command("restart")(stack.restart)
 app.command("down")(stack.down)
 app.command("clean")(stack.clean)
 app.command("doctor")(doctor.doctor)
+app.command("compose-env")(compose_env.compose_env)
 app.command("test")(suite_of_tests.test)
 
 

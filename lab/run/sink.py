@@ -53,7 +53,7 @@ class Sink:
         Raises:
             ProfileError: A setting is refused, or a placeholder or the template is not known.
         """
-        values = self.placeholders()
+        values = placeholders(self.profile, self.target, self.names)
         if self.profile.sink.command:
             command = filled_command(self.profile.sink.command, {**values, **own_values(self.root)})
             self._pipeline = CommandSink(
@@ -67,21 +67,6 @@ class Sink:
         config = connector_config(self.root / "connect" / "connectors", self.profile, values, self.target.access)
         self.worker.validate(config)
         self.config = config
-
-    def placeholders(self) -> dict[str, str]:
-        """What a connector template or a command may ask for."""
-        urls = self.target.endpoints.elasticsearch_urls
-        return {
-            "connector": self.names.connector,
-            "topic": self.names.topic,
-            "index": self.names.index,
-            "elasticsearch_url": urls[0],
-            "elasticsearch_urls": ",".join(urls),
-            "dead_letter_topic": self.names.dead_letter_topic,
-            "tasks": str(self.profile.sink.tasks),
-            "kafka_bootstrap": self.target.endpoints.kafka_bootstrap,
-            "group": self.names.consumer_group,
-        }
 
     @property
     def key_is_id(self) -> bool:
@@ -161,3 +146,19 @@ class Sink:
         except (httpx.HTTPError, LookupError, ValueError):
             # A sink that is not ours keeps none, and the run is none the worse for it.
             return SinkHistograms(record_age=None, bulk_service_time=None)
+
+
+def placeholders(profile: Profile, target: Target, names: Names) -> dict[str, str]:
+    """What a connector template or a command may ask for."""
+    urls = target.endpoints.elasticsearch_urls
+    return {
+        "connector": names.connector,
+        "topic": names.topic,
+        "index": names.index,
+        "elasticsearch_url": urls[0],
+        "elasticsearch_urls": ",".join(urls),
+        "dead_letter_topic": names.dead_letter_topic,
+        "tasks": str(profile.sink.tasks),
+        "kafka_bootstrap": target.endpoints.kafka_bootstrap,
+        "group": names.consumer_group,
+    }

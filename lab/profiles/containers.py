@@ -1,0 +1,68 @@
+"""What a profile asks of the containers, as the environment files that Docker Compose reads.
+
+Of all that a profile says, containers differ in little: how many nodes, which version, how much memory, and settings
+that a node reads when it starts. The rest is done by commands inside, which read the profile themselves.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lab.profiles.loader import load_profile, profile_names
+from lab.profiles.models import Profile
+
+FOLDER = Path("compose") / "experiments"
+MOST_NODES = 4
+MEMORY_BESIDE_HEAP_MB = 512
+"""What a container gets beside the heap: the JVM's own memory, and page cache that must not be the first to go."""
+
+NEED_MORE = {"file": ("dataset.path=FILE", "dataset.key=KEY")}
+"""Profiles that are complete only with something of the user's, and what stands for it here; no container depends on
+it."""
+
+HEADER = "# Made by `./sluice compose-env` from experiments/profiles/{name}.yaml; do not edit.\n"
+
+
+def environment(profile: Profile) -> dict[str, str]:
+    """The variables of the Compose files that the profile decides."""
+    asked = profile.elasticsearch
+    rate = profile.load.rate_docs_per_s
+    return {
+        "ELASTICSEARCH_VERSION": asked.version,
+        "ELASTICSEARCH_HEAP": f"{asked.heap_mb}m",
+        "ELASTICSEARCH_MEMORY": f"{asked.heap_mb + MEMORY_BESIDE_HEAP_MB}m",
+        "ELASTICSEARCH_NODES": str(asked.data_nodes),
+        "ELASTICSEARCH_URLS": ",".join(f"http://{host(node)}:9200" for node in range(1, asked.data_nodes + 1)),
+        **{f"ELASTICSEARCH_{node}": str(int(node <= asked.data_nodes)) for node in range(2, MOST_NODES + 1)},
+        "RATE": "max" if rate is None else f"{rate:g}",
+    }
+
+
+def host(node: int) -> str:
+    """The service that is the n-th node, from 1."""
+    return "elasticsearch" if node == 1 else f"elasticsearch-{node}"
+
+
+def node_settings(profile: Profile) -> dict[str, str]:
+    """The settings of each node, as Elasticsearch's image takes them; empty for most profiles."""
+    return {name: setting_text(value) for name, value in profile.elasticsearch.node_settings.items()}
+
+
+def setting_text(value: object) -> str:
+    """A setting's value as text; a list as Elasticsearch reads one."""
+    if isinstance(value, list):
+        return ",".join(map(setting_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def env_text(name: str, values: Mapping[str, str]) -> str:
+    """An environment file of the profile of that name."""
+    return HEADER.format(name=name) + "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+def env_files(root: Path) -> Iterator[tuple[Path, str]]:
+    """Every file below `compose/experiments`, relative to the checkout, and what has to stand in it."""
+    for name in profile_names(root):
+        profile = load_profile(name, overrides=NEED_MORE.get(name, ()), root=root)
+        yield FOLDER / f"{name}.env", env_text(name, environment(profile))
+        if settings := node_settings(profile):
+            yield FOLDER / f"{name}.settings.env", env_text(name, settings)

@@ -1,0 +1,236 @@
+"""Sends a dataset lap after lap, never further ahead of the sink than it may, and writes down how far it is.
+
+A lap sends the same documents under the same keys, so that the index grows during the first one only: a stream without
+end must not fill a disk. A producer that was killed begins where it last wrote down how far it was, and what it then
+sends twice overwrites itself.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import numpy as np
+from confluent_kafka import KafkaException, Producer
+
+from lab.errors import StackError
+from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
+from lab.profiles import Profile
+from lab.run.names import Names
+from lab.run.producing import client_settings
+from lab.run.sent import Mark, Sent
+from lab.run.target import Target
+from producers.dataset import BATCH_DOCUMENTS, Dataset
+from producers.pacing import Clock, Schedule
+from producers.sending import Client, Sending
+from producers.worker import DEFAULT_CLIENT_SETTINGS, SystemClock
+
+LOOK_S: Final = 0.5
+"""Between two looks at the sink."""
+WRITE_DOWN_S: Final = 5.0
+BLOCK_S: Final = 0.25
+"""The longest stretch of a schedule that is sent without a look at whether to stop."""
+NO_ANSWER_S: Final = 300.0
+NAP_S: Final = 0.2
+KAFKA_ANSWERS_WITHIN_S: Final = 10.0
+RETAINED_BYTES: Final = 1 << 30
+"""What the topic of a stream keeps, over all partitions. What the sink has not read yet must never be among what goes,
+so that the producer lets at most half of this lie unread."""
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """The topic and the sink at one moment.
+
+    Attributes:
+        records: In the topic.
+        lag: Records that the sink has not committed yet.
+    """
+
+    records: int
+    lag: int
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a stream goes.
+
+    Attributes:
+        rate_docs_per_s: On an absolute schedule; `None` for as fast as the sink can.
+        most_lag_records: No further ahead of the sink than this.
+    """
+
+    rate_docs_per_s: float | None
+    most_lag_records: int
+
+    @property
+    def block_documents(self) -> int:
+        """Documents between two looks at whether to stop."""
+        if self.rate_docs_per_s is None:
+            return BATCH_DOCUMENTS
+        return max(1, min(BATCH_DOCUMENTS, int(self.rate_docs_per_s * BLOCK_S)))
+
+
+class Watcher(Protocol):
+    """Who is told how a stream goes."""
+
+    def sending(self, documents: int, lag: int) -> None:
+        """So many documents have been sent since the stream began."""
+        ...
+
+    def waiting(self, documents: int, lag: int) -> None:
+        """The sink is too far behind, or Kafka does not answer (then the lag is negative); called again and again."""
+        ...
+
+
+@dataclass
+class Stream:
+    """One sending of a stream, until somebody stops it.
+
+    Attributes:
+        offsets: Asks Kafka; raises KafkaException when it does not answer.
+        keep: Writes a position down.
+        position: The number of the next document, over all laps.
+    """
+
+    dataset: Dataset
+    topic: str
+    client: Client
+    pace: Pace
+    offsets: Callable[[], Offsets]
+    keep: Callable[[Sent], None]
+    watcher: Watcher
+    position: int
+    clock: Clock = field(default_factory=SystemClock)
+    sleep: Callable[[float], None] = time.sleep
+    _bytes_per_document: float = field(default=0.0, init=False)
+    _looked_ns: int = field(default=-(1 << 62), init=False)
+    _kept_ns: int = field(default=0, init=False)
+
+    @property
+    def most_lag_records(self) -> int:
+        """No further ahead of the sink than this: less than was asked for where documents are large."""
+        retained = RETAINED_BYTES / 2 / max(1.0, self._bytes_per_document)
+        return min(self.pace.most_lag_records, int(retained))
+
+    def send(self, is_over: Callable[[], bool]) -> None:
+        """Send until `is_over`; everything is acknowledged and written down then.
+
+        Raises:
+            StackError: Kafka does not take a document, or has not answered for five minutes.
+        """
+        while not is_over():
+            self.wait_for_sink(is_over)
+            if not is_over():
+                self.send_stretch(is_over)
+
+    def sink_keeps_up(self) -> bool:
+        """Whether more may be sent; asked of Kafka every half second only."""
+        now_ns = self.clock.monotonic_ns()
+        if now_ns - self._looked_ns < LOOK_S * 1e9:
+            return True
+        lag = self.lag()
+        self._looked_ns = self.clock.monotonic_ns()
+        self.watcher.sending(self.position, lag)
+        return 0 <= lag <= self.most_lag_records
+
+    def lag(self) -> int:
+        """The sink's lag; negative when Kafka does not answer."""
+        try:
+            return self.offsets().lag
+        except KafkaException:
+            return -1
+
+    def wait_for_sink(self, is_over: Callable[[], bool]) -> None:
+        """Return when the sink has caught up with half of what it may be behind, or it is over.
+
+        Raises:
+            StackError: Kafka has not answered for five minutes.
+        """
+        answered_ns = self.clock.monotonic_ns()
+        while not is_over():
+            lag = self.lag()
+            if 0 <= lag <= self.most_lag_records // 2:
+                return
+            now_ns = self.clock.monotonic_ns()
+            answered_ns = answered_ns if lag < 0 else now_ns
+            if now_ns - answered_ns > NO_ANSWER_S * 1e9:
+                raise StackError(f"{self.topic}: Kafka has not answered for {NO_ANSWER_S:.0f} s")
+            self.watcher.waiting(self.position, lag)
+            self.sleep(NAP_S)
+
+    def send_stretch(self, is_over: Callable[[], bool]) -> None:
+        """Send on one schedule, until the sink falls behind or it is over."""
+        started_ns = self.clock.monotonic_ns()
+        schedule = Schedule(started_ns, time.time_ns() // 1000, self.position, self.pace.rate_docs_per_s)
+        sending = Sending(self.client, self.topic, schedule, clock=self.clock)
+        self._kept_ns = started_ns
+        while not is_over() and self.sink_keeps_up():
+            numbers = np.arange(self.position, self.position + self.pace.block_documents, dtype=np.int64)
+            sending.send(numbers, self.dataset.records(numbers % self.dataset.documents))
+            self.position += len(numbers)
+            self._bytes_per_document = sending.source_bytes / sending.produced
+            if self.clock.monotonic_ns() - self._kept_ns > WRITE_DOWN_S * 1e9:
+                self.write_down(sending)
+        self.write_down(sending)
+
+    def write_down(self, sending: Sending) -> None:
+        """Wait until everything is acknowledged, and write down how far it is.
+
+        Where Kafka does not answer just now it is left to the next time: at worst some documents are sent twice.
+
+        Raises:
+            StackError: A document was not taken.
+        """
+        sending.finish()
+        if sending.failed:
+            reasons = "; ".join(
+                f"{failure.documents} × {failure.code}: {failure.reason}" for failure in sending.failures
+            )
+            raise StackError(f"{self.topic}: {sending.failed} documents were not delivered: {reasons}")
+        with contextlib.suppress(KafkaException):
+            self.keep(Sent(self.position, self.offsets().records))
+        self._kept_ns = self.clock.monotonic_ns()
+
+
+def send_stream(
+    profile: Profile,
+    dataset: Dataset,
+    target: Target,
+    names: Names,
+    *,
+    pace: Pace,
+    watcher: Watcher,
+    is_over: Callable[[], bool],
+) -> int:
+    """Send a stream, from where it is, until `is_over`; the number of its next document.
+
+    Raises:
+        StackError: Kafka does not take a document, or does not answer.
+    """
+    bootstrap, access = target.endpoints.kafka_bootstrap, target.access.kafka
+    try:
+        client = Producer(
+            {**DEFAULT_CLIENT_SETTINGS, **client_settings(profile), **access, "bootstrap.servers": bootstrap}
+        )
+    except KafkaException as error:
+        raise StackError(f"{bootstrap}: Kafka's client refuses its settings: {error.args[0].str()}") from error
+    reader = KafkaReader(
+        ConsumerOffsetsClient(
+            bootstrap, names.topic, names.consumer_group, timeout_s=KAFKA_ANSWERS_WITHIN_S, client=access
+        )
+    )
+    mark = Mark(bootstrap, names, access)
+
+    def offsets() -> Offsets:
+        found = reader.read()
+        return Offsets(found.end_offset, found.end_offset - found.committed_offset)
+
+    try:
+        stream = Stream(dataset, names.topic, client, pace, offsets, mark.write, watcher, mark.read().documents)
+        stream.send(is_over)
+    finally:
+        reader.close()
+        mark.close()
+    return stream.position

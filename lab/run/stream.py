@@ -1,0 +1,148 @@
+"""A stream without end through servers that stay: its index, topics and connector, made where they are missing.
+
+What is stored, what the sink has read and what was sent, the servers themselves know: a stream goes on where it was,
+however it was stopped. Its id stands in the index and in the name of its topic; where the two do not belong together,
+it begins anew.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lab.errors import ProfileError
+from lab.profiles import Direct, Profile, load_profile, profile_names
+from lab.run.clients import cluster_of, topics_of, worker_of
+from lab.run.connector import ConnectWorker, connector_config
+from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.endless import RETAINED_BYTES
+from lab.run.index import create_index, index_name
+from lab.run.kafka import KafkaTopics
+from lab.run.names import Names
+from lab.run.prepare import remove_earlier_runs
+from lab.run.sink import placeholders
+from lab.run.target import Target
+
+SEGMENT_BYTES = 64 << 20
+KEPT: dict[str, object] = {"retention.ms": "-1"}
+"""Nothing goes because it is old: the stack may have been stopped for months."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A stream that can be sent.
+
+    Attributes:
+        is_new: It begins with its first document; otherwise it goes on.
+        unassigned: Shards without a node; `None` for a stream that goes on.
+    """
+
+    names: Names
+    is_new: bool
+    unassigned: int | None
+
+
+def prepare_stream(profile: Profile, target: Target, *, root: Path, clock: Callable[[], float] = time.time) -> Prepared:
+    """Make what the stream of this profile lacks, and let its sink be the only one that runs.
+
+    Raises:
+        ProfileError: The profile cannot be streamed, or a server refuses one of its settings.
+        StackError: A server does not answer, or the connector fails.
+    """
+    refuse_unsuitable(profile)
+    cluster, worker, topics = cluster_of(target), worker_of(target), topics_of(target)
+    try:
+        found = find_stream(cluster, topics, profile)
+        stream_id = new_id(profile, clock())
+        names = found or Names.of(profile, stream_id)
+        values = placeholders(profile, target, names)
+        config = connector_config(root / "connect" / "connectors", profile, values, target.access)
+        worker.validate(config)
+        unassigned = None if found else begin(target, profile, names, stream_id)
+        cluster.put_cluster_settings(settings_of_others(profile, root) | dict(profile.elasticsearch.cluster_settings))
+        stop_others(worker, names)
+        worker.create(names.connector, config)
+        worker.wait_until_running(names.connector)
+    finally:
+        cluster.close()
+        worker.close()
+    return Prepared(names, found is None, unassigned)
+
+
+def refuse_unsuitable(profile: Profile) -> None:
+    """Refuse a profile that has no topic or no connector.
+
+    Raises:
+        ProfileError: It is one.
+    """
+    place = profile.where.get("load.via") or profile.where.get("sink.command") or profile.name
+    if isinstance(profile.load, Direct):
+        raise ProfileError(
+            f"{place}: load.via: got direct, expected kafka, which a stream goes through; run it instead"
+        )
+    if profile.sink.command:
+        raise ProfileError(f"{place}: sink.command: got a command, expected a connector, which stays; run it instead")
+
+
+def new_id(profile: Profile, now_s: float) -> str:
+    """The id of a stream that begins now: of its time and of all that the profile says."""
+    stamp = datetime.fromtimestamp(now_s, UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{stamp}{suffix(profile)}"
+
+
+def suffix(profile: Profile) -> str:
+    """How the id of every stream of exactly this profile ends."""
+    return f"-stream-{profile.fingerprint()[:8]}"
+
+
+def find_stream(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Profile) -> Names | None:
+    """The stream of this profile that can go on; `None` if there is none, or the profile is not what it was."""
+    owner = cluster.index_owner(index_name(profile))
+    if not owner or not owner.endswith(suffix(profile)):
+        return None
+    names = Names.of(profile, owner)
+    return names if names.topic in topics.names() else None
+
+
+def begin(target: Target, profile: Profile, names: Names, stream_id: str) -> int:
+    """Make index and topics; what earlier streams and runs of the profile left goes. Shards without a node."""
+    cluster, worker, topics = cluster_of(target), worker_of(target), topics_of(target)
+    try:
+        unassigned = create_index(cluster, profile, names.index, stream_id)
+        remove_earlier_runs(worker, topics, names)
+    finally:
+        cluster.close()
+        worker.close()
+    topic = profile.topic
+    copies = topic.replication_factor
+    bounded = {
+        **KEPT,
+        "retention.bytes": RETAINED_BYTES // topic.partitions,
+        "segment.bytes": min(SEGMENT_BYTES, RETAINED_BYTES // topic.partitions // 4),
+        **topic.config,
+    }
+    # The topic last: an index whose topic is missing is begun anew.
+    topics.create(names.dead_letter_topic, partitions=1, replication_factor=copies, config=KEPT)
+    topics.create(names.topic, partitions=topic.partitions, replication_factor=copies, config=bounded)
+    return unassigned
+
+
+def stop_others(worker: ConnectWorker, names: Names) -> None:
+    """Remove every other connector of ours; how far each has read, Kafka remembers."""
+    for connector in worker.connectors():
+        if connector.startswith("sluice-") and connector != names.connector:
+            worker.delete(connector)
+
+
+def settings_of_others(profile: Profile, root: Path) -> dict[str, object]:
+    """Cluster settings that another profile of the repository may have left behind, each with `None`, its default."""
+    names: set[str] = set()
+    for name in profile_names(root):
+        if name != profile.name:
+            try:
+                names |= load_profile(name, root=root).elasticsearch.cluster_settings.keys()
+            except ProfileError:
+                # One that needs an option, or is wrong, has not been prepared either.
+                continue
+    return dict.fromkeys(sorted(names))

@@ -1,0 +1,197 @@
+"""Whether the index holds what a stream has sent: every id, a sample of documents, and nothing else."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.errors import ProfileError, StackError
+from lab.profiles import Profile
+from lab.run.clients import cluster_of, topics_of
+from lab.run.elasticsearch import ElasticsearchClient
+from lab.run.kafka import KafkaTopics
+from lab.run.ledger import NAMED, Comparison, Hashes, altered, compare, counted, distinct_letters, hash_of, hashes_of
+from lab.run.names import Names
+from lab.run.sent import Mark, Sent
+from lab.run.target import Target
+from lab.run.verify import stored_documents, stored_hashes
+from producers.dataset import Dataset
+
+POLL_S = 1.0
+STALLED_S = 120.0
+
+Progress = Callable[[int, str], None]
+
+
+@dataclass(frozen=True)
+class StreamBooks:
+    """What a stream comes to.
+
+    Attributes:
+        sent: Documents over all laps.
+        distinct: Documents with an id of their own among them.
+        problems: Every law that does not hold, a sentence each.
+    """
+
+    sent: int
+    distinct: int
+    stored: int
+    dead_lettered: int
+    sampled: int
+    problems: tuple[str, ...]
+
+
+def check_stream(
+    profile: Profile,
+    dataset: Dataset,
+    target: Target,
+    names: Names,
+    *,
+    progress: Progress = lambda _done, _what: None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> StreamBooks:
+    """Wait until the sink has read everything, and compare what is stored with what was sent.
+
+    Raises:
+        ProfileError: The stream cannot be compared.
+        StackError: It is still being sent, or the sink does not move.
+    """
+    if str(profile.sink.config.get("key.ignore", "false")).lower() == "true":
+        raise ProfileError("sink.config.key.ignore: got true, expected false: the ids of a lap would be those of none")
+    topics = topics_of(target)
+    mark = Mark(target.endpoints.kafka_bootstrap, names, target.access.kafka)
+    cluster = cluster_of(target)
+    try:
+        sent = settled(topics, mark, names)
+        wait_until_read(topics, names, sent.records, progress, sleep=sleep, clock=clock)
+        if profile.verify.expect == "consumed":
+            return consumed_books(cluster, names, sent)
+        return stored_books(profile, dataset, names, sent, cluster=cluster, topics=topics, progress=progress)
+    finally:
+        mark.close()
+        cluster.close()
+
+
+def settled(topics: KafkaTopics, mark: Mark, names: Names) -> Sent:
+    """How far the stream is, if nobody sends any more.
+
+    Raises:
+        StackError: There are records that its producer has not written down.
+    """
+    sent = mark.read()
+    records = sum(topics.end_offsets(names.topic).values())
+    if records != sent.records:
+        raise StackError(
+            f"{names.topic}: got {records} records, expected the {sent.records} that its producer has written down: it "
+            "is still sending, or was killed; start it again if it was, then stop it (docker compose stop producer)"
+        )
+    return sent
+
+
+def wait_until_read(
+    topics: KafkaTopics,
+    names: Names,
+    records: int,
+    progress: Progress,
+    *,
+    sleep: Callable[[float], None],
+    clock: Callable[[], float],
+) -> None:
+    """Return when the sink has committed every record.
+
+    Raises:
+        StackError: Nothing has moved for two minutes.
+    """
+    before, moved_s = -1, clock()
+    while (read := sum(topics.committed_offsets(names.topic, names.consumer_group).values())) < records:
+        if read != before:
+            before, moved_s = read, clock()
+        if clock() - moved_s > STALLED_S:
+            raise StackError(
+                f"connector {names.connector}: has committed {read} of {records} records and not moved for "
+                f"{STALLED_S:.0f} s; its state: GET /connectors/{names.connector}/status"
+            )
+        progress(read, "waiting for the sink")
+        sleep(POLL_S)
+
+
+def consumed_books(cluster: ElasticsearchClient, names: Names, sent: Sent) -> StreamBooks:
+    """The books of a sink that is to store nothing."""
+    stored = cluster.count(names.index)
+    problem = f"{stored} documents are in the index, although the sink was to store none"
+    return StreamBooks(sent.documents, 0, stored, 0, 0, (problem,) if stored else ())
+
+
+def stored_books(
+    profile: Profile,
+    dataset: Dataset,
+    names: Names,
+    sent: Sent,
+    *,
+    cluster: ElasticsearchClient,
+    topics: KafkaTopics,
+    progress: Progress,
+) -> StreamBooks:
+    """The books of a sink that stores every document."""
+    count = min(sent.documents, dataset.documents)
+    progress(0, "computing ids")
+    expected = hashes_of(key for batch in dataset.batches(0, count) for key, _ in batch)
+    dead = hashes_of(letter.key for letter in distinct_letters(topics.dead_letters(names.dead_letter_topic)))
+    cluster.refresh(names.index)
+    comparison = compare(expected, stored_hashes(cluster, names.index, progress), dead)
+    draw = random.Random(names.topic)  # noqa: S311 - a sample, no secret
+    numbers = draw.sample(range(count), min(count, profile.verify.sample))
+    sample = latest_documents(dataset, expected, numbers, sent.documents, dead)
+    different = altered(sample, stored_documents(cluster, names.index, list(sample)))
+    missing = [dataset.key(int(np.flatnonzero(expected == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
+    return StreamBooks(
+        sent=sent.documents,
+        distinct=len(np.unique(expected)),
+        stored=comparison.indexed + comparison.unexpected,
+        dead_lettered=len(dead),
+        sampled=len(sample),
+        problems=tuple(problems_of(comparison, missing, different, len(sample))),
+    )
+
+
+def latest_documents(dataset: Dataset, hashes: Hashes, numbers: list[int], sent: int, dead: Hashes) -> dict[str, bytes]:
+    """For each of these documents the one of the same key that was sent last; those with dead letters are left out.
+
+    Args:
+        hashes: The hash of each document's key, by number, of those that were sent at all.
+        sent: Documents sent over all laps.
+    """
+    gone = set(dead.tolist())
+    latest: set[int] = set()
+    for number in numbers:
+        if int(hashes[number]) not in gone:
+            latest.add(last_sent(np.flatnonzero(hashes == hashes[number]), sent, dataset.documents))
+    records = dataset.records(np.array(sorted(latest), dtype=np.int64)) if latest else ()
+    return {key.decode(): document for key, document in records if hash_of(key) not in gone}
+
+
+def last_sent(numbers: NDArray[np.int64], sent: int, lap_documents: int) -> int:
+    """Which of these documents was sent last; the lap under way has sent only those below its position."""
+    in_this_lap = numbers[numbers < sent % lap_documents] if sent >= lap_documents else numbers
+    return int((in_this_lap if len(in_this_lap) else numbers).max())
+
+
+def problems_of(comparison: Comparison, missing: list[str], different: list[str], sampled: int) -> list[str]:
+    """One sentence for each law that does not hold."""
+    problems = []
+    if len(comparison.missing):
+        named = ", ".join(missing)
+        problems.append(f"{counted(len(comparison.missing), 'is', 'are')} missing from the index, such as {named}")
+    if comparison.unexpected:
+        words = counted(comparison.unexpected, "in the index was", "in the index were")
+        problems.append(f"{words} not sent by this stream")
+    if comparison.duplicates:
+        problems.append(f"{counted(comparison.duplicates, 'is', 'are')} stored more than once")
+    if different:
+        named = ", ".join(different[:NAMED])
+        problems.append(f"{len(different)} of {sampled} sampled documents are not what was sent, such as {named}")
+    return problems

@@ -1,0 +1,56 @@
+"""What profiles ask of the containers, and that the files of the repository say the same."""
+
+from pathlib import Path
+
+from lab.profiles import load_profile
+from lab.profiles.containers import FOLDER, env_files, env_text, environment, node_settings
+from lab.stack.places import ROOT
+
+
+def test_a_profile_decides_nodes_version_memory_and_rate() -> None:
+    """Three nodes of another version and heap, and a stream: all of it stands in the file."""
+    overrides = (
+        "elasticsearch.version=7.17.7",
+        "elasticsearch.data_nodes=3",
+        "elasticsearch.heap_mb=700",
+        "load.mode=stream",
+        "load.rate_docs_per_s=1009",
+    )
+    assert env_text("quickstart", environment(load_profile("quickstart", overrides=overrides))).splitlines() == [
+        "# Made by `./sluice compose-env` from experiments/profiles/quickstart.yaml; do not edit.",
+        "ELASTICSEARCH_VERSION=7.17.7",
+        "ELASTICSEARCH_HEAP=700m",
+        "ELASTICSEARCH_MEMORY=1212m",
+        "ELASTICSEARCH_NODES=3",
+        "ELASTICSEARCH_URLS=http://elasticsearch:9200,http://elasticsearch-2:9200,http://elasticsearch-3:9200",
+        "ELASTICSEARCH_2=1",
+        "ELASTICSEARCH_3=1",
+        "ELASTICSEARCH_4=0",
+        "RATE=1009",
+    ]
+
+
+def test_node_settings_are_text_as_elasticsearch_reads_it() -> None:
+    """Numbers, truth values and lists."""
+    overrides = (
+        "elasticsearch.node_settings.thread_pool.write.size=1",
+        "elasticsearch.node_settings.node.store.allow_mmap=false",
+        "elasticsearch.node_settings.reindex.remote.whitelist=[a:9200, b:9200]",
+    )
+    assert node_settings(load_profile("quickstart", overrides=overrides)) == {
+        "thread_pool.write.size": "1",
+        "node.store.allow_mmap": "false",
+        "reindex.remote.whitelist": "a:9200,b:9200",
+    }
+
+
+def test_the_files_of_the_repository_are_those_of_its_profiles() -> None:
+    """`./sluice compose-env` was called after the last change of a profile, and nothing else lies there."""
+    present = {path.relative_to(ROOT): path.read_text() for path in (ROOT / FOLDER).rglob("*.env")}
+    assert present == dict(env_files(ROOT))
+
+
+def test_an_experiment_without_node_settings_has_no_file_of_them() -> None:
+    """Docker Compose takes the absence of the file for an absence of settings."""
+    assert Path("compose/experiments/quickstart.settings.env") not in dict(env_files(ROOT))
+    assert Path("compose/experiments/sink/rejecting.settings.env") in dict(env_files(ROOT))

@@ -1,0 +1,166 @@
+"""A stream without end: lap after lap, never too far ahead of the sink, and what was sent is written down."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from lab.errors import StackError
+from lab.run.endless import RETAINED_BYTES, Offsets, Pace, Stream
+from lab.run.sent import Sent
+from tests.unit.producers.fakes import FakeClient, FakeClock, NumberedDocuments
+
+LAP = 1009
+LAG = 5003
+
+
+@dataclass
+class World:
+    """Kafka, a sink that reads what it is told to, and whoever watches.
+
+    Attributes:
+        reads: The sink's lag for so many records in the topic, asked again and again.
+        is_down: Whether Kafka does not answer.
+    """
+
+    clock: FakeClock = field(default_factory=lambda: FakeClock(now_ns=10**12))
+    reads: Callable[[int], int] = lambda _records: 0
+    is_down: Callable[[], bool] = lambda: False
+    refuse: Callable[[bytes], KafkaError | None] = lambda _: None
+    kept: list[Sent] = field(default_factory=list)
+    waits: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.client = FakeClient(self.clock, send_cost_ns=1000, fail=self.refuse)
+
+    def stream(self, *, position: int = 0, rate: float | None = None, documents: int = LAP) -> Stream:
+        """A stream through this world."""
+        return Stream(
+            NumberedDocuments(documents),
+            "topic",
+            self.client,
+            Pace(rate, LAG),
+            self.offsets,
+            self.keep,
+            self,
+            position,
+            clock=self.clock,
+            sleep=self.clock.sleep,
+        )
+
+    def offsets(self) -> Offsets:
+        """What Kafka answers."""
+        if self.is_down():
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return Offsets(len(self.client.sent), self.reads(len(self.client.sent)))
+
+    def keep(self, sent: Sent) -> None:
+        """Kafka keeps a position."""
+        if self.is_down():
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        self.kept.append(sent)
+
+    def sending(self, documents: int, lag: int) -> None:
+        """Nobody listens."""
+
+    def waiting(self, _documents: int, lag: int) -> None:
+        """The lag at which it waits."""
+        self.waits.append(lag)
+
+
+def after(stream: Stream, documents: int) -> Callable[[], bool]:
+    """Whether the stream has come so far."""
+    return lambda: stream.position >= documents
+
+
+def test_every_lap_sends_the_same_documents_again() -> None:
+    """In the same order; the position goes on counting."""
+    world = World()
+    stream = world.stream()
+    stream.send(after(stream, 3 * LAP))
+    keys = [int(sent.key) for sent in world.client.sent]
+    assert keys == [number % LAP for number in range(stream.position)]
+    assert world.kept[-1] == Sent(stream.position, len(keys))
+
+
+def test_a_stream_goes_on_where_it_was() -> None:
+    """In the midst of its third lap."""
+    world = World()
+    stream = world.stream(position=2 * LAP + 101)
+    stream.send(after(stream, 2 * LAP + 102))
+    assert int(world.client.sent[0].key) == 101
+
+
+def test_what_is_written_down_was_acknowledged() -> None:
+    """Every five seconds, and at the end; at each of them the topic holds exactly what was sent."""
+    world = World()
+    stream = world.stream(rate=1009)
+    stream.send(after(stream, 20_011))
+    assert len(world.kept) == 4
+    assert all(sent.documents == sent.records for sent in world.kept)
+    assert world.kept[-1].documents == stream.position
+
+
+def test_a_rate_is_kept() -> None:
+    """20,011 documents at 1,009 per second take 19.8 s."""
+    world = World()
+    stream = world.stream(rate=1009)
+    began_ns = world.clock.now_ns
+    stream.send(after(stream, 20_011))
+    assert (world.clock.now_ns - began_ns) / 1e9 == pytest.approx(stream.position / 1009, abs=0.3)
+
+
+def test_a_stop_is_heard_within_half_a_second() -> None:
+    """However slow the stream is."""
+    assert Pace(7, LAG).block_documents == 1
+    assert Pace(1009, LAG).block_documents == 252
+    assert Pace(None, LAG).block_documents == 1024
+
+
+def test_the_producer_waits_for_the_sink() -> None:
+    """It sends no more before half of the lag is gone."""
+    world = World()
+    # Before the first document, at its sending, half a second later, when it is written down, and while it waits.
+    lags = iter([0, 0, LAG + 1, 0, LAG // 2 + 1, LAG // 2])
+    world.reads = lambda _records: next(lags, 0)
+    stream = world.stream(rate=1009)
+    stream.send(after(stream, 2003))
+    assert world.waits == [LAG // 2 + 1]
+
+
+def test_large_documents_wait_sooner() -> None:
+    """At most half of what the topic retains lies unread."""
+    world = World()
+    stream = world.stream()
+    assert stream.most_lag_records == LAG
+    stream._bytes_per_document = RETAINED_BYTES / 1000
+    assert stream.most_lag_records == 500
+
+
+def test_kafka_may_be_away_for_a_while() -> None:
+    """The producer waits, and what it could not write down is written down later."""
+    world = World()
+    world.is_down = lambda: 5 < (world.clock.now_ns - 10**12) / 1e9 < 120
+    stream = world.stream(rate=1009)
+    stream.send(after(stream, 10_007))
+    assert set(world.waits) == {-1}
+    assert world.kept[-1] == Sent(stream.position, stream.position)
+
+
+def test_kafka_that_stays_away_ends_the_stream() -> None:
+    """With a sentence, after five minutes."""
+    world = World(is_down=lambda: True)
+    stream = world.stream()
+    with pytest.raises(StackError, match=r"^topic: Kafka has not answered for 300 s$"):
+        stream.send(lambda: False)
+    assert world.client.sent == []
+
+
+def test_a_document_that_kafka_does_not_take_ends_the_stream() -> None:
+    """Nothing is written down beyond what was taken, so that it is sent again."""
+    world = World(refuse=lambda key: KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED) if key == b"1008" else None)
+    stream = world.stream()
+    with pytest.raises(StackError, match=r"^topic: 1 documents were not delivered: 1 × TOPIC_AUTHORIZATION_FAILED: "):
+        stream.send(after(stream, LAP))
+    assert world.kept == []

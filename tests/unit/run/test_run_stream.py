@@ -1,0 +1,72 @@
+"""Streams that stay: which of them go on, what their check compares."""
+
+import numpy as np
+import pytest
+
+from lab.errors import ProfileError
+from lab.profiles import load_profile
+from lab.run.ledger import Comparison, hashes_of
+from lab.run.stream import new_id, refuse_unsuitable, suffix
+from lab.run.stream_check import last_sent, latest_documents, problems_of
+from tests.unit.producers.fakes import NumberedDocuments
+
+NONE = hashes_of(())
+
+
+def test_a_stream_is_named_after_its_time_and_all_that_its_profile_says() -> None:
+    """Another value is another stream."""
+    profile = load_profile("quickstart")
+    other = load_profile("quickstart", overrides=("index.refresh_interval=7s",))
+    assert new_id(profile, 1_009_000_000.0) == f"20011222-054640{suffix(profile)}"
+    assert suffix(profile) == f"-stream-{profile.fingerprint()[:8]}"
+    assert suffix(profile) != suffix(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("sink/direct", "load.via: got direct, expected kafka, which a stream goes through; run it instead"),
+        ("sink/naive-python", "sink.command: got a command, expected a connector, which stays; run it instead"),
+    ],
+)
+def test_what_has_no_topic_or_no_connector_cannot_be_streamed(name: str, message: str) -> None:
+    """It says so before anything is made."""
+    with pytest.raises(ProfileError) as refusal:
+        refuse_unsuitable(load_profile(name))
+    assert str(refusal.value).endswith(message)
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (5, 3),  # in the first lap: 0 and 3 were sent, 8 was not and is not among the candidates
+        (11, 8),  # the lap is complete
+        (12, 0),  # the second lap has sent 0 again
+        (15, 3),
+        (22, 8),
+    ],
+)
+def test_the_last_word_on_a_key_is_the_last_one_sent(sent: int, expected: int) -> None:
+    """Documents 0, 3 and 8 of 11 share a key."""
+    candidates = np.array([number for number in (0, 3, 8) if number < sent])
+    assert last_sent(candidates, sent, 11) == expected
+
+
+def test_a_sample_holds_the_latest_document_of_each_key() -> None:
+    """Of 13 documents with 5 keys, 3 of which were drawn; one of them has a dead letter."""
+    dataset = NumberedDocuments(13, repeat_after=5)
+    hashes = hashes_of(str(number % 5) for number in range(13))
+    dead = hashes_of(["2"])
+    assert latest_documents(dataset, hashes, [1, 2, 3], 13, dead) == {"1": b'{"number":11}', "3": b'{"number":8}'}
+
+
+def test_whatever_is_wrong_is_a_sentence() -> None:
+    """Missing, strange, doubled and altered documents."""
+    comparison = Comparison(indexed=7, already_there=0, missing=hashes_of(["a", "b"]), unexpected=1, duplicates=3)
+    assert problems_of(comparison, ["a", "b"], ["c"], 11) == [
+        "2 documents are missing from the index, such as a, b",
+        "1 document in the index was not sent by this stream",
+        "3 documents are stored more than once",
+        "1 of 11 sampled documents are not what was sent, such as c",
+    ]
+    assert problems_of(Comparison(7, 0, NONE, 0, 0), [], [], 11) == []
