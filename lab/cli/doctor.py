@@ -1,20 +1,23 @@
 """`sluice doctor`: what this machine has and lacks, each lack with the command that mends it."""
 
 import importlib.util
+import os
 import platform
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import psutil
+import typer
 from rich.markup import escape
 from rich.table import Table
 
+from lab.cli.containers import inside as inside_containers
+from lab.cli.containers import outside as outside_containers
 from lab.cli.display import console
+from lab.cli.findings import MARKS, Finding, said_by
 from lab.errors import StackError
 from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
 from lab.stack.jdk import find_jdks, install_command, java_for_elasticsearch, java_for_kafka
@@ -24,26 +27,26 @@ from lab.stack.plugin import is_built
 from lab.stack.ports import LOOPBACK
 
 NEEDED_DISK_BYTES = 5 * 10**9
-MARKS = {"good": "[green]✓[/green]", "optional": "[yellow]–[/yellow]", "bad": "[red]✗[/red]"}
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at; `bad` keeps Sluice from working, `optional` only from one way of working."""
-
-    what: str
-    verdict: Literal["good", "optional", "bad"]
-    sentence: str
-
-
-def doctor() -> int:
+def doctor(
+    *,
+    compose: Annotated[
+        bool, typer.Option("--compose", help="What `docker compose up` needs, and nothing else.")
+    ] = False,
+    containers: Annotated[bool, typer.Option("--containers", hidden=True)] = False,
+) -> int:
     """Check Python, JDKs, Maven, memory, disk, ports and Docker. Exit status 3 if something is missing."""
-    findings = [finding for check in CHECKS for finding in check()]
+    checks = (outside_containers,) if compose else (inside_containers,) if containers else CHECKS
+    findings = [finding for check in checks for finding in check()]
     table = Table(show_header=False, show_edge=False, box=None)
     for finding in findings:
         table.add_row(MARKS[finding.verdict], finding.what, escape(finding.sentence))
     console.print(table)
-    return StackError.exit_status if any(finding.verdict == "bad" for finding in findings) else 0
+    lacking = [finding.what for finding in findings if finding.verdict == "bad"]
+    if containers and lacking and os.environ.get("SLUICE_PREFLIGHT") != "warn":
+        raise StackError(f"preflight: {', '.join(lacking)}: see above; PREFLIGHT=warn in .env goes on all the same")
+    return StackError.exit_status if lacking and not containers else 0
 
 
 def python() -> Iterator[Finding]:
@@ -147,15 +150,6 @@ def docker() -> Iterator[Finding]:
         "good" if compose else "optional",
         compose or "missing; install it: apt-get install docker-compose-v2",
     )
-
-
-def said_by(*command: str) -> str | None:
-    """The first line of what a command prints; `None` if it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip().partition("\n")[0] or None
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (python, jdks, maven, artifacts, memory, disk, ports, docker)

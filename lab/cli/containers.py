@@ -1,0 +1,210 @@
+"""What `docker compose up` needs of a machine, as `doctor --compose` sees it and as the first container does."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.cli.findings import Finding, said_by
+from lab.stack.places import ROOT
+from lab.stack.ports import LOOPBACK
+
+NEEDED_COMPOSE = (2, 24, 0)
+NEEDED_MAPS = 262_144
+"""Elasticsearch refuses to start with fewer memory maps, unless it is told to do without."""
+SPARE_DISK_MB = 1000
+ONE_SHOTS = frozenset({"preflight", "setup", "dashboards", "verify"})
+"""They are gone before the others need their memory."""
+MAX_MAPS = Path("/proc/sys/vm/max_map_count")
+MEMINFO = Path("/proc/meminfo")
+VOLUMES = Path("/volumes")
+SIZE = re.compile(r"(\d+(?:\.\d+)?)([kmgt]?)(?:i?b)?", re.IGNORECASE)
+FACTORS = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
+
+
+def size_mb(text: str) -> float:
+    """A size such as 768m, 2gb or a number of bytes, in MiB.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"got {text}, expected a size such as 768m or 2g")
+    return float(found[1]) * FACTORS[found[2].lower()]
+
+
+def memory(total_mb: float, limits_mb: Mapping[str, float]) -> Finding:
+    """Whether all containers may fill the memory that they are allowed."""
+    needed_mb = sum(limits_mb.values())
+    sentence = f"Docker has {total_mb:,.0f} MB, the containers may take {needed_mb:,.0f} MB together"
+    if total_mb >= needed_mb:
+        return Finding("memory", "good", sentence)
+    return Finding(
+        "memory",
+        "bad",
+        f"{sentence}; give Docker more (Docker Desktop: Settings, Resources, Memory), leave Kibana out "
+        "(MONITORING=off), or give each less (ELASTICSEARCH_HEAP=512m ELASTICSEARCH_MEMORY=1g); settings go into .env",
+    )
+
+
+def maps(count: int | None, *, mmap: bool) -> Finding:
+    """Whether Elasticsearch may have as many memory maps as it insists on."""
+    what = "vm.max_map_count"
+    if not mmap:
+        return Finding(what, "good", "does not matter, ELASTICSEARCH_MMAP is false")
+    if count is None:
+        return Finding(what, "optional", "not visible from here; the container `preflight` looks at it")
+    if count >= NEEDED_MAPS:
+        return Finding(what, "good", f"{count}")
+    return Finding(
+        what,
+        "bad",
+        f"got {count}, expected at least {NEEDED_MAPS}, or Elasticsearch does not start; raise it on the machine that "
+        f"runs Docker: sudo sysctl -w vm.max_map_count={NEEDED_MAPS} (to keep it: a file in /etc/sysctl.d), or set "
+        "ELASTICSEARCH_MMAP=false in .env",
+    )
+
+
+def disk(free_mb: float, watermark: str) -> Finding:
+    """Whether Elasticsearch will allot shards on the disk that has Docker's volumes."""
+    needed_mb = size_mb(watermark) + SPARE_DISK_MB
+    sentence = f"{free_mb:,.0f} MB free for Docker's volumes"
+    if free_mb >= needed_mb:
+        return Finding("disk", "good", sentence)
+    return Finding(
+        "disk",
+        "bad",
+        f"{sentence}, expected at least {needed_mb:,.0f}: Elasticsearch allots no shard below its low watermark "
+        f"({watermark}); make room (docker system prune shows how much that gives), or lower WATERMARK_LOW in .env",
+    )
+
+
+def first_number(file: Path) -> int | None:
+    """The first number in a file; `None` where there is no such file."""
+    try:
+        found = re.search(r"\d+", file.read_text())
+    except OSError:
+        return None
+    return int(found[0]) if found else None
+
+
+# --- from the first container ---------------------------------------------------------------------------------------
+
+
+def inside(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """What the first container finds; Compose has told it of the others by variables."""
+    total_kb = first_number(MEMINFO)
+    if total_kb is not None:
+        yield memory(total_kb / 1024, limits_told(environment.get("SLUICE_LIMITS", "")))
+    yield maps(first_number(MAX_MAPS), mmap=environment.get("SLUICE_MMAP", "true") == "true")
+    if VOLUMES.is_dir():
+        yield disk(shutil.disk_usage(VOLUMES).free / 2**20, environment.get("SLUICE_WATERMARK", "2gb"))
+
+
+def limits_told(text: str) -> dict[str, float]:
+    """Container → memory it may take, from words such as `elasticsearch=1536m*2`."""
+    limits = {}
+    for word in text.split():
+        name, _, value = word.partition("=")
+        size, _, count = value.partition("*")
+        limits[name] = size_mb(size) * int(count or 1)
+    return limits
+
+
+# --- from outside ---------------------------------------------------------------------------------------------------
+
+
+def outside() -> Iterator[Finding]:
+    """What the machine says; where something is missing, what needs it is not looked at."""
+    engine = said_by("docker", "version", "--format", "{{.Server.Version}}")
+    if engine is None:
+        yield Finding(
+            "Docker engine", "bad", "does not answer; install it (https://docs.docker.com/engine/install) or start it"
+        )
+        return
+    yield Finding("Docker engine", "good", engine)
+    found = compose_version(said_by("docker", "compose", "version", "--short"))
+    yield found
+    if found.verdict == "bad":
+        return
+    config = compose_config()
+    if isinstance(config, Finding):
+        yield config
+        return
+    yield from against(config["services"])
+
+
+def compose_version(said: str | None) -> Finding:
+    """Whether Compose knows what our files say."""
+    needed = ".".join(map(str, NEEDED_COMPOSE))
+    remedy = "install or update it: https://docs.docker.com/compose/install"
+    if said is None:
+        return Finding("Docker Compose", "bad", f"missing, expected {needed} or newer; {remedy}")
+    numbers = tuple(map(int, re.findall(r"\d+", said)[:3]))
+    if numbers < NEEDED_COMPOSE:
+        return Finding("Docker Compose", "bad", f"got {said}, expected {needed} or newer; {remedy}")
+    return Finding("Docker Compose", "good", said)
+
+
+def compose_config() -> dict[str, Any] | Finding:
+    """The services as Compose understands our files; what it says instead where it does not."""
+    done = subprocess.run(
+        ("docker", "compose", "config", "--format", "json"), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        return Finding(
+            "compose.yaml",
+            "bad",
+            f"Compose refuses it: {said}; is EXPERIMENT a profile that `./sluice profiles` lists?",
+        )
+    return dict(json.loads(done.stdout))
+
+
+def against(services: Mapping[str, Any]) -> Iterator[Finding]:
+    """Memory, maps, disk and ports, held against what the services ask for."""
+    total = said_by("docker", "info", "--format", "{{.MemTotal}}")
+    if total is not None:
+        yield memory(int(total) / 2**20, limits_of(services))
+    mmap = services["elasticsearch"]["environment"].get("node.store.allow_mmap", "true") == "true"
+    yield maps(first_number(MAX_MAPS), mmap=mmap)
+    folder = Path(said_by("docker", "info", "--format", "{{.DockerRootDir}}") or "/nowhere")
+    if folder.is_dir():
+        watermark = services["elasticsearch"]["environment"]["cluster.routing.allocation.disk.watermark.low"]
+        yield disk(shutil.disk_usage(folder).free / 2**20, watermark)
+    if said_by("docker", "compose", "--project-directory", str(ROOT), "ps", "--quiet") is None:
+        yield from ports(services)
+
+
+def limits_of(services: Mapping[str, Any]) -> dict[str, float]:
+    """Container → memory it may take, of those that stay."""
+    return {
+        name: size_mb(str(service["mem_limit"])) * int(service.get("scale", 1))
+        for name, service in services.items()
+        if name not in ONE_SHOTS and "mem_limit" in service
+    }
+
+
+def ports(services: Mapping[str, Any], is_taken: Callable[[int], bool] | None = None) -> Iterator[Finding]:
+    """Whether the ports are free that the services are to be found at."""
+    asked = is_taken or taken
+    for name, service in services.items():
+        for port in (int(entry["published"]) for entry in service.get("ports", ()) if service.get("scale", 1)):
+            if asked(port):
+                setting = "another port for it in .env, see .env.example"
+                yield Finding(f"port {port}", "bad", f"taken, {name} needs it; stop what has it, or set {setting}")
+            else:
+                yield Finding(f"port {port}", "good", f"free for {name}")
+
+
+def taken(port: int) -> bool:
+    """Whether somebody listens there."""
+    with socket.socket() as client:
+        client.settimeout(0.3)
+        return client.connect_ex((LOOPBACK, port)) == 0

@@ -1,0 +1,167 @@
+"""What `docker compose up` needs: each thing that is missing is told with its remedy."""
+
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from lab.cli import containers
+from lab.cli.containers import (
+    against,
+    compose_version,
+    disk,
+    inside,
+    limits_of,
+    limits_told,
+    maps,
+    memory,
+    ports,
+    size_mb,
+)
+from lab.cli.findings import Finding
+
+
+def found(findings: Iterable[Finding]) -> dict[str, tuple[str, str]]:
+    """What was found, by what was looked at."""
+    return {finding.what: (finding.verdict, finding.sentence) for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected_mb"),
+    [("768m", 768), ("2g", 2048), ("2gb", 2048), ("512kb", 0.5), ("1048576", 1), ("1.5g", 1536)],
+)
+def test_sizes_are_read_as_docker_and_elasticsearch_write_them(text: str, expected_mb: float) -> None:
+    """With and without b, in any unit."""
+    assert size_mb(text) == expected_mb
+
+
+def test_what_is_no_size_is_refused() -> None:
+    """With what was expected."""
+    with pytest.raises(ValueError, match="got much, expected a size such as 768m or 2g"):
+        size_mb("much")
+
+
+def test_memory_is_enough_for_all_limits_together() -> None:
+    """Every container may take what it is allowed."""
+    assert memory(7919, {"kafka": 769, "elasticsearch": 1543}) == Finding(
+        "memory", "good", "Docker has 7,919 MB, the containers may take 2,312 MB together"
+    )
+
+
+def test_too_little_memory_is_told_with_three_remedies() -> None:
+    """More for Docker, fewer containers, or less for each."""
+    short = memory(1999, {"kafka": 769, "elasticsearch": 1543})
+    assert short.verdict == "bad"
+    assert short.sentence == (
+        "Docker has 1,999 MB, the containers may take 2,312 MB together; give Docker more (Docker Desktop: Settings, "
+        "Resources, Memory), leave Kibana out (MONITORING=off), or give each less (ELASTICSEARCH_HEAP=512m "
+        "ELASTICSEARCH_MEMORY=1g); settings go into .env"
+    )
+
+
+def test_memory_maps_are_needed_unless_files_are_not_mapped() -> None:
+    """The remedy is the command."""
+    assert maps(262_144, mmap=True).verdict == "good"
+    assert maps(65_530, mmap=False) == Finding(
+        "vm.max_map_count", "good", "does not matter, ELASTICSEARCH_MMAP is false"
+    )
+    assert maps(None, mmap=True).verdict == "optional"
+    few = maps(65_530, mmap=True)
+    assert few.verdict == "bad"
+    assert few.sentence.startswith("got 65530, expected at least 262144, or Elasticsearch does not start; raise it")
+    assert "sudo sysctl -w vm.max_map_count=262144" in few.sentence
+
+
+def test_the_disk_must_have_more_than_the_low_watermark() -> None:
+    """Below it Elasticsearch allots no shard, and nothing would tell why."""
+    assert disk(3049, "2gb") == Finding("disk", "good", "3,049 MB free for Docker's volumes")
+    full = disk(3041, "2gb")
+    assert full.verdict == "bad"
+    assert full.sentence.startswith(
+        "3,041 MB free for Docker's volumes, expected at least 3,048: Elasticsearch allots no shard below its low "
+        "watermark (2gb); make room"
+    )
+
+
+def test_limits_are_told_with_how_many_there_are() -> None:
+    """Two nodes of a kind take twice as much, none takes nothing."""
+    assert limits_told("kafka=769m elasticsearch=1g*2 kibana=1200m*0") == {
+        "kafka": 769,
+        "elasticsearch": 2048,
+        "kibana": 0,
+    }
+
+
+def test_containers_that_are_soon_gone_do_not_count() -> None:
+    """Setup has ended before the producer begins."""
+    services = {
+        "kafka": {"mem_limit": "805306368"},
+        "elasticsearch-2": {"mem_limit": "1610612736", "scale": 0},
+        "setup": {"mem_limit": "402653184"},
+    }
+    assert limits_of(services) == {"kafka": 768, "elasticsearch-2": 0}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("2.40.3", ("good", "2.40.3")),
+        ("v2.24.0-desktop.1", ("good", "v2.24.0-desktop.1")),
+        ("2.23.3", ("bad", "got 2.23.3, expected 2.24.0 or newer; install or update it: ")),
+        (None, ("bad", "missing, expected 2.24.0 or newer; install or update it: ")),
+    ],
+)
+def test_compose_must_know_what_our_files_say(said: str | None, expected: tuple[str, str]) -> None:
+    """Older ones do not know optional environment files."""
+    verdict = compose_version(said)
+    assert (verdict.verdict, verdict.sentence.removesuffix("https://docs.docker.com/compose/install")) == expected
+
+
+def test_a_taken_port_names_the_service_that_needs_it() -> None:
+    """Of services that are not started, ports do not matter."""
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as unneeded:
+        taken, free_to_be = other.getsockname()[1], unneeded.getsockname()[1]
+        services = {
+            "kafka": {"ports": [{"published": str(taken)}]},
+            "kibana": {"ports": [{"published": str(free_to_be)}], "scale": 0},
+        }
+        assert found(ports(services)) == {
+            f"port {taken}": (
+                "bad",
+                "taken, kafka needs it; stop what has it, or set another port for it in .env, see .env.example",
+            )
+        }
+
+
+def test_the_first_container_judges_by_what_compose_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Memory and maps of the machine that runs Docker are visible in every container."""
+    (tmp_path / "meminfo").write_text("MemTotal:        4099072 kB\nMemFree: 7 kB\n")
+    (tmp_path / "max_map_count").write_text("65530\n")
+    monkeypatch.setattr(containers, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(containers, "MAX_MAPS", tmp_path / "max_map_count")
+    monkeypatch.setattr(containers, "VOLUMES", tmp_path / "none")
+    seen = found(inside({"SLUICE_LIMITS": "elasticsearch=1g*2", "SLUICE_MMAP": "false"}))
+    assert seen == {
+        "memory": ("good", "Docker has 4,003 MB, the containers may take 2,048 MB together"),
+        "vm.max_map_count": ("good", "does not matter, ELASTICSEARCH_MMAP is false"),
+    }
+
+
+def test_from_outside_the_settings_are_those_that_compose_has_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its limits, its watermark, whether files are mapped."""
+    services = {
+        "elasticsearch": {
+            "mem_limit": "1610612736",
+            "environment": {
+                "node.store.allow_mmap": "false",
+                "cluster.routing.allocation.disk.watermark.low": "1mb",
+            },
+        }
+    }
+    said = {"{{.MemTotal}}": str(4099 * 2**20), "{{.DockerRootDir}}": "/", "--quiet": "an id"}
+    monkeypatch.setattr(containers, "said_by", lambda *words: said[words[-1]])
+    seen = found(against(services))
+    assert seen["memory"] == ("good", "Docker has 4,099 MB, the containers may take 1,536 MB together")
+    assert seen["vm.max_map_count"][0] == "good"
+    assert set(seen) == {"memory", "vm.max_map_count", "disk"}
