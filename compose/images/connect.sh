@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Starts a Connect worker with the settings of its environment: CONNECT_GROUP_ID is group.id, and so on.
+set -eu
+umask 077
+settings=/tmp/worker.properties
+while IFS='=' read -r -d '' name value; do
+    case $name in
+        CONNECT_*)
+            key=${name#CONNECT_}
+            key=${key,,}
+            printf '%s=%s\n' "${key//_/.}" "$value"
+            ;;
+    esac
+done < <(env -0) >"$settings"
+
+agent=host=0.0.0.0,port=8778
+if [ -n "${SECRETS:-}" ]; then
+    # The worker itself, and its producers, consumers and admin clients each by a prefix, enter Kafka with the same.
+    for prefix in "" producer. consumer. admin.; do
+        sed "s/^/$prefix/" "$SECRETS/kafka-client.properties" >>"$settings"
+    done
+    # A key store in Java's own format, which the sink takes; made anew at each start.
+    rm -f /tmp/trust.p12
+    keytool -importcert -noprompt -alias sluice -file "$SECRETS/ca.pem" -keystore /tmp/trust.p12 -storetype PKCS12 \
+        -storepass:file <(sed -n 's/^trust.password=//p' "$SECRETS/sink.properties") 2>/dev/null
+    agent=config=$SECRETS/jolokia.properties
+    KAFKA_OPTS="${KAFKA_OPTS:-} -Djava.security.auth.login.config=$SECRETS/connect.jaas"
+fi
+export KAFKA_OPTS="${KAFKA_OPTS:-} -javaagent:/opt/sluice/jolokia.jar=$agent"
+exec /opt/kafka/bin/connect-distributed.sh "$settings"

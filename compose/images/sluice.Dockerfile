@@ -1,0 +1,16 @@
+# Sluice's own command line: what prepares, streams and verifies.
+ARG PYTHON=python:3.13-slim-bookworm
+FROM ${PYTHON}
+WORKDIR /opt/sluice
+COPY requirements.lock ./
+RUN python3 -m venv /opt/venv \
+    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+COPY lab ./lab
+COPY producers ./producers
+COPY mappings ./mappings
+COPY experiments ./experiments
+COPY kibana ./kibana
+COPY connect/connectors ./connect/connectors
+ENV PYTHONPATH=/opt/sluice PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp
+USER 1000
+ENTRYPOINT ["/opt/venv/bin/python", "-m", "lab.cli"]

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Makes a certificate authority, one certificate for all servers, and passwords, unless they are there already.
+# All of it belongs to user 1000, whom every one of our containers runs as, and nobody else may read it.
+set -eu
+umask 077
+cd /secrets
+if [ -e complete ]; then
+    echo "secrets: kept from the first start"
+    exit 0
+fi
+
+years=3650
+hosts=elasticsearch,elasticsearch-2,elasticsearch-3,elasticsearch-4,observer,kibana,kafka,connect,localhost
+names="DNS:${hosts//,/,DNS:},IP:127.0.0.1"
+openssl req -x509 -newkey rsa:3072 -nodes -days $years -subj "/CN=Sluice" -keyout ca.key -out ca.pem \
+    -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign 2>/dev/null
+openssl req -newkey rsa:3072 -nodes -subj "/CN=sluice-servers" -keyout server.key -out server.csr 2>/dev/null
+openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days $years -out server.pem \
+    -extfile <(printf 'subjectAltName=%s\nextendedKeyUsage=serverAuth,clientAuth\n' "$names") 2>/dev/null
+cat server.key server.pem >server-with-key.pem
+
+for name in elastic kibana metricbeat connect; do
+    openssl rand -hex 24 | tr -d '\n' >$name.password
+done
+password() { cat "$1.password"; }
+
+printf 'sluice: %s\n' "$(password connect)" >connect.users
+cat >connect.jaas <<JAAS
+KafkaConnect {
+    org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule required file="/secrets/connect.users";
+};
+JAAS
+cat >jolokia.properties <<JOLOKIA
+host=0.0.0.0
+port=8778
+protocol=https
+serverCert=/secrets/server.pem
+serverKey=/secrets/server.key
+caCert=/secrets/ca.pem
+useSslClientAuthentication=false
+user=sluice
+password=$(password connect)
+JOLOKIA
+
+# What Kafka's clients, in Java, need to show and to trust.
+cat >kafka-client.properties <<KAFKA
+security.protocol=SSL
+ssl.keystore.type=PEM
+ssl.keystore.location=/secrets/server-with-key.pem
+ssl.truststore.type=PEM
+ssl.truststore.location=/secrets/ca.pem
+KAFKA
+
+mkdir kibana
+cat >kibana/kibana.yml <<KIBANA
+server.name: sluice
+server.host: 0.0.0.0
+server.publicBaseUrl: \${PUBLIC_URL}
+server.ssl.enabled: true
+server.ssl.certificate: /secrets/server.pem
+server.ssl.key: /secrets/server.key
+elasticsearch.hosts: ["https://observer:9200"]
+elasticsearch.username: kibana_system
+elasticsearch.password: $(password kibana)
+elasticsearch.ssl.certificateAuthorities: [/secrets/ca.pem]
+xpack.encryptedSavedObjects.encryptionKey: $(openssl rand -hex 24)
+monitoring.ui.enabled: true
+monitoring.ui.min_interval_seconds: 10
+monitoring.ui.ccs.enabled: false
+telemetry.optIn: false
+telemetry.allowChangingOptInStatus: false
+KIBANA
+
+cp /opt/sluice/secure/target.yaml target.yaml
+rm -f server.csr ca.srl
+chown -R 1000:0 /secrets
+chown 0:0 ca.key
+touch complete
+echo "secrets: made; the password of the user elastic, for Kibana too: docker compose exec elasticsearch cat config/secrets/elastic.password"
