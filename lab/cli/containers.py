@@ -16,7 +16,7 @@ from lab.stack.ports import LOOPBACK
 
 NEEDED_COMPOSE = (2, 24, 0)
 NEEDED_MAPS = 262_144
-"""Elasticsearch refuses to start with fewer memory maps, unless it is told to do without."""
+"""A node of several refuses to start with fewer memory maps, unless it is told to do without."""
 SPARE_DISK_MB = 1000
 ONE_SHOTS = frozenset({"preflight", "setup", "dashboards", "verify"})
 """They are gone before the others need their memory."""
@@ -53,11 +53,13 @@ def memory(total_mb: float, limits_mb: Mapping[str, float]) -> Finding:
     )
 
 
-def maps(count: int | None, *, mmap: bool) -> Finding:
+def maps(count: int | None, *, mmap: bool, nodes: int) -> Finding:
     """Whether Elasticsearch may have as many memory maps as it insists on."""
     what = "vm.max_map_count"
     if not mmap:
-        return Finding(what, "good", "does not matter, ELASTICSEARCH_MMAP is false")
+        return Finding(what, "good", "does not matter: ELASTICSEARCH_MMAP is false")
+    if nodes == 1:
+        return Finding(what, "good", "does not matter: a node that is alone does not insist on it")
     if count is None:
         return Finding(what, "optional", "not visible from here; the container `preflight` looks at it")
     if count >= NEEDED_MAPS:
@@ -102,7 +104,8 @@ def inside(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     total_kb = first_number(MEMINFO)
     if total_kb is not None:
         yield memory(total_kb / 1024, limits_told(environment.get("SLUICE_LIMITS", "")))
-    yield maps(first_number(MAX_MAPS), mmap=environment.get("SLUICE_MMAP", "true") == "true")
+    mmap = environment.get("SLUICE_MMAP", "true") == "true"
+    yield maps(first_number(MAX_MAPS), mmap=mmap, nodes=int(environment.get("SLUICE_NODES", "1")))
     if VOLUMES.is_dir():
         yield disk(shutil.disk_usage(VOLUMES).free / 2**20, environment.get("SLUICE_WATERMARK", "2gb"))
 
@@ -173,7 +176,8 @@ def against(services: Mapping[str, Any]) -> Iterator[Finding]:
     if total is not None:
         yield memory(int(total) / 2**20, limits_of(services))
     mmap = services["elasticsearch"]["environment"].get("node.store.allow_mmap", "true") == "true"
-    yield maps(first_number(MAX_MAPS), mmap=mmap)
+    nodes = sum(int(service.get("scale", 1)) for name, service in services.items() if name.startswith("elasticsearch"))
+    yield maps(first_number(MAX_MAPS), mmap=mmap, nodes=nodes)
     folder = Path(said_by("docker", "info", "--format", "{{.DockerRootDir}}") or "/nowhere")
     if folder.is_dir():
         watermark = services["elasticsearch"]["environment"]["cluster.routing.allocation.disk.watermark.low"]

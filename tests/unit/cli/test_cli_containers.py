@@ -62,12 +62,13 @@ def test_too_little_memory_is_told_with_three_remedies() -> None:
 
 def test_memory_maps_are_needed_unless_files_are_not_mapped() -> None:
     """The remedy is the command."""
-    assert maps(262_144, mmap=True).verdict == "good"
-    assert maps(65_530, mmap=False) == Finding(
-        "vm.max_map_count", "good", "does not matter, ELASTICSEARCH_MMAP is false"
-    )
-    assert maps(None, mmap=True).verdict == "optional"
-    few = maps(65_530, mmap=True)
+    what = "vm.max_map_count"
+    assert maps(262_144, mmap=True, nodes=2) == Finding(what, "good", "262144")
+    assert maps(65_530, mmap=False, nodes=2) == Finding(what, "good", "does not matter: ELASTICSEARCH_MMAP is false")
+    alone = "does not matter: a node that is alone does not insist on it"
+    assert maps(65_530, mmap=True, nodes=1) == Finding(what, "good", alone)
+    assert maps(None, mmap=True, nodes=2).verdict == "optional"
+    few = maps(65_530, mmap=True, nodes=2)
     assert few.verdict == "bad"
     assert few.sentence.startswith("got 65530, expected at least 262144, or Elasticsearch does not start; raise it")
     assert "sudo sysctl -w vm.max_map_count=262144" in few.sentence
@@ -141,10 +142,10 @@ def test_the_first_container_judges_by_what_compose_tells_it(monkeypatch: pytest
     monkeypatch.setattr(containers, "MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(containers, "MAX_MAPS", tmp_path / "max_map_count")
     monkeypatch.setattr(containers, "VOLUMES", tmp_path / "none")
-    seen = found(inside({"SLUICE_LIMITS": "elasticsearch=1g*2", "SLUICE_MMAP": "false"}))
+    seen = found(inside({"SLUICE_LIMITS": "elasticsearch=1g*2", "SLUICE_MMAP": "false", "SLUICE_NODES": "2"}))
     assert seen == {
         "memory": ("good", "Docker has 4,003 MB, the containers may take 2,048 MB together"),
-        "vm.max_map_count": ("good", "does not matter, ELASTICSEARCH_MMAP is false"),
+        "vm.max_map_count": ("good", "does not matter: ELASTICSEARCH_MMAP is false"),
     }
 
 

@@ -22,6 +22,8 @@ def test_a_profile_decides_nodes_version_memory_and_rate() -> None:
         "ELASTICSEARCH_HEAP=700m",
         "ELASTICSEARCH_MEMORY=1212m",
         "ELASTICSEARCH_NODES=3",
+        "ELASTICSEARCH_DISCOVERY=",
+        "ELASTICSEARCH_MASTER=elasticsearch-1",
         "ELASTICSEARCH_URLS=http://elasticsearch:9200,http://elasticsearch-2:9200,http://elasticsearch-3:9200",
         "ELASTICSEARCH_2=1",
         "ELASTICSEARCH_3=1",

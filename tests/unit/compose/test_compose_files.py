@@ -1,0 +1,99 @@
+"""What the Compose files ask for, and what the list of their settings says of it."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from lab.stack.artifacts import read_lock
+from lab.stack.local import StackShape, kafka_version
+from lab.stack.places import ROOT
+
+FILES = sorted([ROOT / "compose.yaml", *(ROOT / "compose").glob("*.yaml")])
+VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(?::?([-+])([^}]*))?\}")
+LISTED = re.compile(r"^#([A-Z0-9_]+)=(.*)$", re.MULTILINE)
+DECIDED_BY_CHOICES = {
+    *(f"ELASTICSEARCH_{what}" for what in ("2", "3", "4", "NODES", "URLS", "DISCOVERY", "MASTER", "MODULE")),
+    *("OBSERVERS", "KIBANAS", "METRICBEATS", "OBSERVER_PULL", "KIBANA_PULL", "METRICBEAT_PULL"),
+    "CONNECT_PLUGIN_DISCOVERY",
+}
+"""Variables that an experiment, a sink or a way of monitoring sets, and nobody else."""
+EXAMPLES = {"RATE", "DATASET_FOLDER", "DATASET_FILE", "DATASET_KEY"}
+"""Settings whose value in the list is an example: they have no default, or the experiment decides."""
+
+
+def used() -> Iterator[tuple[str, str]]:
+    """Every variable of the Compose files, with its default, once for each place."""
+    for file in FILES:
+        for name, kind, default in VARIABLE.findall(file.read_text()):
+            if kind != "+":
+                yield name, default
+
+
+def listed() -> dict[str, str]:
+    """The settings that `.env.example` lists."""
+    return dict(LISTED.findall((ROOT / ".env.example").read_text()))
+
+
+def services() -> dict[str, dict[str, object]]:
+    """Every service, whichever file it is in; the secure way up is another one."""
+    return {
+        name: service
+        for file in FILES
+        if file.name != "secure.yaml"
+        for name, service in yaml.safe_load(file.read_text()).get("services", {}).items()
+    }
+
+
+def test_every_setting_is_listed_and_none_besides() -> None:
+    """`.env.example` is where a user looks."""
+    assert set(listed()) == {name for name, _ in used()} - DECIDED_BY_CHOICES
+
+
+def test_the_list_says_what_holds() -> None:
+    """A default that stands in two places could differ."""
+    known = listed()
+    different = {
+        (name, default) for name, default in used() if name in known and name not in EXAMPLES and known[name] != default
+    }
+    assert different == set()
+
+
+def test_the_versions_are_the_lab_s_own() -> None:
+    """What runs in containers is what runs without."""
+    known = listed()
+    assert known["ELASTICSEARCH_VERSION"] == known["OBSERVER_VERSION"] == StackShape().elasticsearch_version
+    assert known["KAFKA_VERSION"] == kafka_version(read_lock())
+    (agent,) = read_lock().sets["jolokia"]
+    assert (
+        f"ARG JOLOKIA_VERSION={agent.path.split('/')[-2]}\n" in (ROOT / "compose/images/connect.Dockerfile").read_text()
+    )
+
+
+@pytest.mark.parametrize("name", sorted(services()))
+def test_every_service_is_bounded_and_restarts_as_it_should(name: str) -> None:
+    """Memory has a limit; what is measured is not restarted behind one's back."""
+    service = services()[name]
+    assert "mem_limit" in service
+    watches = name in {"observer", "kibana", "metricbeat", "watch"}
+    assert service["restart"] == ("unless-stopped" if watches else "no")
+
+
+def test_ports_are_bound_to_this_machine() -> None:
+    """Unless somebody asks for more."""
+    ports = [str(port) for service in services().values() for port in service.get("ports", [])]  # type: ignore[attr-defined]
+    assert len(ports) == 6
+    assert all(port.startswith("${BIND_ADDRESS:-127.0.0.1}:") for port in ports)
+
+
+def test_services_that_stay_have_a_health_check() -> None:
+    """Those that end say how it went by their exit status."""
+    stay = {name for name, service in services().items() if "healthcheck" in service}
+    assert set(services()) - stay == {"preflight", "setup", "dashboards", "verify"}
+
+
+def test_no_image_is_the_latest() -> None:
+    """A version that moves is none."""
+    texts = [file.read_text() for file in (*FILES, *(ROOT / "compose/images").glob("*.Dockerfile"))]
+    assert not any("latest" in text for text in texts)
