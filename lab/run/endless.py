@@ -212,7 +212,14 @@ def send_stream(
     bootstrap, access = target.endpoints.kafka_bootstrap, target.access.kafka
     try:
         client = Producer(
-            {**DEFAULT_CLIENT_SETTINGS, **client_settings(profile), **access, "bootstrap.servers": bootstrap}
+            {
+                **DEFAULT_CLIENT_SETTINGS,
+                # A broker that is on its way up is none of a reader's business; errors are.
+                "log_level": 3,
+                **client_settings(profile),
+                **access,
+                "bootstrap.servers": bootstrap,
+            }
         )
     except KafkaException as error:
         raise StackError(f"{bootstrap}: Kafka's client refuses its settings: {error.args[0].str()}") from error
