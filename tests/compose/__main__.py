@@ -1,0 +1,46 @@
+"""`python -m tests.compose up|images|down`: the tests' own Docker engine and images, for work by hand."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from tests.compose.compose_plugin import plugin_config
+from tests.compose.engine import WELL_KNOWN_SOCKET, Engine, own_engine, prepare_client
+from tests.compose.images import StandIns
+from tests.compose.machine import EngineMissingError
+
+
+def up() -> None:
+    """Start the engine, listening at the well-known place too, and leave it running."""
+    prepare_client()
+    own = own_engine()
+    own.start(more_sockets=(WELL_KNOWN_SOCKET,))
+    say("export", "DOCKER_HOST", own.host)
+    say("export", "DOCKER_CONFIG", plugin_config(own.folder))
+
+
+def images() -> None:
+    """Build the images in it, and print the settings that put them in place of the official ones."""
+    own = own_engine()
+    engine = Engine(own.host, plugin_config(own.folder))
+    for name, image in StandIns(engine).settings().items():
+        say("export", name, image)
+
+
+def down() -> None:
+    """Stop the engine, and with it every container."""
+    own_engine().stop()
+
+
+def say(verb: str, name: str, value: Path | str) -> None:
+    """A line for a shell."""
+    sys.stdout.write(f"{verb} {name}={shlex.quote(str(value))}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    commands = {"up": up, "images": images, "down": down}
+    try:
+        commands[sys.argv[1]]()
+    except EngineMissingError as error:
+        sys.exit(f"tests.compose: {error}")

@@ -1,0 +1,102 @@
+"""The pipeline in containers, as a user calls it: one Compose project on stand-ins and on free ports."""
+
+import json
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from lab.stack.places import ROOT
+from tests.compose.engine import Engine
+from tests.compose.machine import finished, last_lines
+
+PORTS = ("KAFKA_PORT", "CONNECT_PORT", "JOLOKIA_PORT", "ELASTICSEARCH_PORT", "OBSERVER_PORT", "KIBANA_PORT")
+COMMAND_TIMEOUT_S = 420
+
+
+class ComposeError(AssertionError):
+    """A Compose command failed; with its last lines and those of the containers that are not well."""
+
+
+@dataclass
+class Project:
+    """One project of this checkout.
+
+    Attributes:
+        settings: What its user would write into `.env`.
+    """
+
+    engine: Engine
+    name: str
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def called(
+        self, *arguments: str, settings: Mapping[str, str] | None = None, timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> subprocess.CompletedProcess[str]:
+        """`docker compose …` at the root of the checkout, whatever comes of it."""
+        environment = {**self.engine.environment, **self.settings, **(settings or {})}
+        return finished(
+            "docker", "compose", "--project-name", self.name, *arguments,
+            environment=environment,
+            folder=ROOT,
+            timeout_s=timeout_s,
+        )  # fmt: skip
+
+    def __call__(self, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
+        """What `docker compose …` printed.
+
+        Raises:
+            ComposeError: It failed.
+        """
+        done = self.called(*arguments, settings=settings)
+        if done.returncode:
+            raise ComposeError(f"docker compose {' '.join(arguments)}: {last_lines(done.stderr, 12)}\n{self.ailing()}")
+        return done.stdout
+
+    def containers(self, *, stopped: bool = True) -> Sequence[Mapping[str, object]]:
+        """The project's containers, as `docker compose ps` tells of them."""
+        done = self.called("ps", *(("--all",) if stopped else ()), "--format", "json")
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+    def states(self) -> dict[str, str]:
+        """Service → what its container is: its health where it has a check, otherwise its state and exit status."""
+        return {
+            str(one["Service"]): str(one["Health"] or f"{one['State']} {one['ExitCode']}") for one in self.containers()
+        }
+
+    def ailing(self) -> str:
+        """The last words of every container that is not well."""
+        ill = [name for name, state in self.states().items() if state not in {"healthy", "running 0", "exited 0"}]
+        return "\n".join(f"--- {name}\n{self.called('logs', '--tail', '15', name).stdout}" for name in ill)
+
+    def left(self, kind: str) -> list[str]:
+        """The containers, networks or volumes of this project that the engine has."""
+        label = f"label=com.docker.compose.project={self.name}"
+        every = ("--all",) if kind == "container" else ()
+        return self.engine.docker(kind, "ls", *every, "--quiet", "--filter", label).stdout.split()
+
+    def memory_mb(self) -> dict[str, float]:
+        """Service → memory of its container in megabytes (10⁶ bytes), as the engine counts it: no page cache."""
+        ids = {str(one["ID"])[:12]: str(one["Service"]) for one in self.containers(stopped=False)}
+        lines = self.engine.docker(
+            "stats", "--no-stream", "--format", "{{.ID}} {{.MemUsage}}", *ids
+        ).stdout.splitlines()
+        used = (line.split() for line in lines)
+        return {ids[name[:12]]: megabytes(memory) for name, memory, *_ in used}
+
+
+def megabytes(memory: str) -> float:
+    """Docker's own way of writing a size, such as `1.5GiB`, in 10⁶ bytes."""
+    units = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
+    unit = next(unit for unit in units if memory.endswith(unit))
+    return float(memory.removesuffix(unit)) * units[unit] / 1e6
+
+
+def free_ports() -> dict[str, str]:
+    """A free port for everything that the project publishes."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in PORTS]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return {name: str(each.getsockname()[1]) for name, each in zip(PORTS, sockets, strict=True)}
