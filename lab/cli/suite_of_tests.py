@@ -32,6 +32,7 @@ CHECKS = (
     Check("imports", ("-c", LINT_IMPORTS)),
     Check("unit tests", ("-m", "pytest", "tests/unit")),
     Check("integration tests", ("-m", "pytest", "tests/integration"), quick=False),
+    Check("compose tests", ("-m", "pytest", "tests/compose"), quick=False),
 )
 
 

@@ -9,8 +9,9 @@ home=/usr/share/elasticsearch
 # The module that a setting belongs to; nothing for the server's own.
 module_of() {
     case $1 in
-        xpack.* | cluster.deprecation_indexing.*) echo x-pack-core ;;
-        ingest.geoip.* | ingest.user_agent.*) echo "ingest-${1#ingest.}" | sed 's/_/-/; s/\..*//' ;;
+        xpack.ml.enabled | xpack.license.* | xpack.http.*) echo x-pack-core ;;
+        xpack.*) echo "$1" | sed 's/^xpack\./x-pack-/; s/\..*//' ;;
+        ingest.*) echo "$1" | sed 's/^ingest\./ingest-/; s/\..*//; s/_/-/' ;;
         script.painless.*) echo lang-painless ;;
         reindex.*) echo reindex ;;
         repositories.url.*) echo repository-url ;;
@@ -42,10 +43,18 @@ while IFS= read -r -d '' variable; do
         settings+=("-E$name=${variable#*=}")
     fi
 done < <(env -0)
-if [[ -n ${ELASTIC_PASSWORD:-} && ! -d $home/modules/x-pack-security ]]; then
-    left_out+=(ELASTIC_PASSWORD)
-fi
 if ((${#left_out[@]})); then
     echo "stand-in for Elasticsearch's image: left out, for want of their modules: ${left_out[*]}"
+fi
+
+# Secrets may stand in files: Elastic's own script reads them, and refuses files that others may read.
+set +u
+source "$home/bin/elasticsearch-env-from-file"
+set -u
+if [[ -n ${ELASTIC_PASSWORD:-} && -d $home/modules/x-pack-security ]]; then
+    [[ -f $home/config/elasticsearch.keystore ]] || elasticsearch-keystore create --silent
+    if ! elasticsearch-keystore list | grep --quiet '^bootstrap.password$'; then
+        elasticsearch-keystore add --stdin bootstrap.password <<<"$ELASTIC_PASSWORD"
+    fi
 fi
 exec "$home/bin/elasticsearch" "${settings[@]}"
