@@ -18,6 +18,7 @@ PACKAGES = (
     "busybox",
     "ca-certificates",
     "curl",
+    "libstdc++6",
     "passwd",
     "procps",
     "python3",

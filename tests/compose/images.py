@@ -1,7 +1,6 @@
 """The stand-ins for the official images: the same servers as the lab's, as their official images behave."""
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +13,14 @@ from lab.stack.jdk import JavaRange, Jdk, choose_jdk, find_jdks, java_for_elasti
 from lab.stack.places import ROOT, cache_dir
 from tests.compose.base_image import base_image
 from tests.compose.engine import Engine, own_engine
+from tests.compose.machine import needed_program, succeeded
 from tests.compose.offline import maven_repository, wheels
 
 RECIPES = Path(__file__).with_name("images")
 TEST_ARTIFACTS = Path(__file__).with_name("artifacts.lock.json")
-RECIPE_LABEL = "io.sluice.recipe"
 DEFAULT_ELASTICSEARCH = "8.19.21"
+WANTED_FILES = 65535
+"""Open files that Elasticsearch wants to be allowed before it lets a node join a cluster of several."""
 
 NOT_IN_AN_IMAGE = shutil.ignore_patterns("jmods", "src.zip", "man", "demo", "sample", "legal")
 
@@ -29,11 +30,11 @@ class Recipe:
     """How one image is made.
 
     Attributes:
-        name: Its folder below `images/`, where its Dockerfile lies, and its repository's last part.
-        version: Its tag.
+        name: Its folder below `images/`, where its Dockerfile lies.
+        version: What the official image's tag says.
         parent: The image that it begins with.
         files: What is laid beside the Dockerfile: name → file or folder of this machine.
-        made_from: What tells one content of `files` from another.
+        made_from: What tells one content of `files` from another, where the version does not.
     """
 
     name: str
@@ -42,25 +43,25 @@ class Recipe:
     files: Mapping[str, Path | Sequence[Path]]
     made_from: tuple[str, ...]
 
-    @property
-    def tag(self) -> str:
-        """The image's name, as Compose files say it."""
-        return f"sluice-test/{self.name}:{self.version}"
+    def tag(self, base: str) -> str:
+        """The image's name, as Compose files say it: another one for another content.
 
-    def digest(self) -> str:
-        """What the image is made of, as a hash."""
-        own = [path.relative_to(RECIPES).as_posix().encode() + path.read_bytes() for path in recipe_files(self.name)]
-        parts = [self.parent.encode(), *(part.encode() for part in self.made_from), *own]
-        return hashlib.sha256(b"\0".join(parts)).hexdigest()
+        Checkouts share an engine, and each may have recipes of its own. What the version tells is not told twice, so
+        that the versions of a server are tags of one name.
+        """
+        recipes = (path.relative_to(RECIPES).as_posix().encode() + path.read_bytes() for path in recipe_files())
+        parts = [base.encode(), *(part.encode() for part in self.made_from), *recipes]
+        digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
+        return f"sluice-test/{self.name}-{digest}:{self.version}"
 
 
-def recipe_files(name: str) -> Iterator[Path]:
-    """The Dockerfile of an image and what lies beside it, in a fixed order."""
-    yield from sorted(path for path in (RECIPES / name).rglob("*") if path.is_file())
+def recipe_files() -> Iterator[Path]:
+    """All Dockerfiles and what lies beside them, in a fixed order."""
+    yield from sorted(path for path in RECIPES.rglob("*") if path.is_file())
 
 
 class StandIns:
-    """Builds stand-ins in one engine; one that is there already, made of the same, is left as it is."""
+    """Builds stand-ins in one engine, those that are not there already."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -82,6 +83,8 @@ class StandIns:
             f"{name}_{part}": value
             for name, (image, _, version) in split.items()
             for part, value in (("IMAGE", image), ("VERSION", version))
+            # An experiment says which Elasticsearch it wants.
+            if (name, part) != ("ELASTICSEARCH", "VERSION")
         }
 
     def base(self) -> str:
@@ -107,8 +110,9 @@ class StandIns:
         (artifact,) = self._lock.sets[f"elasticsearch-{version}"]
         self._cache.fetch((artifact,))
         java = self.java(jdk_for(java_for_elasticsearch(version)))
-        home = self._cache.unpacked(artifact)
-        return self._built(Recipe("elasticsearch", version, java, {"elasticsearch": home}, (artifact.sha256,)))
+        files = {"elasticsearch": self._cache.unpacked(artifact), "file_limit": self._file_limit()}
+        made_from = tuple(file.name for file in files["file_limit"])
+        return self._built(Recipe("elasticsearch", version, java, files, made_from))
 
     def maven(self) -> str:
         """In place of an image with Maven and a JDK; what our plugin's build needs is in it."""
@@ -131,22 +135,31 @@ class StandIns:
         packages = wheels(self._folder, ROOT / "requirements.lock", version)
         return self._built(Recipe("python", version, self.base(), {"wheels": packages}, (packages.name,)))
 
-    def _built(self, recipe: Recipe) -> str:
-        digest = recipe.digest()
-        seen = self._engine.docker("image", "inspect", "--format", "{{json .Config.Labels}}", recipe.tag, check=False)
-        labels = json.loads(seen.stdout) if seen.returncode == 0 else None
-        if not labels or labels.get(RECIPE_LABEL) != digest:
-            self._build(recipe, digest)
-        return recipe.tag
+    def _file_limit(self) -> tuple[Path, ...]:
+        """What has containers say that they may open as many files as Elasticsearch wants; nothing where they may."""
+        allowed = self._engine.docker("run", "--rm", "--network=none", self.base(), "bash", "-c", "ulimit -Hn")
+        if allowed.stdout.strip() == "unlimited" or int(allowed.stdout) >= WANTED_FILES:
+            return ()
+        library = self._folder / "file_limit.so"
+        compiler = needed_program("gcc", package="gcc libc6-dev")
+        source = RECIPES / "elasticsearch" / "file_limit.c"
+        succeeded(compiler, "-O2", "-shared", "-fPIC", "-o", library, source, timeout_s=60)
+        return (library,)
 
-    def _build(self, recipe: Recipe, digest: str) -> None:
+    def _built(self, recipe: Recipe) -> str:
+        tag = recipe.tag(self.base())
+        if self._engine.docker("image", "inspect", tag, check=False).returncode:
+            self._build(recipe, tag)
+        return tag
+
+    def _build(self, recipe: Recipe, tag: str) -> None:
         with TemporaryDirectory(prefix="context-", dir=self._folder) as name:
             context = Path(name)
             shutil.copytree(RECIPES / recipe.name, context, dirs_exist_ok=True)
             for target, source in recipe.files.items():
                 lay(source, context / target)
-            arguments = ("--build-arg", f"BASE={recipe.parent}", "--label", f"{RECIPE_LABEL}={digest}")
-            self._engine.docker("build", "--quiet", "--network=none", *arguments, "--tag", recipe.tag, str(context))
+            base = ("--build-arg", f"BASE={recipe.parent}")
+            self._engine.docker("build", "--quiet", "--network=none", *base, "--tag", tag, str(context))
 
 
 def jdk_for(supported: JavaRange) -> Jdk:

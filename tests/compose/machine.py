@@ -76,7 +76,7 @@ def needed_program(name: str, *, package: str) -> str:
         EngineMissingError: It cannot be installed here.
     """
     if find_program(name) is None:
-        install_packages(package)
+        install_packages(*package.split())
     program = find_program(name)
     if program is None:
         raise EngineMissingError(f"{name}: not there, though the package {package} is installed")

@@ -57,4 +57,7 @@ if [[ -n ${ELASTIC_PASSWORD:-} && -d $home/modules/x-pack-security ]]; then
         elasticsearch-keystore add --stdin bootstrap.password <<<"$ELASTIC_PASSWORD"
     fi
 fi
+if [[ -s /usr/local/lib/file_limit.so ]]; then
+    export LD_PRELOAD=/usr/local/lib/file_limit.so
+fi
 exec "$home/bin/elasticsearch" "${settings[@]}"
