@@ -34,7 +34,9 @@ def doctor(
     compose: Annotated[
         bool, typer.Option("--compose", help="What `docker compose up` needs, and nothing else.")
     ] = False,
-    containers: Annotated[bool, typer.Option("--containers", hidden=True)] = False,
+    containers: Annotated[
+        bool, typer.Option("--containers", hidden=True, help="The same, asked from inside by the service `preflight`.")
+    ] = False,
 ) -> int:
     """Check Python, JDKs, Maven, memory, disk, ports and Docker. Exit status 3 if something is missing."""
     checks = (outside_containers,) if compose else (inside_containers,) if containers else CHECKS

@@ -1,14 +1,9 @@
 """`docker compose up` for real: everything but Kibana and Metricbeat, on the same servers as the embedded ones."""
 
-import contextlib
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-import httpx
 import pytest
 
-from lab.stack.places import ROOT
-from tests.compose.conftest import SEEN
 from tests.compose.engine import Engine
 from tests.compose.project import Project, free_ports
 
