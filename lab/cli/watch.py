@@ -10,7 +10,7 @@ from rich.markup import escape
 from lab.cli.display import console
 from lab.cli.publish import KIBANA, ApiKeyEnv, Ca, PasswordEnv, User, access_of, server_url
 from lab.cli.targets import remote_file
-from lab.profiles import load_profile
+from lab.profiles import load_profile, override
 from lab.profiles.remote import load_remote
 from lab.publish.kibana import dashboard_address
 from lab.publish.pipeline import RemotePipeline
@@ -29,9 +29,18 @@ def watch(
         Path | None,
         typer.Option("--target-file", metavar="FILE", help="Where the servers are; else variables SLUICE_… say so."),
     ] = None,
+    path: Annotated[
+        str | None, typer.Option(envvar="SLUICE_STREAM_PATH", help="NDJSON file of the dataset `file`.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(envvar="SLUICE_STREAM_KEY", help="Field of that file that holds the key.")
+    ] = None,
     interval: Annotated[
         float, typer.Option(min=1.0, metavar="SECONDS", help="From sample to sample.")
     ] = KIBANAS_GRAIN_S,
+    heartbeat: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to touch as long as samples arrive.")
+    ] = None,
     kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana, for the address printed.")] = KIBANA,
     api_key_env: ApiKeyEnv = None,
     user: User = None,
@@ -39,14 +48,16 @@ def watch(
     ca: Ca = None,
 ) -> None:
     """Sample a stream that is under way and send the samples as they are taken, until it is told to stop."""
-    chosen = load_profile(profile)
+    given = {"dataset.path": path, "dataset.key": key}
+    chosen = load_profile(profile, overrides=[override(name, value) for name, value in given.items() if value])
     access = access_of(api_key_env, user, password_env, ca)
     pipeline = RemotePipeline(chosen, load_remote(remote_file(target_file)))
     server = Server(server_url(to, "--to"), access)
     try:
         prepare_samples(server)
         console.print(f"dashboard: {dashboard_address(kibana)}", soft_wrap=True, markup=False)
-        Watch(chosen.name, pipeline, server, interval_s=interval, tell=say).run(threading.Event())
+        alive = heartbeat.touch if heartbeat else object
+        Watch(chosen.name, pipeline, server, interval_s=interval, tell=say, alive=alive).run(threading.Event())
     except KeyboardInterrupt:
         say("stopped")  # which is how it is meant to end
     finally:

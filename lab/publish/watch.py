@@ -56,6 +56,7 @@ class Watch:
     Args:
         profile: Its name.
         tell: Takes a sentence for whoever reads the log, whenever there is another one to be said.
+        alive: Called at every interval at which all is well.
         sampler: Writes samples into a file for as long as it is entered.
     """
 
@@ -67,6 +68,7 @@ class Watch:
         *,
         interval_s: float,
         tell: Callable[[str], None],
+        alive: Callable[[], object] = lambda: None,
         sampler: Callable[[Sources, Path], AbstractContextManager[object]] | None = None,
     ) -> None:
         self._profile = profile
@@ -74,6 +76,7 @@ class Watch:
         self._server = server
         self._interval_s = interval_s
         self._tell = tell
+        self._alive = alive
         self._sampler = sampler or self._own_sampler
         self._told = ""
 
@@ -83,6 +86,7 @@ class Watch:
             subject = self._pipeline.subject()
             if subject is None:
                 self._say(f"waiting for the index of {self._profile}")
+                self._alive()
                 stop.wait(self._interval_s)
             else:
                 self._follow(subject, stop)
@@ -108,6 +112,7 @@ class Watch:
         else:
             every = f"a sample every {self._interval_s:g} s goes to {self._server.url}"
             self._say(f"{self._profile} {subject.run_id}: {every}")
+            self._alive()
 
     def _say(self, sentence: str) -> None:
         if sentence != self._told:

@@ -147,7 +147,11 @@ class Scripted:
 
 
 def watched(
-    pipeline: Scripted, server: Recorder, intervals: int, sampled: Callable[[Sources], list[Sample]]
+    pipeline: Scripted,
+    server: Recorder,
+    intervals: int,
+    sampled: Callable[[Sources], list[Sample]],
+    alive: Callable[[], object] = object,
 ) -> list[str]:
     """The sentences that are told in so many intervals."""
     told: list[str] = []
@@ -158,7 +162,7 @@ def watched(
         yield
 
     connection = Server(server.url, OPEN)
-    watch = Watch("aladin/flat", pipeline, connection, interval_s=10, tell=told.append, sampler=sampler)
+    watch = Watch("aladin/flat", pipeline, connection, interval_s=10, tell=told.append, alive=alive, sampler=sampler)
     watch.run(Looks(intervals))
     return [sentence.replace(server.url, "http://observer") for sentence in told]
 
@@ -183,11 +187,13 @@ def test_a_run_whose_index_is_made_anew_is_another_run() -> None:
 
 
 def test_a_server_that_takes_nothing_for_a_while_is_told_once() -> None:
-    """And that it takes samples again."""
+    """And that it takes samples again; meanwhile nobody is told that all is well."""
     refused = (503, {"error": {"type": "unavailable"}})
+    beats: list[None] = []
     with recorder(refused, refused, ACCEPTED) as server:
-        told = watched(Scripted(FIRST), server, 5, lambda _: SEEN)
+        told = watched(Scripted(FIRST), server, 5, lambda _: SEEN, lambda: beats.append(None))
     assert told == [
         "http://observer: POST /sluice-samples/_bulk: status 503: unavailable; samples are kept until it takes them",
         "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
     ]
+    assert len(beats) == 5 - 2
