@@ -9,7 +9,7 @@ COPY lab ./lab
 COPY producers ./producers
 COPY mappings ./mappings
 COPY experiments ./experiments
-
+COPY kibana ./kibana
 COPY connect/connectors ./connect/connectors
 ENV PYTHONPATH=/opt/sluice PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp
 USER 1000

@@ -11,11 +11,13 @@ import typer
 from rich.markup import escape
 
 from lab.cli.display import console
+from lab.cli.publish import Ca, PasswordEnv, User, access_of, server_url, tell_import
 from lab.cli.run import dataset_of
 from lab.cli.targets import TargetFileOption, remote_file
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.profiles.remote import RemoteServers, load_remote
+from lab.publish.kibana import dashboard_address, live_monitoring_address
 from lab.run.clients import cluster_of, topics_of
 from lab.run.endless import Pace, send_stream
 from lab.run.names import Names
@@ -128,6 +130,27 @@ def verify(
     console.print(sentence_of(books), soft_wrap=True)
     if books.problems:
         raise VerificationError(f"{names.index}: {'; '.join(books.problems)}")
+
+
+@app.command()
+def show(
+    *,
+    kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana.")],
+    shown_at: Annotated[str, typer.Option("--shown-at", metavar="URL", help="Where a browser finds it.")],
+    user: User = None,
+    password_env: PasswordEnv = None,
+    ca: Ca = None,
+    target_file: TargetFileOption = None,
+) -> None:
+    """Give Kibana data view, panels and dashboard, and print where the stream is to be seen."""
+    tell_import(server_url(kibana, "--kibana"), access_of(None, user, password_env, ca))
+    cluster = cluster_of(target_of(load_remote(remote_file(target_file))))
+    try:
+        uuid = cluster.cluster_uuid()
+    finally:
+        cluster.close()
+    console.print(f"dashboard:        {dashboard_address(shown_at)}", soft_wrap=True, markup=False)
+    console.print(f"Stack Monitoring: {live_monitoring_address(shown_at, uuid)}", soft_wrap=True, markup=False)
 
 
 def sentence_of(books: StreamBooks) -> str:

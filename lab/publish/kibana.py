@@ -56,6 +56,12 @@ def monitoring_address(kibana_url: str, first_s: float, last_s: float) -> str:
     return f"{kibana_url.rstrip('/')}/app/monitoring#/elasticsearch?_g=(cluster_uuid:{CLUSTER_UUID},{window})"
 
 
+def live_monitoring_address(kibana_url: str, cluster_uuid: str) -> str:
+    """Where Stack Monitoring's charts show what a cluster does now, anew every 10 s."""
+    window = "refreshInterval:(pause:!f,value:10000),time:(from:now-15m,to:now)"
+    return f"{kibana_url.rstrip('/')}/app/monitoring#/elasticsearch?_g=(cluster_uuid:'{cluster_uuid}',{window})"
+
+
 def dashboard_address(kibana_url: str, run_name: str | None = None) -> str:
     """Where our dashboard shows a run by itself, or without one the latest two."""
     address = f"{kibana_url.rstrip('/')}/app/dashboards#/view/{DASHBOARD}"

@@ -107,6 +107,11 @@ class ElasticsearchClient:
 
     # --- cluster ----------------------------------------------------------------------------------------------------
 
+    def cluster_uuid(self) -> str:
+        """The cluster's own id, by which monitoring data is told apart."""
+        _, answer = self.request("GET", "/_cluster/state/version?filter_path=cluster_uuid")
+        return str(answer["cluster_uuid"])
+
     def has_analyzer(self, name: str) -> bool:
         """Whether the cluster has a built-in analyzer of that name."""
         status, _ = self.request("POST", "/_analyze", {"analyzer": name, "text": "책"}, accept=(400, 404))
