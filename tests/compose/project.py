@@ -1,5 +1,6 @@
 """The pipeline in containers, as a user calls it: one Compose project on stand-ins and on free ports."""
 
+import hashlib
 import json
 import socket
 import subprocess
@@ -19,7 +20,7 @@ class ComposeError(AssertionError):
     """A Compose command failed; with its last lines and those of the containers that are not well."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Project:
     """One project of this checkout.
 
@@ -70,6 +71,14 @@ class Project:
         ill = [name for name, state in self.states().items() if state not in {"healthy", "running 0", "exited 0"}]
         return "\n".join(f"--- {name}\n{self.called('logs', '--tail', '15', name).stdout}" for name in ill)
 
+    def container(self, service: str) -> str:
+        """The id of a service's container, running or not."""
+        return next(str(one["ID"]) for one in self.containers() if one["Service"] == service)
+
+    def remove(self) -> None:
+        """Leave nothing of it behind."""
+        self.called("--profile", "tools", "down", "--volumes", "--remove-orphans", "--timeout", "5")
+
     def left(self, kind: str) -> list[str]:
         """The containers, networks or volumes of this project that the engine has."""
         label = f"label=com.docker.compose.project={self.name}"
@@ -91,6 +100,11 @@ def megabytes(memory: str) -> float:
     units = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "B": 1}
     unit = next(unit for unit in units if memory.endswith(unit))
     return float(memory.removesuffix(unit)) * units[unit] / 1e6
+
+
+def checkout_name() -> str:
+    """The name of this checkout's test project: no two checkouts share containers or images."""
+    return f"sluice-test-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
 
 
 def free_ports() -> dict[str, str]:

@@ -1,28 +1,164 @@
-"""`docker compose up` for real: everything but Kibana and Metricbeat, on the same servers as the embedded ones."""
+"""`docker compose up` for real: everything but Kibana and Metricbeat, on the same servers as the embedded ones.
 
-from collections.abc import Iterator, Mapping
+The tests tell one story, in their order, with one project; where one fails, those after it may fail as well.
+"""
 
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import httpx
 import pytest
 
+from lab.profiles import profile_names
+from lab.stack.places import ROOT
+from tests.compose.conftest import SEEN
 from tests.compose.engine import Engine
-from tests.compose.project import Project, free_ports
+from tests.compose.project import Project, checkout_name, free_ports
 
 # The first test also makes the engine and the images, which a fresh machine has neither of.
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = pytest.mark.timeout(1800)
 
-EXPERIMENT = "quickstart"
-WITH_TWO_NODES = "aladin/nodes-2"
-SERVERS = {"kafka", "elasticsearch", "connect", "observer"}
-ARRIVE_TIMEOUT_S = 120
+ONE_NODE = {"EXPERIMENT": "quickstart", "RATE": "5003"}
+TWO_NODES = {"EXPERIMENT": "aladin/nodes-2", "RATE": "499"}
+SERVERS = ("kafka", "connect", "elasticsearch", "observer")
+WAIT_S = 180
 
 
 @pytest.fixture(scope="module")
 def project(engine: Engine, stand_ins: Mapping[str, str]) -> Iterator[Project]:
-    """One project for the whole module: its tests tell one story, in their order."""
-    without = {"KIBANAS": "0", "METRICBEATS": "0"}
-    pace = {"RATE": "1009", "EXPERIMENT": EXPERIMENT}
-    made = Project(engine, "sluice-test", {**stand_ins, **free_ports(), **without, **pace})
-    try:
-        yield made
-    finally:
-        made.called("down", "--volumes", "--remove-orphans", "--timeout", "5")
+    """The pipeline as its user has it, but for Kibana and Metricbeat; the images of the checkout's own name."""
+    name = checkout_name()
+    own = {"LAB_IMAGE": f"{name}/lab", "CONNECT_IMAGE": f"{name}/connect", "MONITORING": "observer"}
+    made = Project(engine, name, {**stand_ins, **free_ports(), **own})
+    # What a session that was killed has left.
+    made.remove()
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="module")
+def cluster(project: Project) -> Iterator[httpx.Client]:
+    """The cluster under test, at the port that the project publishes."""
+    with httpx.Client(base_url=f"http://localhost:{project.settings['ELASTICSEARCH_PORT']}", timeout=30) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def _timed(request: pytest.FixtureRequest) -> Iterator[None]:
+    started_s = time.monotonic()
+    yield
+    SEEN.append(f"{time.monotonic() - started_s:4.0f} s  {request.node.name}")
+
+
+def test_the_configuration_of_every_experiment_is_clean(project: Project) -> None:
+    """Compose takes the files with each profile's settings, and has nothing to remark."""
+    said = {
+        name: (done.returncode, done.stderr)
+        for name in profile_names(ROOT)
+        if (done := project.called("config", "--quiet", settings={"EXPERIMENT": name})).returncode or done.stderr
+    }
+    assert said == {}
+
+
+@pytest.mark.parametrize("monitoring", ["metricbeat", "internal", "observer", "off"])
+def test_the_configuration_of_every_way_to_watch_is_clean(project: Project, monitoring: str) -> None:
+    """So it does with each way of monitoring, secured or not."""
+    secured = ("--file", "compose.yaml", "--file", "compose/secure.yaml")
+    for files in ((), secured):
+        done = project.called(*files, "config", "--quiet", settings={"MONITORING": monitoring})
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_up_starts_everything_and_documents_arrive(project: Project, cluster: httpx.Client) -> None:
+    """One command builds what is ours and starts all; it ends when every service is healthy or done."""
+    project("up", "--build", "--detach", "--wait", settings=ONE_NODE)
+    states = project.states()
+    assert states == {
+        **dict.fromkeys((*SERVERS, "producer"), "healthy"),
+        **dict.fromkeys(("preflight", "setup"), "exited 0"),
+    }
+    wait_until(lambda: documents(cluster, "sluice-quickstart") > 20_011)
+    SEEN.append(f"MB under load: {memory(project)}")
+
+
+def test_what_is_stored_is_what_was_sent(project: Project, cluster: httpx.Client) -> None:
+    """The check finds every document, each once, and does not overlook one that is missing."""
+    project("stop", "producer", settings=ONE_NODE)
+    assert verified(project, ONE_NODE) > 20_011
+    SEEN.append(f"MB at rest: {memory(project)}")
+    lost = cluster.get("/sluice-quickstart/_search", params={"size": 1}).json()["hits"]["hits"][0]["_id"]
+    cluster.delete(f"/sluice-quickstart/_doc/{lost}", params={"refresh": "true"}).raise_for_status()
+    assert project.called("run", "--rm", "verify", settings=ONE_NODE).returncode == 4
+
+
+def test_another_experiment_adds_a_data_node_and_keeps_the_data(project: Project, cluster: httpx.Client) -> None:
+    """The same command with another profile: a node joins, a new index is filled, the old one and the observer stay."""
+    stored, observer = documents(cluster, "sluice-quickstart"), project.container("observer")
+    project("up", "--detach", "--wait", settings=TWO_NODES)
+    nodes = cluster.get("/_cat/nodes", params={"h": "name", "s": "name"}).text.split()
+    assert nodes == ["elasticsearch-1", "elasticsearch-2"]
+    wait_until(lambda: documents(cluster, "sluice-aladin-nodes-2") > 1009)
+    assert documents(cluster, "sluice-quickstart") == stored
+    assert project.container("observer") == observer
+
+
+def test_what_is_killed_comes_back_and_nothing_is_lost(project: Project, cluster: httpx.Client) -> None:
+    """Elasticsearch's first node and the worker are killed while documents stream; `up` brings them back."""
+    for service in ("elasticsearch", "connect"):
+        project.engine.docker("kill", project.container(service))
+    assert {name: project.states()[name] for name in ("elasticsearch", "connect")} == {
+        "elasticsearch": "exited 137",
+        "connect": "exited 137",
+    }
+    project("up", "--detach", "--wait", settings=TWO_NODES)
+    back_with = documents(cluster, "sluice-aladin-nodes-2")
+    wait_until(lambda: documents(cluster, "sluice-aladin-nodes-2") > back_with)
+    project("stop", "producer", settings=TWO_NODES)
+    assert verified(project, TWO_NODES) > back_with
+
+
+def test_stopping_and_starting_again_loses_nothing(project: Project, cluster: httpx.Client) -> None:
+    """After `stop`, `up` goes on with the next document."""
+    sent = documents(cluster, "sluice-aladin-nodes-2")
+    project("stop", settings=TWO_NODES)
+    assert set(project.states().values()) <= {"exited 0", "exited 143"}
+    project("up", "--detach", "--wait", settings=TWO_NODES)
+    project("stop", "producer", settings=TWO_NODES)
+    assert verified(project, TWO_NODES) > sent
+
+
+def test_down_leaves_nothing(project: Project) -> None:
+    """Neither containers nor networks, nor volumes where they are to go as well."""
+    project("down", settings=TWO_NODES)
+    assert (project.left("container"), project.left("network")) == ([], [])
+    assert project.left("volume") != []
+    project("down", "--volumes", settings=TWO_NODES)
+    assert project.left("volume") == []
+
+
+def documents(cluster: httpx.Client, index: str) -> int:
+    """Documents that searches of an index see; 0 while there is none."""
+    answer = cluster.get(f"/{index}/_count")
+    return int(answer.json()["count"]) if answer.status_code == httpx.codes.OK else 0
+
+
+def verified(project: Project, settings: Mapping[str, str]) -> int:
+    """Documents that were sent, as the check says that has found all of them."""
+    said = project("run", "--rm", "verify", settings=settings)
+    found = re.search(r"([\d,]+) documents sent, .*: verified", said.replace("\n", " "))
+    assert found is not None, said
+    return int(found[1].replace(",", ""))
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    """Look once a second, until it is so or too late."""
+    until_s = time.monotonic() + WAIT_S
+    while not reached():
+        assert time.monotonic() < until_s, f"not within {WAIT_S} s"
+        time.sleep(1)
+
+
+def memory(project: Project) -> str:
+    """Each container's memory in one line."""
+    return ", ".join(f"{service} {used_mb:.0f}" for service, used_mb in sorted(project.memory_mb().items()))
