@@ -34,9 +34,12 @@ def test_everything_goes_to_the_observer() -> None:
     assert outputs == {"output.elasticsearch": ["${OBSERVER_URL:http://observer:9200}"]}
 
 
-@pytest.mark.parametrize("name", ["username", "password", "certificate_authorities"])
-def test_no_credential_has_a_default(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [("username", 2), ("password", 2), ("certificate_authorities", 3), ("certificate", 1), ("key", 1)],
+)
+def test_no_credential_has_a_default(name: str, places: int) -> None:
     """They are variables of the container, and empty unless given."""
     defaults = re.findall(rf'{name}: "?\$\{{\w+:(.*?)\}}', FILE.read_text())
-    assert len(defaults) == 2
+    assert len(defaults) == places
     assert set(defaults) <= {"", "[]"}
