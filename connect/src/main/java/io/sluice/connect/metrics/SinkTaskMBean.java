@@ -1,6 +1,7 @@
 package io.sluice.connect.metrics;
 
 import java.lang.management.ManagementFactory;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -23,6 +24,7 @@ import javax.management.ObjectName;
  */
 public final class SinkTaskMBean implements DynamicMBean, AutoCloseable {
     private static final long LONGEST_SNAPSHOT_NANOS = 1_000_000_000L;
+    private static final Map<ObjectName, SinkTaskMBean> REGISTERED = new HashMap<>();
 
     private final ObjectName name;
     private final Supplier<Map<String, Object>> snapshots;
@@ -36,12 +38,15 @@ public final class SinkTaskMBean implements DynamicMBean, AutoCloseable {
         this.snapshot = snapshots.get();
     }
 
-    /** Registers the metrics of one task, in place of what a task that never stopped may have left. */
+    /** Registers the metrics of one task, in place of those of a task of its name that has not stopped yet. */
     public static SinkTaskMBean register(String connector, String task, SinkMetrics metrics) {
         try {
             SinkTaskMBean bean = new SinkTaskMBean(objectName(connector, task), metrics::snapshot);
-            bean.close();
-            ManagementFactory.getPlatformMBeanServer().registerMBean(bean, bean.name);
+            synchronized (REGISTERED) {
+                unregister(bean.name);
+                ManagementFactory.getPlatformMBeanServer().registerMBean(bean, bean.name);
+                REGISTERED.put(bean.name, bean);
+            }
             return bean;
         } catch (JMException error) {
             throw new IllegalStateException("metrics of " + connector + ", task " + task + ": cannot register", error);
@@ -54,11 +59,20 @@ public final class SinkTaskMBean implements DynamicMBean, AutoCloseable {
         return new ObjectName("sluice.connect:type=sink-task-metrics,connector=" + value + ",task=" + task);
     }
 
+    private static void unregister(ObjectName name) throws JMException {
+        if (ManagementFactory.getPlatformMBeanServer().isRegistered(name)) {
+            ManagementFactory.getPlatformMBeanServer().unregisterMBean(name);
+        }
+    }
+
+    /** A worker does not wait for ever for a task to stop; one that stops late leaves its successor's metrics alone. */
     @Override
     public void close() {
         try {
-            if (ManagementFactory.getPlatformMBeanServer().isRegistered(name)) {
-                ManagementFactory.getPlatformMBeanServer().unregisterMBean(name);
+            synchronized (REGISTERED) {
+                if (REGISTERED.remove(name, this)) {
+                    unregister(name);
+                }
             }
         } catch (JMException error) {
             throw new IllegalStateException(name + ": cannot unregister", error);

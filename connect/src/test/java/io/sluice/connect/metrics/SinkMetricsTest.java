@@ -1,6 +1,7 @@
 package io.sluice.connect.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.management.ManagementFactory;
@@ -18,6 +19,7 @@ import java.util.regex.Pattern;
 import java.util.zip.DataFormatException;
 import javax.management.Attribute;
 import javax.management.AttributeNotFoundException;
+import javax.management.ObjectName;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
@@ -60,6 +62,21 @@ class SinkMetricsTest {
         }
         worker.join();
         assertBalanced(metrics.ledger());
+    }
+
+    /** A task that stops after its successor has started takes nothing of the successor's away. */
+    @Test
+    void aTaskThatStopsLateLeavesItsSuccessorsMetrics() throws Exception {
+        ObjectName name = new ObjectName("sluice.connect:type=sink-task-metrics,connector=late,task=0");
+        SinkTaskMBean late = SinkTaskMBean.register("late", "0", new SinkMetrics());
+        try (SinkTaskMBean successor = SinkTaskMBean.register("late", "0", metrics)) {
+            metrics.recordRead(ledger);
+            late.close();
+            Object read = ManagementFactory.getPlatformMBeanServer().getAttribute(name, "RecordsRead");
+            assertEquals(successor.getAttribute("RecordsRead"), read);
+            assertEquals(1L, read);
+        }
+        assertFalse(ManagementFactory.getPlatformMBeanServer().isRegistered(name));
     }
 
     /** A reader that asks attribute by attribute sees one instant. */
