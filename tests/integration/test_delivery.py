@@ -10,11 +10,13 @@ from lab.stack.local import StackShape
 from tests.integration.conftest import Sluice
 from tests.integration.keyed_drain import KeyedDrain, keyed_drain
 
-RECORDS = 8_009
+RECORDS = 6_007
 KEYS = 1_009
 PARTITIONS = 5
 RECORDS_PER_S = 1_009
 """Of each task: a drain at full speed would be over before anything happens to it."""
+HEARTBEAT_MS = 211
+"""Members of a group hear of a change by the next heartbeat, which is 3 s away by default."""
 
 EAGER = {"partition__assignment__strategy": "org.apache.kafka.clients.consumer.RangeAssignor"}
 COOPERATIVE = {"partition__assignment__strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"}
@@ -42,8 +44,7 @@ def begin(drain: KeyedDrain, *, flush_timeout_ms: int, strategy: dict[str, str] 
         max__documents__per__second=RECORDS_PER_S,
         flush__timeout__ms=flush_timeout_ms,
         consumer__override__max__poll__records=499,
-        # The tasks hear of a change in their group by the next heartbeat, which is 3 s away by default.
-        consumer__override__heartbeat__interval__ms=211,
+        consumer__override__heartbeat__interval__ms=HEARTBEAT_MS,
         **consumer,
     )
     connector = drain.connector
@@ -62,6 +63,7 @@ def another_consumer_comes_and_goes(drain: KeyedDrain, strategy: dict[str, str])
             "enable.auto.commit": False,
             "partition.assignment.strategy": CLIENT_NAMES[java_name],
             "session.timeout.ms": 15_000,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
             "log_level": 0,
         }
     )
@@ -70,6 +72,7 @@ def another_consumer_comes_and_goes(drain: KeyedDrain, strategy: dict[str, str])
     while not consumer.assignment():
         assert time.monotonic() < deadline, "no partition was given to the other consumer"
         consumer.poll(0.1)
+    assert drain.connector.lag() > 0
     consumer.close()
 
 
