@@ -1,8 +1,19 @@
-"""The parts that a report's charts and Kibana's panels have in common: axes and marks, without the values."""
+"""The parts that a report's charts and Kibana's panels have in common: colours, axes and marks, without the values."""
 
 from typing import Any, Literal
 
 import altair as alt
+
+BLUE, ORANGE, GREEN, VIOLET, RED, GREY = "#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#8b929c"
+PROCESS_COLOURS = {
+    "connect": ORANGE,
+    "kafka": GREEN,
+    "producer": VIOLET,
+    "direct": RED,
+    "sink": RED,
+    "other programs": GREY,
+}
+ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea")
 
 LARGE = ("documents/s", "records")
 """Units whose numbers are written with k and M."""

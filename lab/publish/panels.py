@@ -5,8 +5,22 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.charts import BLUE, ELASTICSEARCH_COLOURS, ORANGE, PROCESS_COLOURS
-from lab.analysis.drawing import AXIS, SHARES, amount_y, cores_y, curve, latency_y, lines, share_x, stacked, time_x
+from lab.analysis.drawing import (
+    AXIS,
+    BLUE,
+    ELASTICSEARCH_COLOURS,
+    ORANGE,
+    PROCESS_COLOURS,
+    SHARES,
+    amount_y,
+    cores_y,
+    curve,
+    latency_y,
+    lines,
+    share_x,
+    stacked,
+    time_x,
+)
 from lab.publish.samples import INDEX
 
 MOST_HITS = 10_000

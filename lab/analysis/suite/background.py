@@ -5,7 +5,6 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
-from lab.analysis.charts import Chart
 from lab.analysis.definitions import BY_NAME
 from lab.analysis.markup import box, folded, pairs, paragraph, preformatted, table
 from lab.analysis.sections import chart_figure, environment_cards
@@ -13,6 +12,7 @@ from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.names import common_prefix, ratio_text, short_name
 from lab.analysis.suite.run_charts import rate_over_time
 from lab.analysis.suite.terms import SUITE_TERMS
+from lab.analysis.svg import Chart
 from lab.analysis.text import UNKNOWN, duration, figure
 from lab.suite_records import SuiteResult, SuiteRun
 

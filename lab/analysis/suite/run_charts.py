@@ -5,10 +5,10 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.charts import Chart, drawn, inline
 from lab.analysis.drawing import BREAK
 from lab.analysis.folder import read_run
 from lab.analysis.rates import indexing_rate_series
+from lab.analysis.svg import Chart, drawn, inline
 from lab.errors import ProfileError
 from lab.suite_records import SuiteRun
 

@@ -1,0 +1,223 @@
+"""A report's charts as drawings: SVG that takes its text colour from the page."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from lab.analysis.counters import Point
+from lab.analysis.drawing import (
+    AXIS,
+    BLUE,
+    GREY,
+    SHARES,
+    amount_y,
+    cores_y,
+    curve,
+    latency_y,
+    lines,
+    share_x,
+    stacked,
+    time_x,
+)
+
+WIDTH, HEIGHT = 470, 210
+LABELLED = 0.14
+"""A phase narrower than this part of the axis carries no label."""
+FEW_POINTS = 45
+
+CONFIG = {
+    "background": "transparent",
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+    "view": {"stroke": None},
+    "aria": False,
+    "axis": {
+        **AXIS,
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "gridColor": "currentColor",
+        "gridOpacity": 0.13,
+        "domainColor": "currentColor",
+        "domainOpacity": 0.4,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One figure of the report.
+
+    Attributes:
+        reading: What is drawn and how to read it, in a sentence or two.
+        summary: What a reader who cannot see it must know.
+        svg: `None` when the samples hold nothing to draw.
+        colours: The legend, which the page sets, since text in a drawing does not wrap.
+    """
+
+    title: str
+    reading: str
+    summary: str
+    svg: str | None
+    colours: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One point of one line; `None` breaks the line."""
+
+    x: float
+    y: float | None
+    series: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The time axis that all charts of a run share.
+
+    Attributes:
+        zero_s: Where the load began.
+        first: Left edge, in seconds from there.
+        last: Right edge.
+        phases: (name, from, to) of the phases that can be seen.
+        warm_up: The part of the load in which the index grew and which is cut.
+    """
+
+    zero_s: float
+    first: float
+    last: float
+    phases: tuple[tuple[str, float, float], ...]
+    window: tuple[float, float] | None
+    warm_up: tuple[float, float] | None
+
+    def rows(self, series: str, points: Sequence[Point]) -> list[Row]:
+        """The points that can be seen."""
+        shown = [(point.at_s - self.zero_s, point.value) for point in points]
+        return [Row(round(x, 3), y, series) for x, y in shown if self.first <= x <= self.last]
+
+
+def inline(values: Sequence[Mapping[str, Any]]) -> Any:
+    """Values as a part of the specification."""
+    return alt.InlineData(values=list(values))
+
+
+def _values(rows: Sequence[Row]) -> Any:
+    return inline([{"x": row.x, "y": row.y, "series": row.series} for row in rows])
+
+
+def _x(axis: Axis) -> alt.X:
+    return time_x(alt.Scale(domain=[axis.first, axis.last], nice=False))
+
+
+def _colour(colours: dict[str, str]) -> alt.Color:
+    return alt.Color("series:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
+
+
+def _known(rows: Sequence[Row]) -> int:
+    return sum(1 for row in rows if row.y is not None)
+
+
+def line_chart(
+    rows: Sequence[Row], colours: dict[str, str], axis: Axis, unit: str, *, filled: bool = False, dashed: str = ""
+) -> str | None:
+    """A line for each series, one of them broken if it is `dashed`; `None` with fewer than two points."""
+    if _known(rows) < 2:
+        return None
+    base = alt.Chart(_values(rows)).encode(x=_x(axis), y=amount_y(unit), color=_colour(colours))
+    *area, line = lines(base, points=len(rows) / len(colours) <= FEW_POINTS, filled=filled)
+    if dashed:
+        dashes = alt.Scale(domain=[name for name in colours if name != dashed] + [dashed], range=_dashes(len(colours)))
+        line = line.encode(strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=None))
+    return drawn([*_background(axis), *area, line])
+
+
+def _dashes(series: int) -> list[list[int]]:
+    """Whole lines, and a broken one for the last series, which may lie on top of another."""
+    return [[1, 0]] * (series - 1) + [[6, 5]]
+
+
+def stack_chart(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: int) -> str | None:
+    """Areas upon each other below the line of what the machine has; `None` with fewer than two points."""
+    if _known(rows) < 2:
+        return None
+    order = {name: place for place, name in enumerate(colours)}
+    values = [{"x": row.x, "y": row.y or 0.0, "series": row.series, "order": order[row.series]} for row in rows]
+    highest = max([cores, *_stacked(rows)])
+    base = alt.Chart(inline(values)).encode(
+        x=_x(axis), y=cores_y(scale=alt.Scale(domain=[0, highest * 1.05], nice=False)), color=_colour(colours)
+    )
+    limit = alt.Chart(inline([{"y": cores}])).mark_rule(strokeDash=[5, 4], stroke="currentColor").encode(y="y:Q")
+    return drawn([*_background(axis), stacked(base), limit])
+
+
+def _stacked(rows: Sequence[Row]) -> list[float]:
+    heights: dict[float, float] = {}
+    for row in rows:
+        heights[row.x] = heights.get(row.x, 0.0) + (row.y or 0.0)
+    return list(heights.values())
+
+
+def _background(axis: Axis) -> list[alt.Chart]:
+    """Measured window and warm-up as bands, the ends of the phases as rules with the phases' names between them."""
+    layers = []
+    for ends_at, colour in ((axis.window, BLUE), (axis.warm_up, GREY)):
+        if ends_at:
+            band = [{"from": ends_at[0], "to": ends_at[1]}]
+            layers.append(
+                alt.Chart(inline(band)).mark_rect(color=colour, opacity=0.1, clip=True).encode(x="from:Q", x2="to:Q")
+            )
+    ends = [{"x": start} for _, start, _ in axis.phases[1:]]
+    if ends:
+        layers.append(
+            alt.Chart(inline(ends)).mark_rule(stroke="currentColor", opacity=0.35, strokeDash=[2, 3]).encode(x="x:Q")
+        )
+    wide = [
+        {"x": (start + end) / 2, "name": name}
+        for name, start, end in axis.phases
+        if end - start >= LABELLED * (axis.last - axis.first)
+    ]
+    if wide:
+        layers.append(
+            alt.Chart(inline(wide))
+            .mark_text(fontSize=11, fill="currentColor", opacity=0.6, baseline="bottom")
+            .encode(x="x:Q", y=alt.value(-3), text="name:N")
+        )
+    return layers
+
+
+def _decades(rows: Sequence[Row]) -> list[float]:
+    """From the power of ten below all values to the one above them."""
+    known = [row.y for row in rows if row.y is not None]
+    return [10 ** math.floor(math.log10(min(known))), 10 ** math.ceil(math.log10(max(known) * 1.0001))]
+
+
+def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:
+    """A line for each kind of latency, both axes logarithmic."""
+    furthest = max(row.x for row in rows)
+    base = alt.Chart(_values(rows)).encode(
+        x=share_x(
+            alt.Scale(type="log", domain=[2, max(10, furthest)], nice=False),
+            [end for end in SHARES if end <= furthest * 1.2],
+        ),
+        y=latency_y(alt.Scale(type="log", domain=_decades(rows), nice=False)),
+        color=_colour(colours),
+    )
+    return drawn([curve(base)])
+
+
+def drawn(layers: Sequence[alt.Chart], height: int = HEIGHT) -> str:
+    """SVG whose width follows the page."""
+    spec = alt.layer(*layers).properties(width=WIDTH, height=height).to_dict() | {"config": CONFIG}
+    svg: str = vl_convert.vegalite_to_svg(spec)
+    return svg
+
+
+def inlined(svg: str, name: str) -> str:
+    """The drawing for a page that holds several: ids made its own, size left to the page, hidden from readers aloud."""
+    svg = re.sub(r'id="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r'\1 aria-hidden="true" focusable="false"', svg, count=1)
+    return svg[svg.index("<svg") :]
