@@ -1,13 +1,14 @@
 """A server that records what it is asked and gives the answers that a test says."""
 
 import contextlib
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import orjson
+
+from tests.unit.http_server import serving
 
 
 @dataclass
@@ -54,20 +55,8 @@ def recorder(*answers: tuple[int, Any]) -> Iterator[Recorder]:
 
         do_GET = do_POST = do_PUT = respond  # noqa: N815
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.daemon_threads = True
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    made.url = f"http://127.0.0.1:{httpd.server_address[1]}"
-    try:
+    with serving(Handler) as made.url:
         yield made
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()
 
 
 def nowhere() -> str:
