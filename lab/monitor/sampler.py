@@ -13,6 +13,7 @@ from typing import Protocol, Self, TypeVar
 
 import orjson
 
+from lab.monitor.containers import ContainerReader, ContainersSample
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.jolokia import SinkReader
 from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
@@ -72,10 +73,16 @@ class Readers:
     elasticsearch: Reader | None = None
     kafka: Reader | None = None
     sink: Reader | None = None
+    containers: Reader | None = None
 
     def by_name(self) -> dict[str, Reader]:
         """The readers that there are, by their name in a sample."""
-        named = {"elasticsearch": self.elasticsearch, "kafka": self.kafka, "sink": self.sink}
+        named = {
+            "elasticsearch": self.elasticsearch,
+            "kafka": self.kafka,
+            "sink": self.sink,
+            "containers": self.containers,
+        }
         return {name: reader for name, reader in named.items() if reader is not None}
 
 
@@ -107,6 +114,7 @@ def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]
             if sources.jolokia_url and sources.connector
             else None
         ),
+        containers=ContainerReader(sources.containers, timeout_s=timeout_s) if sources.containers else None,
     )
 
 
@@ -228,6 +236,10 @@ class Sampler:
             lost.update(read[1])
         answers = self._answers(asked, lost)
         elasticsearch, kafka, sink = answers.get("elasticsearch"), answers.get("kafka"), answers.get("sink")
+        containers = answers.get("containers")
+        if isinstance(containers, ContainersSample):
+            processes = {**processes, **containers.processes}
+            lost.update(containers.lost)
         return Sample(
             at_s=at_s,
             phase=phase or "unknown",

@@ -1,8 +1,22 @@
 """Where the figures of a run come from, as plain values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lab.access import Access
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """The containers that servers run in.
+
+    Attributes:
+        engine: Where the engine that runs them answers, as `DOCKER_HOST` gives it.
+        names: Server name → container.
+    """
+
+    engine: str
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +33,7 @@ class Sources:
             `None` where there is none, and the sink's ledger is then not sampled.
         connector: Name of the sink connector; `None` where the sink keeps no ledger of ours.
         access: How the servers are entered.
+        containers: `None` for servers that are processes of this machine, or are elsewhere.
     """
 
     elasticsearch_urls: tuple[str, ...]
@@ -29,6 +44,7 @@ class Sources:
     jolokia_url: str | None
     connector: str | None
     access: Access = field(default_factory=Access)
+    containers: Containers | None = None
 
     def __post_init__(self) -> None:
         if not self.elasticsearch_urls:

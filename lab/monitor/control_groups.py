@@ -1,0 +1,134 @@
+"""Reads what the processes of a control group have used, from the kernel's own files."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.records import ProcessSample
+
+GROUPS, PROCESSES = Path("/sys/fs/cgroup"), Path("/proc")
+RESIDENT = (("anon", "file_mapped"), ("total_rss", "total_mapped_file"), ("rss", "mapped_file"))
+"""What `memory.stat` calls the pages that processes have mapped: version 2, version 1 with groups below, version 1."""
+
+MAJOR_FAULTS = ("pgmajfault", "total_pgmajfault")
+
+
+@dataclass(frozen=True)
+class ControlGroup:
+    """The group of a process, be it one of version 2 or one group per controller of version 1.
+
+    Attributes:
+        pid: The process that it was found by.
+        path: Of the group below where groups are mounted.
+        groups: Where that is.
+        is_unified: Whether it is version 2.
+    """
+
+    pid: int
+    path: str
+    groups: Path
+    is_unified: bool
+
+    def read(self) -> ProcessSample:
+        """What all its processes have used since it was made.
+
+        Raises:
+            OSError: It is gone.
+            LookupError: The kernel does not tell one of the figures.
+        """
+        memory = numbers((self._folder("memory") / "memory.stat").read_text())
+        read, written = self._disk_bytes()
+        return ProcessSample(
+            pid=self.pid,
+            cpu_s=self._cpu_s(),
+            rss_bytes=resident_bytes(memory),
+            major_page_faults=major_faults(memory),
+            disk_read_bytes=read,
+            disk_write_bytes=written,
+        )
+
+    def _folder(self, controller: str) -> Path:
+        return self.groups / (self.path if self.is_unified else f"{controller}/{self.path}")
+
+    def _cpu_s(self) -> float:
+        if self.is_unified:
+            return round(numbers((self._folder("cpu") / "cpu.stat").read_text())["usage_usec"] / 1e6, 2)
+        return round(int((self._folder("cpuacct") / "cpuacct.usage").read_text()) / 1e9, 2)
+
+    def _disk_bytes(self) -> tuple[int | None, int | None]:
+        """Bytes read from and written to disks; `None` where the kernel does not count them."""
+        name = "io.stat" if self.is_unified else "blkio.throttle.io_service_bytes"
+        try:
+            told = (self._folder("blkio") / name).read_text()
+        except OSError:
+            return None, None
+        counted = list(transfers(told))
+        return (
+            sum(count for operation, count in counted if operation in {"rbytes", "Read"}),
+            sum(count for operation, count in counted if operation in {"wbytes", "Write"}),
+        )
+
+
+def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PROCESSES) -> ControlGroup | None:
+    """The control group of a process.
+
+    Args:
+        mark: Part of the group's name, such as a container's id: a process of that number may be another one here.
+
+    Returns:
+        `None` where that process, or its group, is not to be seen from here.
+    """
+    try:
+        lines = (processes / str(pid) / "cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    paths = {controllers: path.lstrip("/") for _, controllers, path in (line.split(":", 2) for line in lines)}
+    unified = paths.get("")
+    if unified and mark in unified and (groups / unified / "cpu.stat").is_file():
+        return ControlGroup(pid, unified, groups, is_unified=True)
+    # Of version 1, whoever runs containers gives all controllers' groups one name.
+    path = next((path for controllers, path in paths.items() if "memory" in controllers.split(",")), "")
+    if mark in path and (groups / "memory" / path).is_dir():
+        return ControlGroup(pid, path, groups, is_unified=False)
+    return None
+
+
+def numbers(told: str) -> dict[str, int]:
+    """Lines of a name and a number."""
+    return {name: int(number) for name, number in (line.split() for line in told.splitlines())}
+
+
+def transfers(told: str) -> Iterator[tuple[str, int]]:
+    """Operation and bytes of each disk: `8:0 rbytes=17 wbytes=19 …`, or `8:0 Read 17` line by line."""
+    for line in told.splitlines():
+        words = line.split()[1:]
+        if len(words) == 2 and words[1].isdigit():
+            yield words[0], int(words[1])
+        for word in words:
+            operation, is_pair, count = word.partition("=")
+            if is_pair:
+                yield operation, int(count)
+
+
+def resident_bytes(memory: Mapping[str, int]) -> int:
+    """Pages that the processes have mapped, as `RSS` counts those of one process; the rest of the cache is not.
+
+    Raises:
+        LookupError: They are not told.
+    """
+    for own, mapped in RESIDENT:
+        if own in memory and mapped in memory:
+            return memory[own] + memory[mapped]
+    raise LookupError("its memory is not told")
+
+
+def major_faults(memory: Mapping[str, int]) -> int:
+    """Page faults that had to wait for the disk.
+
+    Raises:
+        LookupError: They are not told.
+    """
+    for name in MAJOR_FAULTS:
+        if name in memory:
+            return memory[name]
+    raise LookupError("its page faults are not told")

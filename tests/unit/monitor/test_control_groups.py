@@ -1,0 +1,111 @@
+"""What the kernel says of control groups, laid out as both of its versions do."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.monitor.control_groups import ControlGroup, group_of, resident_bytes
+from lab.records import ProcessSample
+
+MARK = "c25d99ee2e3d"
+PID = 4099
+
+V1 = {
+    "cpuacct": {"cpuacct.usage": "7130000000\n"},
+    "memory": {
+        "memory.stat": "cache 258048\nrss 5\nmapped_file 3\ntotal_rss 1000003\ntotal_mapped_file 20011\n"
+        "total_pgmajfault 13\n"
+    },
+    "blkio": {
+        "blkio.throttle.io_service_bytes": "8:0 Read 17\n8:0 Write 19\n8:0 Sync 36\n8:0 Total 36\n8:16 Write 23\n"
+        "Total 59\n"
+    },
+}
+V2 = {
+    "cpu.stat": "usage_usec 7130000\nuser_usec 7000000\nsystem_usec 130000\n",
+    "memory.stat": "anon 1000003\nfile 258048\nfile_mapped 20011\npgmajfault 13\n",
+    "io.stat": "8:0 rbytes=17 wbytes=19 rios=2 wios=3 dbytes=0 dios=0\n8:16 rbytes=0 wbytes=23 rios=0 wios=5\n",
+}
+EXPECTED = ProcessSample(
+    pid=PID, cpu_s=7.13, rss_bytes=1_020_014, major_page_faults=13, disk_read_bytes=17, disk_write_bytes=42
+)
+
+
+def process(folder: Path, *lines: str) -> Path:
+    """A folder like `/proc`, with this in the process's `cgroup`."""
+    place = folder / "proc" / str(PID)
+    place.mkdir(parents=True)
+    (place / "cgroup").write_text("".join(f"{line}\n" for line in lines))
+    return folder / "proc"
+
+
+def files(folder: Path, contents: dict[str, str]) -> None:
+    """Files of these names and contents."""
+    folder.mkdir(parents=True)
+    for name, content in contents.items():
+        (folder / name).write_text(content)
+
+
+def found(folder: Path, processes: Path, mark: str = MARK) -> ControlGroup | None:
+    """The group of the process."""
+    return group_of(PID, mark, groups=folder / "groups", processes=processes)
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """A machine with groups of version 1, and one of version 2 that counts nothing beside them."""
+    for controller, contents in V1.items():
+        files(tmp_path / "groups" / controller / "docker" / MARK, contents)
+    return process(tmp_path, f"8:blkio:/docker/{MARK}", f"4:cpuset,memory:/docker/{MARK}", f"0::/docker/{MARK}")
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Path:
+    """A machine with groups of version 2."""
+    files(tmp_path / "groups" / "system.slice" / f"docker-{MARK}.scope", V2)
+    return process(tmp_path, f"0::/system.slice/docker-{MARK}.scope")
+
+
+@pytest.mark.parametrize("version", ["first", "second"])
+def test_a_group_is_counted_as_a_process_is(version: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Whatever its version; the bytes of all disks are added up."""
+    group = found(tmp_path, request.getfixturevalue(version))
+    assert group is not None
+    assert group.read() == EXPECTED
+
+
+def test_another_process_of_that_number_is_not_taken_for_it(tmp_path: Path, first: Path) -> None:
+    """The engine may run in a virtual machine, where numbers are others."""
+    assert found(tmp_path, first, mark="d36e00ff") is None
+
+
+def test_a_process_that_is_not_there_has_no_group(tmp_path: Path) -> None:
+    """It has ended, or is on another machine."""
+    assert found(tmp_path, tmp_path) is None
+
+
+def test_a_group_that_was_removed_has_no_figures(tmp_path: Path, second: Path) -> None:
+    """The reader is told, and asks for the container again."""
+    group = found(tmp_path, second)
+    assert group is not None
+    for path in (tmp_path / "groups").rglob("*.stat"):
+        path.unlink()
+    with pytest.raises(FileNotFoundError):
+        group.read()
+
+
+def test_disks_that_the_kernel_does_not_count_are_not_known(tmp_path: Path, second: Path) -> None:
+    """And not nought; a group that has not read or written yet has a file that says nothing."""
+    group = found(tmp_path, second)
+    assert group is not None
+    stat = next((tmp_path / "groups").rglob("io.stat"))
+    stat.write_text("")
+    assert (group.read().disk_read_bytes, group.read().disk_write_bytes) == (0, 0)
+    stat.unlink()
+    assert (group.read().disk_read_bytes, group.read().disk_write_bytes) == (None, None)
+
+
+def test_memory_that_is_not_told_is_an_error() -> None:
+    """And not nought."""
+    with pytest.raises(LookupError, match="its memory is not told"):
+        resident_bytes({"cache": 7})
