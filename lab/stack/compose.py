@@ -1,0 +1,172 @@
+"""The containers of this checkout's Compose project: started, looked at and stopped by the `docker` command."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lab.errors import StackError
+from lab.stack.places import ROOT
+
+READY_WITHIN_S = 600
+"""What `up` has for images that have to be built and for servers that start on a busy machine."""
+
+LOG_LINES_SHOWN = 12
+NODES = ("elasticsearch", "elasticsearch-2", "elasticsearch-3", "elasticsearch-4")
+"""The nodes of the cluster under test; the first one holds the master."""
+
+SERVERS = ("kafka", *NODES, "connect")
+STREAM = ("producer",)
+"""Services that would use the servers while a run measures them."""
+
+SERVICE = "com.docker.compose.service"
+FAILED = re.compile(r"[Cc]ontainer (\S+) +(?:is unhealthy|exited|service \"\S+\" didn't complete)")
+"""How Compose names the container that kept others from starting."""
+
+
+@dataclass(frozen=True)
+class Container:
+    """A running container.
+
+    Attributes:
+        service: The service of the Compose file that it is of.
+        pid: Its first process, as the engine counts; another one after every start.
+        ports: Port in the container → port on this machine.
+        memory_bytes: Its limit; `None` where it has none.
+    """
+
+    service: str
+    name: str
+    pid: int
+    image: str
+    ports: Mapping[int, int]
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True)
+class ComposeProject:
+    """The project, as `docker compose` in this checkout knows it.
+
+    Attributes:
+        environment: What the command sees, such as `COMPOSE_PROJECT_NAME`, `DOCKER_HOST` and the variables of `.env`.
+    """
+
+    root: Path = ROOT
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+
+    @cached_property
+    def services(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the Compose files say of each service, their variables filled in; read once."""
+        told: Mapping[str, Mapping[str, Any]] = json.loads(
+            self._asked("docker", "compose", "config", "--format", "json")
+        )["services"]
+        return told
+
+    def up(self, services: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]) -> None:
+        """Have these services run as the variables say, and wait until they are healthy.
+
+        What runs as they say already is left alone; what does not is made anew.
+
+        Args:
+            variables: Those of the Compose file; they win over `.env`.
+            on_line: Told of what Compose says, such as the images that it fetches.
+
+        Raises:
+            StackError: One of them does not become healthy; with the last lines of its log.
+        """
+        said: list[str] = []
+        wait = ("--wait", "--wait-timeout", str(READY_WITHIN_S))
+        command = ("docker", "compose", "--progress", "plain", "up", "--detach", *wait, *services)
+        with self._started(command, variables, subprocess.STDOUT) as process:
+            assert process.stdout is not None  # noqa: S101 - it is a pipe
+            for line in process.stdout:
+                if text := line.strip():
+                    said.append(text)
+                    on_line(text)
+        if process.returncode:
+            raise StackError(failure("docker compose up", process.returncode, said), self._log_of_failed(said))
+
+    def stop(self, services: Iterable[str]) -> None:
+        """Stop these services; their containers and volumes stay."""
+        if names := sorted(services):
+            self._asked("docker", "compose", "stop", *names)
+
+    def containers(self) -> dict[str, Container]:
+        """The running containers, by service."""
+        ids = self._asked("docker", "compose", "ps", "--quiet", "--status", "running").split()
+        if not ids:
+            return {}
+        found = [container_of(told) for told in json.loads(self._asked("docker", "inspect", *ids))]
+        return {container.service: container for container in found}
+
+    def engine(self) -> str:
+        """Where the engine answers, as `DOCKER_HOST` gives it.
+
+        Raises:
+            StackError: It is on another machine, where no port of a container is reached.
+        """
+        found = self._asked("docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}").strip()
+        if not found.startswith(("unix://", "tcp://")):
+            raise StackError(f"docker: got an engine at {found}, expected one on this machine (unix:// or tcp://)")
+        return found
+
+    def _log_of_failed(self, said: Sequence[str]) -> tuple[str, ...]:
+        """The last lines of the container that kept others from starting, or else of what Compose said."""
+        failed = next((found for line in said if (found := FAILED.search(line))), None)
+        if failed is None:
+            return tuple(said[-LOG_LINES_SHOWN:])
+        with self._started(("docker", "logs", "--tail", str(LOG_LINES_SHOWN), failed[1]), {}, subprocess.STDOUT) as log:
+            return tuple(log.communicate()[0].splitlines())
+
+    def _asked(self, *command: str) -> str:
+        """What a command prints."""
+        with self._started(command, {}, subprocess.PIPE) as process:
+            printed, said = process.communicate()
+        if process.returncode:
+            name = " ".join(word for word in command[:3] if not word.startswith("-"))
+            lines = [line.strip() for line in said.splitlines() if line.strip()]
+            raise StackError(failure(name, process.returncode, lines), tuple(lines[-LOG_LINES_SHOWN:]))
+        return printed
+
+    def _started(self, command: Sequence[str], variables: Mapping[str, str], errors: int) -> subprocess.Popen[str]:
+        try:
+            return subprocess.Popen(
+                command,
+                cwd=self.root,
+                env={**self.environment, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                errors="replace",
+            )
+        except OSError as error:
+            raise StackError(
+                f"docker: cannot be run ({error.strerror}), expected Docker with Compose 2; install it, or run without "
+                "--target compose"
+            ) from error
+
+
+def failure(command: str, status: int, said: Sequence[str]) -> str:
+    """Why a command failed: the last that it said."""
+    return f"{command}: {said[-1] if said else f'ended with exit status {status}'}"
+
+
+def container_of(told: Mapping[str, Any]) -> Container:
+    """A container out of what `docker inspect` says of it."""
+    published = {inside: ports for inside, ports in (told["NetworkSettings"]["Ports"] or {}).items() if ports}
+    return Container(
+        service=str(told["Config"]["Labels"][SERVICE]),
+        name=str(told["Name"]).removeprefix("/"),
+        pid=int(told["State"]["Pid"]),
+        image=str(told["Config"]["Image"]),
+        ports={
+            int(inside.partition("/")[0]): int(ports[0]["HostPort"]) for inside, ports in published.items() if ports
+        },
+        memory_bytes=int(told["HostConfig"]["Memory"]) or None,
+    )
