@@ -1,20 +1,22 @@
-"""The local servers as a suite uses them: warm ones stay, whatever number of nodes a variant asks for."""
+"""Servers that are started for a suite: warm ones stay, whatever number of nodes a variant asks for."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lab.cli.local import started_target
 from lab.cli.measure import conclude, measure
 from lab.profiles import Profile
 from lab.records import Result
 from lab.run import RunFolder, Target
+from lab.run.connector import ELASTICSEARCH_URLS
 from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.suite_plan import server_shape
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name
-from lab.stack.local import LocalStack
 from lab.suite_records import Variant
 from producers.dataset import Dataset
+
+Start = Callable[[Profile, Iterable[Profile]], Target]
+"""Has servers running in the shape that a profile asks for; the profiles beside it will run on the same ones."""
 
 EXCLUDED = "cluster.routing.allocation.exclude._name"
 
@@ -29,35 +31,31 @@ class NarrowedEndpoints:
     metrics_url: str | None
 
 
-class LocalBench:
-    """Servers on this machine for all variants of a suite.
+class StartedBench:
+    """Servers for all variants of a suite, started as they ask for them.
 
     As many Elasticsearch nodes run as any variant on the same servers needs. A variant with fewer gets the first ones:
     the others hold no shard and are sent no request. Stopping them instead would mean a cold JVM each time they come
     back, whose warm-up is a larger effect than most that a suite looks for.
+
+    Args:
+        profiles: By variant.
+        datasets: By variant.
     """
 
     def __init__(
         self,
-        stack: LocalStack,
+        start: Start,
         profiles: Mapping[str, Profile],
         datasets: Mapping[str, Dataset],
-        *,
-        kept: bool,
         command: Sequence[str],
     ) -> None:
-        """Use the servers of the stack, which this command holds.
-
-        Args:
-            profiles: By variant.
-            datasets: By variant.
-        """
-        self._stack = stack
+        self._start = start
         self._profiles = profiles
         self._datasets = datasets
-        self._kept = kept
         self._command = command
         self._target: Target | None = None
+        self._pids: set[int | None] = set()
         self._excluded: str | None = None
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
@@ -66,19 +64,13 @@ class LocalBench:
         alike = (other for other in self._profiles.values() if server_shape(other) == server_shape(profile))
         nodes = max(other.elasticsearch.data_nodes for other in alike)
         shape = profile.elasticsearch.model_copy(update={"data_nodes": nodes})
-        before = set(self._stack.process_ids().values())
-        whole = started_target(
-            self._stack,
-            profile.model_copy(update={"elasticsearch": shape}),
-            kept=self._kept,
-            before=before,
-            beside=self._profiles.values(),
-        )
-        if not set(self._stack.process_ids().values()) <= before:
+        whole = self._start(profile.model_copy(update={"elasticsearch": shape}), self._profiles.values())
+        before, self._pids = self._pids, {server.pid for server in whole.servers}
+        if not self._pids <= before:
             self._excluded = None
         self._exclude(whole, range(profile.elasticsearch.data_nodes + 1, nodes + 1))
         self._target = narrowed(whole, profile.elasticsearch.data_nodes)
-        return frozenset((way_of(profile), pid) for pid in self._target.process_ids().values())
+        return frozenset((way_of(profile), server.pid) for server in self._target.servers)
 
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
@@ -92,7 +84,7 @@ class LocalBench:
         return conclude(folder)
 
     def leave(self) -> None:
-        """Take back what concerns servers that stay."""
+        """Take back what concerns servers that stay after the suite."""
         if self._target is not None and self._excluded:
             self._exclude(self._target, range(0))
 
@@ -117,13 +109,22 @@ def narrowed(target: Target, data_nodes: int) -> Target:
     def is_used(name: str) -> bool:
         return name in used or not name.startswith(node_name(1).rstrip("1"))
 
+    sink = dict(target.access.sink)
+    if ELASTICSEARCH_URLS in sink:
+        sink[ELASTICSEARCH_URLS] = ",".join(sink[ELASTICSEARCH_URLS].split(",")[:data_nodes])
     return replace(
         target,
+        access=replace(target.access, sink=sink),
         endpoints=NarrowedEndpoints(
             whole.kafka_bootstrap, whole.connect_url, whole.elasticsearch_urls[:data_nodes], whole.metrics_url
         ),
         process_ids=lambda: {name: pid for name, pid in target.process_ids().items() if is_used(name)},
         servers=[server for server in target.servers if is_used(server.name)],
+        containers=target.containers
+        and replace(
+            target.containers,
+            names={server: name for server, name in target.containers.names.items() if is_used(server)},
+        ),
     )
 
 

@@ -27,12 +27,14 @@ from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
 from lab.run import find_run
 from lab.run.connector import sink_access
+from lab.run.containers import addresses
 from lab.run.dead_letters import DeadLetterTopic, Letter, groups_of
 from lab.run.replay import Replay, replay_config
 from lab.run.replay_index import IndexReplay
 from lab.run.replay_topic import TopicReplay
 from lab.run.sink_operations import SinkRules
 from lab.run.target import Endpoints
+from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
 
 RUNS = Path("runs")
@@ -132,12 +134,15 @@ def reached(target: TargetName, file: Path | None) -> tuple[Endpoints, Access]:
         servers = load_remote(remote_file(file))
         return servers, servers.access
     refuse_without_remote(file, target)
+    if target is TargetName.COMPOSE:
+        servers = addresses(ComposeProject().containers())
+        return servers, servers.access
     return endpoints_of_up(), Access()
 
 
 def held(target: TargetName) -> AbstractContextManager[object]:
     """This machine's servers for this command alone; of others nobody can be kept out."""
-    return LocalStack().exclusively() if target is TargetName.LOCAL else nullcontext()
+    return nullcontext() if target is TargetName.REMOTE else LocalStack().exclusively()
 
 
 def endpoints_of_up() -> Endpoints:

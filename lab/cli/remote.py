@@ -13,7 +13,7 @@ from lab.profiles import Profile
 from lab.profiles.remote import RemoteServers
 from lab.records import Result
 from lab.run import RunFolder, words_without_secrets
-from lab.run.remote import RemoteTarget, find_remote, nodes_of
+from lab.run.remote import RemoteTarget, find_remote, nodes_of, refuse_company
 from lab.run.suite import Bench
 from lab.run.traces import remove_traces
 from lab.suite_records import Variant
@@ -28,8 +28,14 @@ class Remote:
 
     @cached_property
     def found(self) -> RemoteTarget:
-        """What they are; they are asked once."""
-        return find_remote(self._servers)
+        """What they are; they are asked once.
+
+        Raises:
+            ProfileError: A run is under way on them.
+        """
+        found = find_remote(self._servers)
+        refuse_company(found)
+        return found
 
     def fitted(self, profile: Profile) -> Profile:
         """The profile with what they are.

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Annotated, Protocol
 
 import typer
 
-from lab.cli.bench import LocalBench
+from lab.cli.bench import StartedBench
+from lab.cli.compose import Compose
 from lab.cli.local import started_target, stop
 from lab.cli.measure import conclude, measure
 from lab.cli.remote import Remote
@@ -20,8 +21,9 @@ from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.remote import load_remote
 from lab.records import Result
-from lab.run import RunFolder, why_not_here, words_without_secrets
+from lab.run import RunFolder, Target, why_not_here, words_without_secrets
 from lab.run.suite import Bench
+from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from producers.dataset import Dataset
@@ -33,12 +35,16 @@ class TargetName(StrEnum):
     """The targets."""
 
     LOCAL = "local"
+    COMPOSE = "compose"
     REMOTE = "remote"
 
 
 TargetOption = Annotated[
     TargetName,
-    typer.Option("--target", help="local: servers on this machine; remote: servers that exist already."),
+    typer.Option(
+        "--target",
+        help="local: servers on this machine; compose: this checkout's containers; remote: servers that exist already.",
+    ),
 ]
 TargetFileOption = Annotated[
     Path | None,
@@ -81,7 +87,7 @@ def servers_of(target: TargetName, file: Path | None) -> Servers:
     if target is TargetName.REMOTE:
         return Remote(load_remote(remote_file(file)))
     refuse_without_remote(file, target)
-    return Local()
+    return Compose(ComposeProject()) if target is TargetName.COMPOSE else Local()
 
 
 def refuse_without_remote(file: Path | None, target: TargetName) -> None:
@@ -135,7 +141,12 @@ class Local:
     ) -> Iterator[Bench]:
         """The servers of a suite."""
         with held_stack() as (stack, kept):
-            bench = LocalBench(stack, profiles, datasets, kept=kept, command=command)
+
+            def start(profile: Profile, beside: Iterable[Profile]) -> Target:
+                # Whether they are cold, the suite finds out by itself.
+                return started_target(stack, profile, kept=kept, before=set(), beside=beside)
+
+            bench = StartedBench(start, profiles, datasets, command)
             try:
                 yield bench
             finally:

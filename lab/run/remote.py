@@ -59,12 +59,14 @@ class RemoteTarget:
 
     Attributes:
         plugins: Classes of the connectors that the worker has.
+        connectors: Those of ours that it runs.
     """
 
     servers: RemoteServers
     nodes: tuple[Node, ...]
     connect_version: str
     plugins: frozenset[str]
+    connectors: tuple[str, ...] = ()
 
     @property
     def versions(self) -> str:
@@ -140,7 +142,7 @@ def find_remote(servers: RemoteServers) -> RemoteTarget:
     """Ask every one of the servers what it is.
 
     Raises:
-        ProfileError: One of them does not let us in, or somebody else's run is under way on them.
+        ProfileError: One of them does not let us in.
         StackError: One of them does not answer.
     """
     nodes = nodes_of(servers)
@@ -151,15 +153,23 @@ def find_remote(servers: RemoteServers) -> RemoteTarget:
         version, running, plugins = worker.version(), worker.connectors(), worker.plugins()
     finally:
         worker.close()
-    others = sorted(name for name in running if name.startswith("sluice-"))
-    if others:
-        raise ProfileError(
-            f"{servers.connect_url}: connector {others[0]}: is there already, expected no connector of Sluice: another "
-            "run is under way on these servers, or one was killed; wait for it, or delete the connector"
-        )
     KafkaTopics(servers.kafka_bootstrap, servers.access.kafka).names(ANSWER_WITHIN_S)
     ask_metrics(servers)
-    return RemoteTarget(servers, nodes, version, plugins)
+    ours = tuple(sorted(name for name in running if name.startswith("sluice-")))
+    return RemoteTarget(servers, nodes, version, plugins, ours)
+
+
+def refuse_company(found: RemoteTarget) -> None:
+    """See that no run is under way on servers whose other users nobody here knows.
+
+    Raises:
+        ProfileError: One is.
+    """
+    if found.connectors:
+        raise ProfileError(
+            f"{found.servers.connect_url}: connector {found.connectors[0]}: is there already, expected no connector of "
+            "Sluice: another run is under way on these servers, or one was killed; wait for it, or delete the connector"
+        )
 
 
 def nodes_of(servers: RemoteServers) -> tuple[Node, ...]:

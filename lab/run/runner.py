@@ -210,6 +210,7 @@ class _RunUnderWay:
             jolokia_url=endpoints.metrics_url,
             connector=self.names.connector if self.sink.keeps_ledger else None,
             access=self.target.access,
+            containers=self.target.containers,
         )
         return Sampler(
             sources,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lab.access import Access
+from lab.monitor import Containers
 from lab.records import Server
 
 
@@ -43,6 +44,7 @@ class Target:
         child_environment: What a process that a run starts must have in its environment, so that it is found again
             and stopped if the run dies without stopping it.
         access: How the servers are entered.
+        containers: Those that the servers run in; `None` where they run in none that is known.
     """
 
     name: str
@@ -53,3 +55,4 @@ class Target:
     fresh: bool
     child_environment: Mapping[str, str] = field(default_factory=dict)
     access: Access = field(default_factory=Access)
+    containers: Containers | None = None

@@ -1,5 +1,6 @@
 """Servers elsewhere: what they are, whether they let us in, and which profiles fit them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
-from lab.run.remote import Node, RemoteTarget, ask_metrics, find_remote, nodes_of
+from lab.run.remote import Node, RemoteTarget, ask_metrics, find_remote, nodes_of, refuse_company
 from tests.unit.run.rest_server import rest
 
 OURS = "io.sluice.connect.ElasticsearchSinkConnector"
@@ -94,16 +95,15 @@ def test_something_else_than_elasticsearch_is_one_sentence() -> None:
     assert str(error.value) == f"{server.url}: is no Elasticsearch: it names no nodes"
 
 
-def test_a_worker_on_which_sluice_is_at_work_already_is_left_alone() -> None:
-    """Its connector would be deleted by the run as a leftover."""
-    worker = ((200, {"version": "4.1.0"}), (200, ["orders", "sluice-aladin-7"]), (200, [{"class": OURS}]))
-    with rest(*told_of_nodes(a=["data"]), *worker) as server, pytest.raises(ProfileError) as error:
-        find_remote(servers(server.url))
+def test_servers_on_which_sluice_is_at_work_already_are_left_alone() -> None:
+    """Its connector would be deleted by the run as a leftover; those of others would not."""
+    refuse_company(found(node()))
+    with pytest.raises(ProfileError) as error:
+        refuse_company(replace(found(node()), connectors=("sluice-aladin-7", "sluice-aladin-11")))
     assert str(error.value) == (
-        f"{server.url}: connector sluice-aladin-7: is there already, expected no connector of Sluice: another run is "
-        "under way on these servers, or one was killed; wait for it, or delete the connector"
+        "http://127.0.0.1:1: connector sluice-aladin-7: is there already, expected no connector of Sluice: another run "
+        "is under way on these servers, or one was killed; wait for it, or delete the connector"
     )
-    assert {method for method, _, _ in server.requests} == {"GET"}
 
 
 def test_a_worker_that_does_not_let_us_in_is_one_sentence() -> None:

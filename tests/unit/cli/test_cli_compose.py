@@ -1,0 +1,97 @@
+"""Which profiles the containers of a checkout can run, and what they are told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.cli.compose import Compose, variables_of
+from lab.errors import ProfileError
+from lab.profiles import load_profile, profile_names
+from lab.stack.compose import ComposeProject
+
+
+def project(folder: Path, sink: str = "sluice", **settings: str) -> ComposeProject:
+    """A project whose Compose files say this of Elasticsearch and of the worker."""
+    said: dict[str, Any] = {
+        "services": {
+            "elasticsearch": {"environment": {name.replace("__", "."): value for name, value in settings.items()}},
+            "connect": {"build": {"args": {"SINK": sink}}},
+        }
+    }
+    docker = folder / "docker"
+    docker.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(said)}\nEND\n")
+    docker.chmod(0o755)
+    return ComposeProject(folder, {"PATH": f"{folder}:/usr/bin:/bin"})
+
+
+@pytest.fixture(autouse=True)
+def _found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program is looked for where this process looks."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+
+def test_a_profile_runs_as_it_is(tmp_path: Path) -> None:
+    """Containers are started as it asks for them."""
+    profile = load_profile("quickstart", overrides=["elasticsearch.data_nodes=3"])
+    assert Compose(project(tmp_path)).fitted(profile) is profile
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        (
+            "elasticsearch.node_settings={node.processors: 1}",
+            "quickstart: elasticsearch.node_settings: containers have only those of a profile in experiments/profiles, "
+            "as `./sluice compose-env` wrote them; run it without --target compose",
+        ),
+        (
+            "sink.config={connector.class: org.example.TheirSink}",
+            "sink.connector: elasticsearch: the worker's image (SINK=sluice) has no plugin with the class "
+            "org.example.TheirSink; run it without --target compose",
+        ),
+        (
+            "sink.command=[no-such-program]",
+            "sink.command: no-such-program: no such program here; install it, or give its path",
+        ),
+    ],
+)
+def test_what_containers_do_not_have_is_refused(tmp_path: Path, override: str, sentence: str) -> None:
+    """With one sentence."""
+    with pytest.raises(ProfileError) as error:
+        Compose(project(tmp_path)).fitted(load_profile("quickstart", overrides=[override]))
+    assert str(error.value) == sentence
+
+
+def test_a_connector_that_the_image_is_built_with_is_there(tmp_path: Path) -> None:
+    """`SINK` says which."""
+    theirs = load_profile("quickstart", overrides=["sink.config={connector.class: io.confluent.connect.TheirSink}"])
+    assert Compose(project(tmp_path, sink="confluent")).fitted(theirs) is theirs
+
+
+def test_a_project_that_asks_who_is_there_is_refused(tmp_path: Path) -> None:
+    """With the other way to it."""
+    secured = project(tmp_path, xpack__security__enabled="true")
+    with pytest.raises(ProfileError) as error:
+        Compose(secured).fitted(load_profile("quickstart"))
+    assert str(error.value) == (
+        "--target compose: the project asks who is there (compose/secure.yaml), expected one that lets everybody in; "
+        "run on it as on servers elsewhere, by --target remote"
+    )
+
+
+def test_the_containers_are_told_what_the_profile_asks_for() -> None:
+    """Whatever experiment `.env` chooses: its node settings must not get among those of the run."""
+    variables = variables_of(load_profile("quickstart", overrides=["elasticsearch.heap_mb=509"]))
+    assert variables["EXPERIMENT"] == "quickstart"
+    assert (variables["ELASTICSEARCH_HEAP"], variables["ELASTICSEARCH_2"]) == ("509m", "0")
+
+
+def test_node_settings_are_read_from_the_files_of_their_profile(tmp_path: Path) -> None:
+    """Those that `compose-env` has written."""
+    names = [name for name in profile_names() if name != "file"]
+    profiles = [profile for profile in map(load_profile, names) if profile.elasticsearch.node_settings]
+    for profile in profiles:
+        assert variables_of(profile)["EXPERIMENT"] == profile.name
+        Compose(project(tmp_path)).fitted(profile)

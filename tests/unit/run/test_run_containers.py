@@ -1,0 +1,124 @@
+"""Servers in containers as a run uses them."""
+
+from dataclasses import replace
+
+import pytest
+
+from lab.cli.bench import narrowed
+from lab.errors import StackError
+from lab.monitor import Containers
+from lab.records import Server
+from lab.run.containers import addresses, tag_of, target_of
+from lab.run.remote import Node, RemoteTarget
+from lab.stack.compose import Container
+
+ENGINE = "unix:///var/run/docker.sock"
+
+
+def container(service: str, pid: int, memory_bytes: int | None = None, **ports: int) -> Container:
+    """A container of the service, its ports published."""
+    published = {int(inside.removeprefix("p")): outside for inside, outside in ports.items()}
+    return Container(service, f"sluice-{service}-1", pid, f"registry:5000/{service}:4.3.1", published, memory_bytes)
+
+
+CONTAINERS = {
+    "kafka": container("kafka", 11, p9092=49_001),
+    "elasticsearch": container("elasticsearch", 13, 1_610_612_736, p9200=49_002),
+    "elasticsearch-2": container("elasticsearch-2", 17),
+    "connect": container("connect", 19, p8083=49_003, p8778=49_004),
+    "producer": container("producer", 23),
+}
+
+
+def found() -> RemoteTarget:
+    """What the servers say of themselves."""
+    nodes = tuple(
+        Node(f"elasticsearch-{number}", "8.19.21", "21.0.5", 1024, 1009, 3_600_000, holds_data=True)
+        for number in (1, 2)
+    )
+    return RemoteTarget(addresses(CONTAINERS), nodes, "4.3.0", frozenset())
+
+
+def test_servers_are_reached_by_their_published_ports() -> None:
+    """The worker reaches Elasticsearch by the services' names instead."""
+    servers = addresses(CONTAINERS)
+    assert servers.kafka_bootstrap == "127.0.0.1:49001"
+    assert servers.connect_url == "http://127.0.0.1:49003"
+    assert servers.elasticsearch_urls == ("http://127.0.0.1:49002",)
+    assert servers.metrics_url == "http://127.0.0.1:49004/jolokia"
+    assert servers.access.sink == {"connection.url": "http://elasticsearch:9200,http://elasticsearch-2:9200"}
+
+
+def test_a_service_that_does_not_run_is_one_sentence() -> None:
+    """With where to look."""
+    with pytest.raises(StackError) as error:
+        addresses({name: part for name, part in CONTAINERS.items() if name != "kafka"})
+    assert str(error.value) == "service kafka: no container of it is running; see: docker compose ps --all"
+
+
+def test_a_port_that_is_not_published_is_one_sentence() -> None:
+    """A file of somebody's own may have taken it away."""
+    with pytest.raises(StackError) as error:
+        addresses({**CONTAINERS, "kafka": container("kafka", 11)})
+    assert str(error.value) == "container sluice-kafka-1: port 9092 is not published, expected it on 127.0.0.1"
+
+
+def test_containers_are_recorded_like_servers_of_this_machine() -> None:
+    """With their first process, which tells a restart, and what holds them back; other services are none."""
+    target = target_of(found(), CONTAINERS, ENGINE)
+    assert target.name == "compose"
+    assert list(target.servers) == [
+        Server(
+            name="elasticsearch-1",
+            version="8.19.21",
+            pid=13,
+            command_line_options=("image=registry:5000/elasticsearch:4.3.1", "memory=1610612736"),
+        ),
+        Server(
+            name="elasticsearch-2",
+            version="8.19.21",
+            pid=17,
+            command_line_options=("image=registry:5000/elasticsearch-2:4.3.1",),
+        ),
+        Server(name="kafka", version="4.3.1", pid=11, command_line_options=("image=registry:5000/kafka:4.3.1",)),
+        Server(name="connect", version="4.3.0", pid=19, command_line_options=("image=registry:5000/connect:4.3.1",)),
+    ]
+    assert target.containers == Containers(
+        ENGINE,
+        {
+            "elasticsearch-1": "sluice-elasticsearch-1",
+            "elasticsearch-2": "sluice-elasticsearch-2-1",
+            "kafka": "sluice-kafka-1",
+            "connect": "sluice-connect-1",
+        },
+    )
+
+
+@pytest.mark.parametrize(("before", "fresh"), [((), True), ((11, 13, 19), True), ((11, 13, 17, 19), False)])
+def test_a_container_that_did_not_run_before_is_cold(before: tuple[int, ...], *, fresh: bool) -> None:
+    """One is enough."""
+    assert target_of(found(), CONTAINERS, ENGINE, before).fresh is fresh
+
+
+def test_a_variant_with_fewer_nodes_uses_and_watches_the_first_ones() -> None:
+    """The connector is told of no other, either."""
+    target = narrowed(target_of(found(), CONTAINERS, ENGINE), 1)
+    assert target.access.sink == {"connection.url": "http://elasticsearch:9200"}
+    assert target.containers is not None
+    assert set(target.containers.names) == {"elasticsearch-1", "kafka", "connect"}
+    assert {server.name for server in target.servers} == {"elasticsearch-1", "kafka", "connect"}
+
+
+def test_the_version_of_an_image_is_its_tag() -> None:
+    """A registry's port is none."""
+    assert tag_of("registry:5000/kafka:4.3.1") == "4.3.1"
+    assert tag_of("registry:5000/kafka") == "registry:5000/kafka"
+    assert tag_of("kafka") == "kafka"
+
+
+def test_containers_of_another_number_are_recorded_by_their_service() -> None:
+    """The third node is the third, also where the second one has failed."""
+    rest = {name: part for name, part in CONTAINERS.items() if name != "elasticsearch-2"}
+    third = {**rest, "elasticsearch-3": replace(CONTAINERS["elasticsearch-2"], service="elasticsearch-3")}
+    names = [server.name for server in target_of(found(), third, ENGINE).servers]
+    assert names == ["elasticsearch-1", "elasticsearch-3", "kafka", "connect"]
