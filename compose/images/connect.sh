@@ -19,6 +19,7 @@ if [ -n "${SECRETS:-}" ]; then
     for prefix in "" producer. consumer. admin.; do
         sed "s/^/$prefix/" "$SECRETS/kafka-client.properties" >>"$settings"
     done
+    cat "$SECRETS/connect-rest.properties" >>"$settings"
     # A key store in Java's own format, which the sink takes; made anew at each start.
     rm -f /tmp/trust.p12
     keytool -importcert -noprompt -alias sluice -file "$SECRETS/ca.pem" -keystore /tmp/trust.p12 -storetype PKCS12 \

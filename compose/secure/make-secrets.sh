@@ -30,6 +30,13 @@ KafkaConnect {
     org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule required file="/secrets/connect.users";
 };
 JAAS
+# Connect's REST server takes key stores in Java's formats only.
+openssl pkcs12 -export -inkey server.key -in server.pem -out server.p12 -passout file:connect.password
+cat >connect-rest.properties <<REST
+listeners.https.ssl.keystore.type=PKCS12
+listeners.https.ssl.keystore.location=/secrets/server.p12
+listeners.https.ssl.keystore.password=$(password connect)
+REST
 cat >jolokia.properties <<JOLOKIA
 host=0.0.0.0
 port=8778

@@ -12,11 +12,16 @@ import httpx
 FOLDER = Path("/secrets")
 OWNER = 1000
 PATIENCE_S = 60.0
-KEYS = {
+ROLES = {
     # Writes documents, looks at the index; sees no other index.
     "sink": {"indices": [{"names": ["sluice-*"], "privileges": ["index", "delete", "view_index_metadata"]}]},
     # Makes, reads and deletes our indices, and reads the cluster's figures.
     "lab": {"cluster": ["monitor"], "indices": [{"names": ["sluice-*"], "privileges": ["all"]}]},
+    # Keeps samples in the observer.
+    "samples": {
+        "cluster": ["monitor", "manage_index_templates"],
+        "indices": [{"names": ["sluice-samples*", ".monitoring-es-*"], "privileges": ["all"]}],
+    },
 }
 
 
@@ -37,7 +42,8 @@ def asked(server: httpx.Client, method: str, path: str, body: object = None) -> 
             break
         time.sleep(1)
     if not response.is_success:
-        sys.exit(f"access: {server.base_url}: {method} {path}: status {response.status_code}; its log says why")
+        reason = response.json().get("error", {}).get("reason", "no reason given") if response.content else "no answer"
+        sys.exit(f"access: {server.base_url}: {method} {path}: status {response.status_code}: {reason}")
     return response
 
 
@@ -59,12 +65,15 @@ def is_valid(server: httpx.Client, name: str) -> bool:
     return server.get("/_security/_authenticate", headers=header, auth=None).is_success
 
 
-def make_keys(server: httpx.Client) -> None:
-    """Keys for sink and lab, unless those that are kept still serve."""
-    for name, role in KEYS.items():
-        if not is_valid(server, name):
-            body = {"name": f"sluice-{name}", "role_descriptors": {name: role}}
-            keep(f"{name}.api-key", asked(server, "POST", "/_security/api_key", body).json()["encoded"])
+def make_key(server: httpx.Client, name: str) -> None:
+    """A key, unless the one that is kept still serves."""
+    if not is_valid(server, name):
+        body = {"name": f"sluice-{name}", "role_descriptors": {name: ROLES[name]}}
+        keep(f"{name}.api-key", asked(server, "POST", "/_security/api_key", body).json()["encoded"])
+
+
+def tell_worker() -> None:
+    """Write down what connectors may look up; the password guards nothing but the authority's own certificate."""
     key = (FOLDER / "sink.api-key").read_text()
     known = FOLDER / "sink.properties"
     if not known.is_file() or f"api.key={key}" not in known.read_text().splitlines():
@@ -80,10 +89,13 @@ def set_password(server: httpx.Client, user: str, name: str) -> None:
 def main() -> None:
     """Everything; again and again with the same result."""
     with client("https://elasticsearch:9200") as measured:
-        make_keys(measured)
+        make_key(measured, "sink")
+        make_key(measured, "lab")
+        tell_worker()
         set_password(measured, "remote_monitoring_user", "metricbeat")
     if os.environ.get("OBSERVERS", "1") != "0":
         with client("https://observer:9200") as observer:
+            make_key(observer, "samples")
             set_password(observer, "kibana_system", "kibana")
             set_password(observer, "remote_monitoring_user", "metricbeat")
     print("access: keys and passwords are set")  # noqa: T201 - a container's log
