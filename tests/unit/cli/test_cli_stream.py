@@ -1,0 +1,81 @@
+"""`sluice stream`: what it takes, and where it says that a stream is to be seen."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.cli.stream import Teller, rate_of, sentence_of, show, streamed
+from lab.errors import ProfileError
+from lab.run.stream_check import StreamBooks
+from tests.unit.run.rest_server import rest
+
+
+@pytest.mark.parametrize(("text", "expected"), [("max", None), ("1009", 1009.0), ("0.5", 0.5)])
+def test_a_rate_is_a_number_or_as_fast_as_the_sink(text: str, expected: float | None) -> None:
+    """`max` is what a profile that drains gets."""
+    assert rate_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["0", "-7", "inf", "nan", "fast", ""])
+def test_another_rate_is_refused(text: str) -> None:
+    """With what was expected."""
+    with pytest.raises(ProfileError) as refusal:
+        rate_of(text)
+    assert str(refusal.value) == f"--rate: got {text}, expected documents per second above 0, or max"
+
+
+def test_a_lap_is_as_long_as_asked_for() -> None:
+    """A profile that counts books counts documents then; a file is as long as it is."""
+    assert streamed("quickstart", 2003, None, None, "sluice").dataset.documents == 2003
+    flat = streamed("aladin/flat", 2003, None, None, "sluice").dataset
+    assert (flat.documents, flat.books) == (2003, None)
+    assert streamed("file", 2003, "books.ndjson", "isbn13", "sluice").dataset.documents is None
+
+
+def test_another_plugin_has_a_template_of_its_own() -> None:
+    """A profile that names another connector keeps it."""
+    assert streamed("quickstart", None, None, None, "confluent").sink.connector == "confluent"
+    assert streamed("sink/empty", None, None, None, "confluent").sink.connector == "empty"
+    with pytest.raises(ProfileError) as refusal:
+        streamed("quickstart", None, None, None, "aiven")
+    assert str(refusal.value) == "--sink: got aiven, expected sluice or confluent"
+
+
+def test_the_books_are_one_sentence() -> None:
+    """With the verdict at its end."""
+    books = StreamBooks(sent=5003, distinct=2003, stored=2003, dead_lettered=0, sampled=1000, problems=())
+    assert sentence_of(books) == (
+        "5,003 documents sent, 2,003 of them distinct; 2,003 in the index, 0 dead letters, 1,000 compared: verified"
+    )
+
+
+def test_the_heart_beats_whether_something_is_said_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The health check looks at it; a reader gets a line every half minute only."""
+    heart = tmp_path / "heart"
+    teller = Teller(2003, heart)
+    teller.sending(0, 0)
+    heart.unlink()
+    teller.waiting(211, 5003)
+    assert heart.exists()
+    assert capsys.readouterr().out == "streaming from document 0 on, 2,003 to a lap; the sink is 0 behind\n"
+
+
+def test_kibana_gets_its_objects_and_a_reader_the_addresses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stack Monitoring by the id of the cluster under test, which Kibana does not run on."""
+    kibana_answers = ((200, {"version": {"number": "8.19.21"}}), (200, {"success": True, "successCount": 7}))
+    with rest(*kibana_answers) as kibana, rest((200, {"cluster_uuid": "FPix"})) as cluster:
+        monkeypatch.setenv("SLUICE_ELASTICSEARCH_URLS", cluster.url)
+        monkeypatch.setenv("SLUICE_CONNECT_URL", "http://connect:8083")
+        monkeypatch.setenv("SLUICE_KAFKA_BOOTSTRAP_SERVERS", "kafka:19092")
+        show(kibana=kibana.url, shown_at="http://localhost:5601")
+    assert capsys.readouterr().out.splitlines() == [
+        "Kibana: 7 objects imported",
+        "dashboard:        http://localhost:5601/app/dashboards#/view/sluice-experiment",
+        "Stack Monitoring: http://localhost:5601/app/monitoring#/elasticsearch?_g=(cluster_uuid:'FPix',"
+        "refreshInterval:(pause:!f,value:10000),time:(from:now-15m,to:now))",
+    ]
+    assert [request[:2] for request in cluster.requests] == [
+        ("GET", "/_cluster/state/version?filter_path=cluster_uuid")
+    ]
