@@ -75,7 +75,7 @@ def test_up_starts_everything_and_documents_arrive(project: Project, cluster: ht
     project("up", "--build", "--detach", "--wait", settings=ONE_NODE)
     states = project.states()
     assert states == {
-        **dict.fromkeys((*SERVERS, "producer"), "healthy"),
+        **dict.fromkeys((*SERVERS, "producer", "watch"), "healthy"),
         **dict.fromkeys(("preflight", "setup"), "exited 0"),
     }
     wait_until(lambda: documents(cluster, "sluice-quickstart") > 20_011)
