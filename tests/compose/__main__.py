@@ -4,8 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from tests.compose.compose_plugin import plugin_config
-from tests.compose.engine import WELL_KNOWN_SOCKET, Engine, own_engine, prepare_client
+from tests.compose.engine import WELL_KNOWN_SOCKET, Engine, own_engine, prepare_client, with_compose
 from tests.compose.images import StandIns
 from tests.compose.machine import EngineMissingError
 
@@ -16,14 +15,14 @@ def up() -> None:
     own = own_engine()
     own.start(more_sockets=(WELL_KNOWN_SOCKET,))
     say("export", "DOCKER_HOST", own.host)
-    say("export", "DOCKER_CONFIG", plugin_config(own.folder))
+    if config := with_compose(Engine(own.host)).config:
+        say("export", "DOCKER_CONFIG", config)
 
 
 def images() -> None:
     """Build the images in it, and print the settings that put them in place of the official ones."""
     own = own_engine()
-    engine = Engine(own.host, plugin_config(own.folder))
-    for name, image in StandIns(engine).settings().items():
+    for name, image in StandIns(Engine(own.host)).settings().items():
         say("export", name, image)
 
 

@@ -1,10 +1,11 @@
 """The engine, the stand-ins and the project that the compose tests share; loud where they cannot run."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.compose.engine import Engine, docker_engine
+from tests.compose.engine import Engine, docker_engine, with_compose
 from tests.compose.images import StandIns
 from tests.compose.machine import EngineMissingError
 
@@ -16,24 +17,31 @@ MISSING: list[str] = []
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[Engine]:
-    """A Docker engine with Compose; without one, every test that needs it is skipped."""
+def prepared() -> Iterator[tuple[Engine, Mapping[str, str]]]:
+    """An engine with Compose, and the settings of the images that it has; where they cannot be had, tests are skipped.
+
+    On a fresh machine Compose is built while the images are, one of which is busy while the other waits.
+    """
     try:
-        with docker_engine() as found:
-            yield found
+        with docker_engine() as found, ThreadPoolExecutor(1) as other:
+            compose = other.submit(with_compose, found)
+            settings = StandIns(found).settings()
+            yield compose.result(), settings
     except EngineMissingError as error:
         MISSING.append(str(error))
         pytest.skip(f"no Docker engine: {error}")
 
 
 @pytest.fixture(scope="session")
-def stand_ins(engine: Engine) -> Mapping[str, str]:
-    """The settings that put images of our own in place of the official ones, which are built if need be."""
-    try:
-        return StandIns(engine).settings()
-    except EngineMissingError as error:
-        MISSING.append(str(error))
-        pytest.skip(f"no images: {error}")
+def engine(prepared: tuple[Engine, Mapping[str, str]]) -> Engine:
+    """A Docker engine with Compose."""
+    return prepared[0]
+
+
+@pytest.fixture(scope="session")
+def stand_ins(prepared: tuple[Engine, Mapping[str, str]]) -> Mapping[str, str]:
+    """The settings that put images of our own in place of the official ones."""
+    return prepared[1]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

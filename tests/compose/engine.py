@@ -2,12 +2,13 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -31,9 +32,13 @@ WAYS_TO_START = (
 )
 """Tried in this order: a kernel may lack the overlay file system, or the tables of the packet filter."""
 
-MAP_COUNT = Path("/proc/sys/vm/max_map_count")
-NEEDED_MAP_COUNT = 262144
-"""What Elasticsearch asks of a machine before it lets a node join a cluster of several."""
+KERNEL_SETTINGS: Mapping[Path, int | None] = {
+    # What Elasticsearch asks of a machine before it lets a node join a cluster of several.
+    Path("/proc/sys/vm/max_map_count"): 262_144,
+    # Docker's own doing.
+    Path("/proc/sys/net/ipv4/ip_forward"): None,
+}
+"""What an engine of ours changes in the kernel, and the least that we want; put back when it ends."""
 
 
 class DockerError(Exception):
@@ -115,9 +120,10 @@ class OwnEngine:
             if self.process() and answers(self.host):
                 return
             daemon = needed_program("dockerd", package="docker.io")
+            remember_kernel_settings(self.folder / "kernel.json")
             for way in WAYS_TO_START:
                 if self._started(daemon, way, more_sockets):
-                    raise_map_count()
+                    raise_kernel_settings()
                     return
         raise EngineMissingError(f"dockerd does not start here: {last_lines(self.log.read_text())}")
 
@@ -149,6 +155,7 @@ class OwnEngine:
             process.wait(STOP_TIMEOUT_S)
         except psutil.TimeoutExpired:
             process.kill()
+        restore_kernel_settings(self.folder / "kernel.json")
 
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
@@ -188,10 +195,24 @@ def machines_host() -> str | None:
     return host if host and answers(host) else None
 
 
-def raise_map_count() -> None:
-    """Allow as many memory maps as Elasticsearch's documentation asks of a machine; never fewer than before."""
-    if int(MAP_COUNT.read_text()) < NEEDED_MAP_COUNT:
-        MAP_COUNT.write_text(str(NEEDED_MAP_COUNT))
+def remember_kernel_settings(file: Path) -> None:
+    """Write down what the kernel's settings are before the engine starts."""
+    file.write_text(json.dumps({str(path): int(path.read_text()) for path in KERNEL_SETTINGS}))
+
+
+def raise_kernel_settings() -> None:
+    """Set what is wanted, where the machine allows less."""
+    for path, wanted in KERNEL_SETTINGS.items():
+        if wanted is not None and int(path.read_text()) < wanted:
+            path.write_text(str(wanted))
+
+
+def restore_kernel_settings(file: Path) -> None:
+    """Put back what was written down."""
+    if file.is_file():
+        for path, value in json.loads(file.read_text()).items():
+            Path(path).write_text(str(value))
+        file.unlink()
 
 
 def prepare_client() -> None:
@@ -208,7 +229,7 @@ def prepare_client() -> None:
 
 @contextlib.contextmanager
 def docker_engine() -> Iterator[Engine]:
-    """An engine with Compose: the machine's, or our own for as long as somebody uses it.
+    """An engine: the machine's, or our own for as long as somebody uses it.
 
     Raises:
         EngineMissingError: None can be had here; says why.
@@ -219,10 +240,18 @@ def docker_engine() -> Iterator[Engine]:
             prepare_client()
             # Where the package brings a service manager along, its engine runs by now.
             host = machines_host()
-        own = own_engine()
         if host is None:
+            own = own_engine()
             cleanup.enter_context(own.used())
             own.start()
             host = own.host
-        engine = Engine(host)
-        yield engine if has_compose(engine.environment) else Engine(host, plugin_config(own.folder))
+        yield Engine(host)
+
+
+def with_compose(engine: Engine) -> Engine:
+    """The engine, its client with the Compose plugin, which is built where there is none.
+
+    Raises:
+        EngineMissingError: It cannot be built.
+    """
+    return engine if has_compose(engine.environment) else replace(engine, config=plugin_config(own_engine().folder))
