@@ -71,8 +71,11 @@ class Launcher:
 @pytest.fixture(scope="module")
 def launcher(engine: Engine, stand_ins: Mapping[str, str]) -> Iterator[Launcher]:
     """One project for the whole module."""
-    alone = {"KIBANAS": "0", "METRICBEATS": "0", "OBSERVERS": "0", "MONITORING": "off"}
-    project = Project(engine, "sluice-target-test", {**stand_ins, **free_ports(), **alone})
+    name = "sluice-target-test"
+    own = {"LAB_IMAGE": f"{name}/lab", "CONNECT_IMAGE": f"{name}/connect", "MONITORING": "off"}
+    project = Project(engine, name, {**stand_ins, **free_ports(), **own})
+    # Images of this checkout as it is now.
+    project("build", "preflight", "connect")
     folder = Path(tempfile.mkdtemp(prefix="sluice-target-"))
     try:
         yield Launcher(project, folder)
