@@ -79,7 +79,8 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
     if profile.sink.command:
         lack = missing_program(profile.sink.command[0], ROOT)
     else:
-        lack = missing_plugin(profile, str(project.services["connect"]["build"]["args"]["SINK"]))
+        built_with = project.services["connect"].get("build", {}).get("args", {})
+        lack = missing_plugin(profile, str(built_with.get("SINK", "sluice")))
     if lack:
         yield lack
     settings = node_settings(profile)

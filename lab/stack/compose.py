@@ -16,12 +16,13 @@ from lab.stack.places import ROOT
 READY_WITHIN_S = 600
 """What `up` has for images that have to be built and for servers that start on a busy machine."""
 
+EXPECTED = "expected Docker with Compose 2; install it, or run without --target compose"
 LOG_LINES_SHOWN = 12
 NODES = ("elasticsearch", "elasticsearch-2", "elasticsearch-3", "elasticsearch-4")
 """The nodes of the cluster under test; the first one holds the master."""
 
 SERVERS = ("kafka", *NODES, "connect")
-STREAM = ("producer",)
+STREAM = ("producer", "watch")
 """Services that would use the servers while a run measures them."""
 
 SERVICE = "com.docker.compose.service"
@@ -89,6 +90,7 @@ class ComposeProject:
                     said.append(text)
                     on_line(text)
         if process.returncode:
+            self._refuse_without_compose()
             raise StackError(failure("docker compose up", process.returncode, said), self._log_of_failed(said))
 
     def stop(self, services: Iterable[str]) -> None:
@@ -128,10 +130,19 @@ class ComposeProject:
         with self._started(command, {}, subprocess.PIPE) as process:
             printed, said = process.communicate()
         if process.returncode:
+            if command[1] == "compose":
+                self._refuse_without_compose()
             name = " ".join(word for word in command[:3] if not word.startswith("-"))
             lines = [line.strip() for line in said.splitlines() if line.strip()]
             raise StackError(failure(name, process.returncode, lines), tuple(lines[-LOG_LINES_SHOWN:]))
         return printed
+
+    def _refuse_without_compose(self) -> None:
+        """Tell the lack of Compose from its failures: the engine's own program takes its options for wrong ones."""
+        with self._started(("docker", "compose", "version"), {}, subprocess.STDOUT) as process:
+            process.communicate()
+        if process.returncode:
+            raise StackError(f"docker: knows no `docker compose`, {EXPECTED}")
 
     def _started(self, command: Sequence[str], variables: Mapping[str, str], errors: int) -> subprocess.Popen[str]:
         try:
@@ -146,10 +157,7 @@ class ComposeProject:
                 errors="replace",
             )
         except OSError as error:
-            raise StackError(
-                f"docker: cannot be run ({error.strerror}), expected Docker with Compose 2; install it, or run without "
-                "--target compose"
-            ) from error
+            raise StackError(f"docker: cannot be run ({error.strerror}), {EXPECTED}") from error
 
 
 def failure(command: str, status: int, said: Sequence[str]) -> str:

@@ -59,9 +59,21 @@ def test_without_the_program_it_is_one_sentence(tmp_path: Path, monkeypatch: pyt
     )
 
 
+def test_without_compose_it_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not the help of a program that takes the options for its own."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(StackError) as error:
+        program(tmp_path, 'echo "unknown flag: $3" >&2; exit 125').containers()
+    assert str(error.value) == (
+        "docker: knows no `docker compose`, expected Docker with Compose 2; install it, or run without --target compose"
+    )
+
+
 def test_a_failure_is_the_last_that_the_program_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what it said before is kept for whoever looks into it."""
-    project = program(tmp_path, "echo first >&2; echo 'Cannot connect to the Docker daemon' >&2; exit 1")
+    project = program(
+        tmp_path, "[ $2 = version ] && exit 0; echo first >&2; echo 'Cannot connect to the Docker daemon' >&2; exit 1"
+    )
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(StackError) as error:
         project.containers()
@@ -87,6 +99,7 @@ def test_a_service_that_does_not_start_is_shown_with_the_end_of_its_log(
 ) -> None:
     """Compose itself only says which one it was."""
     script = (
+        '[ "$2" = version ] && exit 0\n'
         'if [ "$1" = logs ]; then echo "log of $4: no room"; exit 0; fi\n'
         f"echo {shlex.quote(sentence)}; echo; echo $HEAP is too much; exit 1"
     )
