@@ -274,12 +274,13 @@ class Teller:
         if self.heartbeat is not None:
             self.heartbeat.touch()
         if self._told_s is None:
-            console.print(f"streaming from document {documents:,} on, {self.lap_documents:,} to a lap; {detail}")
+            begun = f"streaming from document {documents:,} on, {self.lap_documents:,} to a lap"
+            console.print(f"{begun}; {detail}", soft_wrap=True)
             self._told_s, self._told_documents = time.monotonic(), documents
         passed_s = time.monotonic() - self._told_s
         if passed_s < TELL_EVERY_S:
             return
         rate = (documents - self._told_documents) / passed_s
         lap = documents // self.lap_documents + 1
-        console.print(f"{documents:,} documents sent (lap {lap}), {rate:,.0f}/s; {detail}")
+        console.print(f"{documents:,} documents sent (lap {lap}), {rate:,.0f}/s; {detail}", soft_wrap=True)
         self._told_s, self._told_documents = time.monotonic(), documents

@@ -216,6 +216,8 @@ def send_stream(
                 **DEFAULT_CLIENT_SETTINGS,
                 # A broker that is on its way up is none of a reader's business; errors are.
                 "log_level": 3,
+                # It must fit into a small container, whatever the documents.
+                "queue.buffering.max.kbytes": 65_536,
                 **client_settings(profile),
                 **access,
                 "bootstrap.servers": bootstrap,
