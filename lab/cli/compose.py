@@ -127,7 +127,9 @@ def held(project: ComposeProject) -> Iterator[dict[str, Container]]:
         ran = project.containers()
         if streaming := [service for service in STREAM if service in ran]:
             project.stop(streaming)
-            console.print("the stream of this project is stopped; go on with it by: docker compose up --detach")
+            console.print(
+                "the stream of this project is stopped; go on with it by: docker compose up --detach", soft_wrap=True
+            )
         try:
             yield ran
         finally:

@@ -14,8 +14,8 @@ STALLED_S = 300.0
 Goal = Literal["committed", "indexed", "either"]
 
 WHERE_TO_LOOK: dict[Goal, str] = {
-    "committed": "`./sluice logs connect` tells what the sink waits for",
-    "indexed": "`./sluice logs elasticsearch-1` tells what Elasticsearch waits for",
+    "committed": "the worker's log tells what the sink waits for (local: `./sluice logs connect`)",
+    "indexed": "Elasticsearch's log tells what it waits for (local: `./sluice logs elasticsearch-1`)",
     "either": "sink.log in the run's folder tells what the pipeline waits for",
 }
 

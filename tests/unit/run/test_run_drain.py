@@ -90,8 +90,8 @@ def test_a_drain_in_which_nothing_moves_is_given_up(clock: Clock) -> None:
     with pytest.raises(StackError) as failure:
         watch.done(sample(2, committed=7, indexed=11))
     assert str(failure.value) == (
-        "load: nothing moved for 300 s: 7 of 1009 records are committed; `./sluice logs connect` tells what the sink "
-        "waits for"
+        "load: nothing moved for 300 s: 7 of 1009 records are committed; the worker's log tells what the sink waits for "
+        "(local: `./sluice logs connect`)"
     )
 
 
