@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,23 +35,53 @@ LEFT_OUT = ("etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap", "etc/reso
 """What would carry this machine's own settings into the image."""
 
 
-def base_image(engine: Engine, folder: Path) -> str:
-    """The tag of the base image; made on first use, and kept as a tar below `folder` for other engines.
+@dataclass(frozen=True)
+class Base:
+    """The base image, whether an engine has it or not.
 
-    Raises:
-        EngineMissingError: It cannot be made here: this is no Debian, or its packages cannot be had.
+    Attributes:
+        folder: Where its tar is kept, for other engines.
     """
-    suite = debian_suite()
-    key = hashlib.sha256(repr((suite, PACKAGES, LEFT_OUT, CHANGES)).encode()).hexdigest()[:12]
-    tag = f"{NAME}:{suite}-{key}"
-    if engine.docker("image", "inspect", tag, check=False).returncode:
-        archive = folder / f"base-{suite}-{key}.tar"
+
+    folder: Path
+    suite: str
+
+    @property
+    def _key(self) -> str:
+        return hashlib.sha256(repr((self.suite, PACKAGES, LEFT_OUT, CHANGES)).encode()).hexdigest()[:12]
+
+    @property
+    def tag(self) -> str:
+        """Its name: another one for another content."""
+        return f"{NAME}:{self.suite}-{self._key}"
+
+    def archive(self) -> Path:
+        """Its tar, made on first use.
+
+        Raises:
+            EngineMissingError: It cannot be made here.
+        """
+        archive = self.folder / f"base-{self.suite}-{self._key}.tar"
         with locked(archive.with_suffix(".lock")):
             if not archive.is_file():
-                bootstrap(suite, archive)
-        changes = [word for change in CHANGES for word in ("--change", change)]
-        engine.docker("import", *changes, str(archive), tag)
-    return tag
+                bootstrap(self.suite, archive)
+        return archive
+
+    def image(self, engine: Engine) -> str:
+        """Its tag; the engine has it from now on."""
+        if engine.docker("image", "inspect", self.tag, check=False).returncode:
+            changes = [word for change in CHANGES for word in ("--change", change)]
+            engine.docker("import", *changes, str(self.archive()), self.tag)
+        return self.tag
+
+
+def debian_python() -> str:
+    """The Python of this machine's Debian, as `3.11`; the one of the base image is the same."""
+    known = succeeded("apt-cache", "show", "--no-all-versions", "python3", timeout_s=60)
+    found = re.search(r"^Version: (\d+\.\d+)\.", known, re.MULTILINE)
+    if found is None:
+        raise EngineMissingError("apt knows no python3; run: apt-get update")
+    return found[1]
 
 
 def debian_suite() -> str:
@@ -66,11 +97,16 @@ def debian_suite() -> str:
 
 
 def bootstrap(suite: str, archive: Path) -> None:
-    """Make the base image's tar, from where this machine's apt gets its packages and by its settings."""
+    """Make the base image's tar, from where this machine's apt gets its packages and by its settings.
+
+    Raises:
+        EngineMissingError: We are not root, or packages cannot be had.
+    """
     if os.geteuid() != 0:
         raise EngineMissingError("the base image of the test images can be made by root only")
     mmdebstrap = needed_program("mmdebstrap", package="mmdebstrap")
     unfinished = archive.with_suffix(".part.tar")
+    unfinished.unlink(missing_ok=True)
     with TemporaryDirectory(prefix="sluice-base-image-") as work:
         settings = Path(work) / "apt.conf"
         settings.write_text(apt_settings())

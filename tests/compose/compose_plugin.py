@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,12 +12,16 @@ from tests.compose.machine import EngineMissingError, find_program, finished, su
 
 MODULE = "github.com/docker/compose/v2"
 VERSION = "v2.40.3"
+OLDEST = (2, 24)
+"""The first that takes an environment file which need not be there."""
 BUILD_TIMEOUT_S = 900
 
 
 def has_compose(environment: Mapping[str, str]) -> bool:
-    """Whether the client has Compose v2 already."""
-    return finished("docker", "compose", "version", "--short", environment=environment, timeout_s=20).returncode == 0
+    """Whether the client has Compose already, one that understands our files."""
+    done = finished("docker", "compose", "version", "--short", environment=environment, timeout_s=20)
+    found = re.match(r"v?(\d+)\.(\d+)", done.stdout)
+    return done.returncode == 0 and found is not None and (int(found[1]), int(found[2])) >= OLDEST
 
 
 def plugin_config(folder: Path) -> Path:

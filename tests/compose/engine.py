@@ -16,7 +16,14 @@ import psutil
 from lab.stack.artifacts import locked
 from lab.stack.places import cache_dir
 from tests.compose.compose_plugin import has_compose, plugin_config
-from tests.compose.machine import EngineMissingError, finished, install_packages, last_lines, needed_program
+from tests.compose.machine import (
+    EngineMissingError,
+    find_program,
+    finished,
+    install_packages,
+    last_lines,
+    needed_program,
+)
 
 WELL_KNOWN_SOCKET = Path("/var/run/docker.sock")
 START_TIMEOUT_S = 60
@@ -150,6 +157,8 @@ class OwnEngine:
         process = self.process()
         if process is None:
             return
+        # Each change of the sources leaves the images made before it, by nobody's name.
+        finished("docker", "--host", self.host, "image", "prune", "--force", timeout_s=CLIENT_TIMEOUT_S)
         process.terminate()
         try:
             process.wait(STOP_TIMEOUT_S)
@@ -223,7 +232,7 @@ def prepare_client() -> None:
     """
     if os.geteuid() != 0:
         raise EngineMissingError("no Docker engine answers, and only root may start one: start Docker, then try again")
-    if shutil.which("docker") is None or shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin") is None:
+    if find_program("docker") is None or find_program("dockerd") is None:
         install_packages("docker.io")
 
 
