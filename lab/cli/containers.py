@@ -19,7 +19,7 @@ NEEDED_MAPS = 262_144
 """A node of several refuses to start with fewer memory maps, unless it is told to do without."""
 SPARE_DISK_MB = 1000
 ONE_SHOTS = frozenset({"preflight", "setup", "dashboards", "verify", "secrets", "access"})
-"""They are gone before the others need their memory."""
+"""They are gone, or sleep, before the others need their memory."""
 MAX_MAPS = Path("/proc/sys/vm/max_map_count")
 MEMINFO = Path("/proc/meminfo")
 VOLUMES = Path("/volumes")

@@ -19,10 +19,11 @@ from lab.profiles import Profile, load_profile, override
 from lab.profiles.remote import RemoteServers, load_remote
 from lab.publish.kibana import dashboard_address, live_monitoring_address
 from lab.run.clients import cluster_of, topics_of
-from lab.run.endless import Pace, send_stream
+from lab.run.endless import Pace
 from lab.run.names import Names
 from lab.run.stream import find_stream, prepare_stream
 from lab.run.stream_check import StreamBooks, check_stream
+from lab.run.stream_sender import send_stream
 from lab.run.target import Target
 from lab.stack.places import ROOT
 
@@ -65,7 +66,7 @@ def prepare(
     target_file: TargetFileOption = None,
 ) -> None:
     """Make index, topic and connector of the stream; where they are there already, it goes on."""
-    chosen = streamed(profile, documents, path, key, sink)
+    chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
     dataset_of(chosen)
     prepared = prepare_stream(chosen, target_of(load_remote(remote_file(target_file))), root=ROOT)
     begins = "begins" if prepared.is_new else "goes on"
@@ -102,7 +103,7 @@ def send(
 ) -> None:
     """Send the stream's documents until it is stopped; started again, it goes on where it was."""
     pace = Pace(rate_of(rate), most_lag)
-    chosen = streamed(profile, documents, path, key, sink)
+    chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
     dataset = dataset_of(chosen)
     target = target_of(load_remote(remote_file(target_file)))
     names = stream_of(chosen, target)
@@ -123,7 +124,7 @@ def verify(
     target_file: TargetFileOption = None,
 ) -> None:
     """Compare what is stored with what was sent; the stream must have been stopped. Exit status 4 if they differ."""
-    chosen = streamed(profile, documents, path, key, sink)
+    chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
     target = target_of(load_remote(remote_file(target_file)))
     names = stream_of(chosen, target)
     books = check_stream(chosen, dataset_of(chosen), target, names)
@@ -165,7 +166,7 @@ def sentence_of(books: StreamBooks) -> str:
 # --- what is streamed, and through what -----------------------------------------------------------------------------
 
 
-def streamed(name: str, documents: int | None, path: str | None, key: str | None, sink: str) -> Profile:
+def streamed(name: str, *, documents: int | None, path: str | None, key: str | None, sink: str) -> Profile:
     """The profile with the size of a lap, the user's file and the plugin.
 
     Raises:

@@ -12,19 +12,14 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException
 
 from lab.errors import StackError
-from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
-from lab.profiles import Profile
-from lab.run.names import Names
-from lab.run.producing import client_settings
-from lab.run.sent import Mark, Sent
-from lab.run.target import Target
+from lab.run.sent import Sent
 from producers.dataset import BATCH_DOCUMENTS, Dataset
 from producers.pacing import Clock, Schedule
 from producers.sending import Client, Sending
-from producers.worker import DEFAULT_CLIENT_SETTINGS, SystemClock
+from producers.worker import SystemClock
 
 LOOK_S: Final = 0.5
 """Between two looks at the sink."""
@@ -33,7 +28,8 @@ BLOCK_S: Final = 0.25
 """The longest stretch of a schedule that is sent without a look at whether to stop."""
 NO_ANSWER_S: Final = 300.0
 NAP_S: Final = 0.2
-KAFKA_ANSWERS_WITHIN_S: Final = 10.0
+CHECK_S: Final = 10.0
+"""Between two questions whether the sink that is waited for still lives."""
 RETAINED_BYTES: Final = 1 << 30
 """What the topic of a stream keeps, over all partitions. What the sink has not read yet must never be among what goes,
 so that the producer lets at most half of this lie unread."""
@@ -91,6 +87,7 @@ class Stream:
     Attributes:
         offsets: Asks Kafka; raises KafkaException when it does not answer.
         keep: Writes a position down.
+        check_sink: Raises StackError when the sink has failed for good; asked while it is waited for.
         position: The number of the next document, over all laps.
     """
 
@@ -102,6 +99,7 @@ class Stream:
     keep: Callable[[Sent], None]
     watcher: Watcher
     position: int
+    check_sink: Callable[[], None] = lambda: None
     clock: Clock = field(default_factory=SystemClock)
     sleep: Callable[[float], None] = time.sleep
     _bytes_per_document: float = field(default=0.0, init=False)
@@ -118,7 +116,7 @@ class Stream:
         """Send until `is_over`; everything is acknowledged and written down then.
 
         Raises:
-            StackError: Kafka does not take a document, or has not answered for five minutes.
+            StackError: Kafka does not take a document or has not answered for five minutes, or the sink has failed.
         """
         while not is_over():
             self.wait_for_sink(is_over)
@@ -146,9 +144,9 @@ class Stream:
         """Return when the sink has caught up with half of what it may be behind, or it is over.
 
         Raises:
-            StackError: Kafka has not answered for five minutes.
+            StackError: The sink has failed, or Kafka has not answered for five minutes.
         """
-        answered_ns = self.clock.monotonic_ns()
+        answered_ns = checked_ns = self.clock.monotonic_ns()
         while not is_over():
             lag = self.lag()
             if 0 <= lag <= self.most_lag_records // 2:
@@ -157,6 +155,9 @@ class Stream:
             answered_ns = answered_ns if lag < 0 else now_ns
             if now_ns - answered_ns > NO_ANSWER_S * 1e9:
                 raise StackError(f"{self.topic}: Kafka has not answered for {NO_ANSWER_S:.0f} s")
+            if now_ns - checked_ns > CHECK_S * 1e9:
+                self.check_sink()
+                checked_ns = now_ns
             self.watcher.waiting(self.position, lag)
             self.sleep(NAP_S)
 
@@ -192,54 +193,3 @@ class Stream:
         with contextlib.suppress(KafkaException):
             self.keep(Sent(self.position, self.offsets().records))
         self._kept_ns = self.clock.monotonic_ns()
-
-
-def send_stream(
-    profile: Profile,
-    dataset: Dataset,
-    target: Target,
-    names: Names,
-    *,
-    pace: Pace,
-    watcher: Watcher,
-    is_over: Callable[[], bool],
-) -> int:
-    """Send a stream, from where it is, until `is_over`; the number of its next document.
-
-    Raises:
-        StackError: Kafka does not take a document, or does not answer.
-    """
-    bootstrap, access = target.endpoints.kafka_bootstrap, target.access.kafka
-    try:
-        client = Producer(
-            {
-                **DEFAULT_CLIENT_SETTINGS,
-                # A broker that is on its way up is none of a reader's business; errors are.
-                "log_level": 3,
-                # It must fit into a small container, whatever the documents.
-                "queue.buffering.max.kbytes": 65_536,
-                **client_settings(profile),
-                **access,
-                "bootstrap.servers": bootstrap,
-            }
-        )
-    except KafkaException as error:
-        raise StackError(f"{bootstrap}: Kafka's client refuses its settings: {error.args[0].str()}") from error
-    reader = KafkaReader(
-        ConsumerOffsetsClient(
-            bootstrap, names.topic, names.consumer_group, timeout_s=KAFKA_ANSWERS_WITHIN_S, client=access
-        )
-    )
-    mark = Mark(bootstrap, names, access)
-
-    def offsets() -> Offsets:
-        found = reader.read()
-        return Offsets(found.end_offset, found.end_offset - found.committed_offset)
-
-    try:
-        stream = Stream(dataset, names.topic, client, pace, offsets, mark.write, watcher, mark.read().documents)
-        stream.send(is_over)
-    finally:
-        reader.close()
-        mark.close()
-    return stream.position

@@ -6,8 +6,16 @@ import pytest
 
 from lab.cli.stream import Teller, rate_of, sentence_of, show, streamed
 from lab.errors import ProfileError
+from lab.profiles import Profile
 from lab.run.stream_check import StreamBooks
 from tests.unit.run.rest_server import rest
+
+
+def chosen(
+    name: str, *, documents: int | None = None, path: str | None = None, key: str | None = None, sink: str = "sluice"
+) -> Profile:
+    """The profile as the command takes it."""
+    return streamed(name, documents=documents, path=path, key=key, sink=sink)
 
 
 @pytest.mark.parametrize(("text", "expected"), [("max", None), ("1009", 1009.0), ("0.5", 0.5)])
@@ -26,18 +34,18 @@ def test_another_rate_is_refused(text: str) -> None:
 
 def test_a_lap_is_as_long_as_asked_for() -> None:
     """A profile that counts books counts documents then; a file is as long as it is."""
-    assert streamed("quickstart", 2003, None, None, "sluice").dataset.documents == 2003
-    flat = streamed("aladin/flat", 2003, None, None, "sluice").dataset
+    assert chosen("quickstart", documents=2003).dataset.documents == 2003
+    flat = chosen("aladin/flat", documents=2003).dataset
     assert (flat.documents, flat.books) == (2003, None)
-    assert streamed("file", 2003, "books.ndjson", "isbn13", "sluice").dataset.documents is None
+    assert chosen("file", documents=2003, path="books.ndjson", key="isbn13").dataset.documents is None
 
 
 def test_another_plugin_has_a_template_of_its_own() -> None:
     """A profile that names another connector keeps it."""
-    assert streamed("quickstart", None, None, None, "confluent").sink.connector == "confluent"
-    assert streamed("sink/empty", None, None, None, "confluent").sink.connector == "empty"
+    assert chosen("quickstart", sink="confluent").sink.connector == "confluent"
+    assert chosen("sink/empty", sink="confluent").sink.connector == "empty"
     with pytest.raises(ProfileError) as refusal:
-        streamed("quickstart", None, None, None, "aiven")
+        chosen("quickstart", sink="aiven")
     assert str(refusal.value) == "--sink: got aiven, expected sluice or confluent"
 
 

@@ -138,6 +138,23 @@ def test_large_documents_wait_sooner() -> None:
     assert stream.most_lag_records == 500
 
 
+def test_a_sink_that_has_failed_ends_the_stream() -> None:
+    """It is looked at every ten seconds while it is waited for; what was sent is written down before."""
+    world = World(reads=lambda records: records)
+    world.client.send_cost_ns = 1_000_000
+
+    def fail() -> None:
+        raise StackError("connector: failed: index not found")
+
+    stream = world.stream()
+    stream.check_sink = fail
+    with pytest.raises(StackError, match=r"^connector: failed: index not found$"):
+        stream.send(lambda: False)
+    assert len(world.waits) * 0.2 == pytest.approx(10, abs=0.5)
+    assert world.kept[-1] == Sent(stream.position, stream.position)
+    assert stream.position > LAG
+
+
 def test_kafka_may_be_away_for_a_while() -> None:
     """The producer waits, and what it could not write down is written down later."""
     world = World()

@@ -3,14 +3,22 @@
 import numpy as np
 import pytest
 
-from lab.errors import ProfileError
+from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
+from lab.run.connector import ConnectWorker
 from lab.run.ledger import Comparison, hashes_of
 from lab.run.stream import new_id, refuse_unsuitable, suffix
 from lab.run.stream_check import last_sent, latest_documents, problems_of
+from lab.run.stream_sender import check_sink
 from tests.unit.producers.fakes import NumberedDocuments
+from tests.unit.run.rest_server import rest
 
 NONE = hashes_of(())
+RUNNING = {"connector": {"state": "RUNNING"}, "tasks": [{"id": 0, "state": "RUNNING"}]}
+FAILED = {
+    "connector": {"state": "RUNNING"},
+    "tasks": [{"id": 0, "state": "FAILED", "trace": "org.apache.X: outer\n\tat Y\nCaused by: Z: index not found"}],
+}
 
 
 def test_a_stream_is_named_after_its_time_and_all_that_its_profile_says() -> None:
@@ -70,3 +78,17 @@ def test_whatever_is_wrong_is_a_sentence() -> None:
         "1 of 11 sampled documents are not what was sent, such as c",
     ]
     assert problems_of(Comparison(7, 0, NONE, 0, 0), [], [], 11) == []
+
+
+@pytest.mark.parametrize("answer", [(200, RUNNING), (404, {"message": "no such connector"}), (500, {"message": "no"})])
+def test_a_sink_that_lives_or_a_worker_that_is_away_ends_no_stream(answer: tuple[int, object]) -> None:
+    """A worker that was killed comes back, and goes on."""
+    with rest(answer) as worker:
+        check_sink(ConnectWorker(worker.url, patience_s=0), "books")
+
+
+def test_a_sink_that_has_failed_is_told_with_the_cause() -> None:
+    """The innermost one."""
+    with rest((200, FAILED)) as worker, pytest.raises(StackError) as refusal:
+        check_sink(ConnectWorker(worker.url, patience_s=0), "books")
+    assert str(refusal.value) == "connector books, task 0: failed: Z: index not found"

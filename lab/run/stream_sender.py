@@ -1,0 +1,102 @@
+"""The sending of a stream on a target's servers, from where it is until somebody stops it."""
+
+from collections.abc import Callable
+
+from confluent_kafka import KafkaException, Producer
+
+from lab.errors import StackError
+from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
+from lab.profiles import Profile
+from lab.run.clients import worker_of
+from lab.run.connector import ConnectWorker
+from lab.run.endless import Offsets, Pace, Stream, Watcher
+from lab.run.names import Names
+from lab.run.producing import client_settings
+from lab.run.sent import Mark
+from lab.run.target import Target
+from producers.dataset import Dataset
+from producers.worker import DEFAULT_CLIENT_SETTINGS
+
+ANSWER_WITHIN_S = 10.0
+STREAM_CLIENT: dict[str, str | int | float | bool] = {
+    **DEFAULT_CLIENT_SETTINGS,
+    # A broker that is on its way up is none of a reader's business; errors are.
+    "log_level": 3,
+    # It must fit into a small container, whatever the documents.
+    "queue.buffering.max.kbytes": 65_536,
+}
+
+
+def send_stream(
+    profile: Profile,
+    dataset: Dataset,
+    target: Target,
+    names: Names,
+    *,
+    pace: Pace,
+    watcher: Watcher,
+    is_over: Callable[[], bool],
+) -> int:
+    """Send a stream until `is_over`; the number of its next document.
+
+    Raises:
+        StackError: Kafka does not take a document or does not answer, or the sink has failed.
+    """
+    bootstrap, access = target.endpoints.kafka_bootstrap, target.access.kafka
+    client = producer_of(profile, target)
+    reader = KafkaReader(
+        ConsumerOffsetsClient(bootstrap, names.topic, names.consumer_group, timeout_s=ANSWER_WITHIN_S, client=access)
+    )
+    mark = Mark(bootstrap, names, access)
+    worker = worker_of(target, 0.0)
+
+    def offsets() -> Offsets:
+        found = reader.read()
+        return Offsets(found.end_offset, found.end_offset - found.committed_offset)
+
+    try:
+        stream = Stream(
+            dataset=dataset,
+            topic=names.topic,
+            client=client,
+            pace=pace,
+            offsets=offsets,
+            keep=mark.write,
+            watcher=watcher,
+            position=mark.read().documents,
+            check_sink=lambda: check_sink(worker, names.connector),
+        )
+        stream.send(is_over)
+    finally:
+        reader.close()
+        mark.close()
+        worker.close()
+    return stream.position
+
+
+def producer_of(profile: Profile, target: Target) -> Producer:
+    """A client of the target's Kafka, with the profile's settings.
+
+    Raises:
+        StackError: It refuses one of the settings.
+    """
+    bootstrap = target.endpoints.kafka_bootstrap
+    own = {**client_settings(profile), **target.access.kafka, "bootstrap.servers": bootstrap}
+    try:
+        return Producer({**STREAM_CLIENT, **own})
+    except KafkaException as error:
+        raise StackError(f"{bootstrap}: Kafka's client refuses its settings: {error.args[0].str()}") from error
+
+
+def check_sink(worker: ConnectWorker, connector: str) -> None:
+    """Return unless the connector or a task of it has failed; a worker that does not answer may be on its way up.
+
+    Raises:
+        StackError: It has failed; with the cause.
+    """
+    try:
+        found = worker.states(connector)
+    except StackError:
+        return
+    if found and "FAILED" in (found[0], *found[1]):
+        worker.running_tasks(connector)
