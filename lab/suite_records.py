@@ -11,6 +11,7 @@ A folder `runs/suites/<suite>/<suite-id>/` holds
 Instants are seconds since the Unix epoch. `None` means "not known", never zero.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from lab.records import Count, Environment, Limit, Record, RunWarning
@@ -209,3 +210,15 @@ class SuiteResult(Record):
     conclusions: tuple[str, ...] = ()
     warnings: tuple[RunWarning, ...] = ()
     environment: Environment | None = None
+
+    @property
+    def repeats(self) -> str:
+        """How often each variant has run, of how often it was to."""
+        return repeats_text(self.plan, self.runs)
+
+
+def repeats_text(plan: SuitePlan, runs: Iterable[SuiteRun]) -> str:
+    """`5 repeats`, or `3 of 5 repeats` of a suite that has not come to its last block."""
+    begun = len({run.block for run in runs if not run.warm_up})
+    planned = f"{plan.repeats} {'repeat' if plan.repeats == 1 else 'repeats'}"
+    return planned if begun >= plan.repeats else f"{begun} of {planned}"

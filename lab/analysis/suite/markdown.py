@@ -58,6 +58,6 @@ def _where(result: SuiteResult) -> Iterator[str]:
             f" {found.sluice_version}{f' ({found.git_commit})' if found.git_commit else ''}."
         )
     ended = "" if result.complete else " The suite is not finished."
-    yield f"{plan.repeats} repeats, seed {plan.seed}, {duration(result.wall_time_s)}.{ended}"
+    yield f"{result.repeats}, seed {plan.seed}, {duration(result.wall_time_s)}.{ended}"
     yield ""
     yield f"    {shlex.join(plan.command or ('./sluice', 'suite', plan.suite))}"

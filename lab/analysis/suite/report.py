@@ -36,7 +36,7 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
     began = datetime.fromtimestamp(plan.started_s, UTC)
     style = (HERE.parent / "report.css").read_text("utf-8") + (HERE / "suite.css").read_text("utf-8")
     return Template((HERE / "suite.html.template").read_text("utf-8")).substitute(
-        title=escape(f"{plan.suite}: {plan.repeats} repeats"),
+        title=escape(f"{plan.suite}: {result.repeats}"),
         style=style + sections.switch_rules(result),
         heading=escape(plan.suite),
         question=escape(plan.question),

@@ -15,7 +15,7 @@ from lab.analysis.suite.words import Findings, answer, conclusions
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.published import Published, load_published
 from lab.records import Environment
-from lab.suite_records import SuitePlan, SuiteResult
+from lab.suite_records import SuitePlan, SuiteResult, repeats_text
 
 
 def analyse_suite(folder: Path, *, effect: EffectOf = effect, root: Path = REPOSITORY) -> SuiteResult:
@@ -46,7 +46,7 @@ def suite_result(folder: SuiteFolder, published: Published | None, effect: Effec
     ours = among_comparisons(effects(pairs, asked, found, effect), repetition=plan.repetition)
     compared = (*ours, *effects(published_pairs(plan, published, pairs), asked, found, effect))
     steps = published_steps(plan, published, pairs, compared)
-    findings = Findings(plan, pairs, compared, steps, _countings(folder, pairs))
+    findings = Findings(plan, repeats_text(plan, folder.runs), pairs, compared, steps, _countings(folder, pairs))
     ended_s = max((run.ended_s for run in folder.runs), default=None)
     return SuiteResult(
         plan=plan,

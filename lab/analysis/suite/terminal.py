@@ -19,9 +19,8 @@ SIGNS = {"same direction": "✓", "opposite": "✗", "not detectable": "?", "not
 def suite_table(result: SuiteResult, asked: MetricAsked | None = None) -> Table:
     """The comparisons of a metric, or of the one that matters most, for a terminal of 80 columns."""
     metric = asked or result.plan.metrics[0]
-    repeats = f"{result.plan.repeats} repeats"
     table = Table(
-        title=f"{result.plan.suite} · {lower_first(metric_label(metric))} · {repeats}",
+        title=f"{result.plan.suite} · {lower_first(metric_label(metric))} · {result.repeats}",
         title_justify="left",
         show_edge=False,
         pad_edge=False,

@@ -32,11 +32,13 @@ class Findings:
     """All that the sentences are written from.
 
     Attributes:
+        repeats: How often each variant has run, in words.
         pairs: What the plan compares, the A/A check first.
         countings: Pairs whose variants count documents differently.
     """
 
     plan: SuitePlan
+    repeats: str
     pairs: Sequence[Pair]
     effects: Sequence[Effect]
     published: Sequence[PublishedStep]
@@ -84,19 +86,18 @@ def answer(found: Findings) -> str:
 def _differences(found: Findings, measured: Sequence[Effect]) -> str:
     metric = lower_first(metric_label(found.asked))
     differing = sorted((effect for effect in measured if is_detected(effect)), key=_size, reverse=True)
-    repeats = f"{found.plan.repeats} {'repeat' if found.plan.repeats == 1 else 'repeats'}"
     if not measured:
-        return f"Nothing but the control itself was compared, over {repeats}."
+        return f"Nothing but the control itself was compared, over {found.repeats}."
     if not differing:
         where = "the one comparison" if len(measured) == 1 else f"any of {len(measured)} comparisons"
-        return f"No difference in {metric} is detectable in {where} at {repeats}."
+        return f"No difference in {metric} is detectable in {where} at {found.repeats}."
     shown = [_times(found, effect) for effect in differing[:MOST_NAMED]]
     if len(differing) > MOST_NAMED:
         shown.append(f"and {len(differing) - MOST_NAMED} more")
     rest = len(measured) - len(differing)
     others = f"; for the other {rest} no difference is detectable" if rest else ""
     return (
-        f"At {repeats}, {len(differing)} of {len(measured)} comparisons show a difference in {metric}:"
+        f"At {found.repeats}, {len(differing)} of {len(measured)} comparisons show a difference in {metric}:"
         f" {', '.join(shown)}{others}."
     )
 

@@ -139,6 +139,7 @@ def test_a_suite_under_way_says_what_it_has(tmp_path: Path) -> None:
     """An interrupted one can be looked at before it is resumed."""
     result = analysed(tmp_path, after=1)
     assert not result.complete
+    assert result.repeats == "1 of 3 repeats"
     assert [None if value is None else round(value) for value in figure(result, "aladin/static").values] == [
         6255,
         None,
