@@ -15,8 +15,8 @@ PATIENCE_S = 60.0
 ROLES = {
     # Writes documents, looks at the index; sees no other index.
     "sink": {"indices": [{"names": ["sluice-*"], "privileges": ["index", "delete", "view_index_metadata"]}]},
-    # Makes, reads and deletes our indices, and reads the cluster's figures.
-    "lab": {"cluster": ["monitor"], "indices": [{"names": ["sluice-*"], "privileges": ["all"]}]},
+    # Makes, reads and deletes our indices, reads the cluster's figures, sets what an experiment asks of the cluster.
+    "lab": {"cluster": ["monitor", "manage"], "indices": [{"names": ["sluice-*"], "privileges": ["all"]}]},
     # Keeps samples in the observer.
     "samples": {
         "cluster": ["monitor", "manage_index_templates"],

@@ -5,14 +5,18 @@ however it was stopped. Its id stands in the index and in the name of its topic;
 it begins anew.
 """
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import orjson
+
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile, load_profile, profile_names
+from lab.profiles.mapping import load_mapping
 from lab.run.clients import cluster_of, topics_of, worker_of
 from lab.run.connector import ConnectWorker, connector_config
 from lab.run.elasticsearch import ElasticsearchClient
@@ -62,6 +66,7 @@ def prepare_stream(profile: Profile, target: Target, *, root: Path, clock: Calla
         unassigned = None if found else begin(target, profile, names, stream_id)
         cluster.put_cluster_settings(settings_of_others(profile, root) | dict(profile.elasticsearch.cluster_settings))
         stop_others(worker, names)
+        drop_failed(worker, names)
         worker.create(names.connector, config)
         worker.wait_until_running(names.connector)
     finally:
@@ -92,8 +97,9 @@ def new_id(profile: Profile, now_s: float) -> str:
 
 
 def suffix(profile: Profile) -> str:
-    """How the id of every stream of exactly this profile ends."""
-    return f"-stream-{profile.fingerprint()[:8]}"
+    """How the id of every stream of exactly this profile, with exactly this mapping, ends."""
+    mapping = orjson.dumps(load_mapping(profile.mapping), option=orjson.OPT_SORT_KEYS)
+    return f"-stream-{hashlib.sha256(profile.fingerprint().encode() + mapping).hexdigest()[:8]}"
 
 
 def find_stream(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Profile) -> Names | None:
@@ -133,6 +139,13 @@ def stop_others(worker: ConnectWorker, names: Names) -> None:
     for connector in worker.connectors():
         if connector.startswith("sluice-") and connector != names.connector:
             worker.delete(connector)
+
+
+def drop_failed(worker: ConnectWorker, names: Names) -> None:
+    """Remove the stream's own connector if it has failed: the same settings again would not start its tasks anew."""
+    found = worker.states(names.connector)
+    if found and "FAILED" in (found[0], *found[1]):
+        worker.delete(names.connector)
 
 
 def settings_of_others(profile: Profile, root: Path) -> dict[str, object]:

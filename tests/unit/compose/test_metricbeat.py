@@ -36,7 +36,7 @@ def test_everything_goes_to_the_observer() -> None:
 
 @pytest.mark.parametrize(
     ("name", "places"),
-    [("username", 2), ("password", 2), ("certificate_authorities", 3), ("certificate", 1), ("key", 1)],
+    [("username", 3), ("password", 3), ("certificate_authorities", 4), ("certificate", 1), ("key", 1)],
 )
 def test_no_credential_has_a_default(name: str, places: int) -> None:
     """They are variables of the container, and empty unless given."""

@@ -7,7 +7,8 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.run.connector import ConnectWorker
 from lab.run.ledger import Comparison, hashes_of
-from lab.run.stream import new_id, refuse_unsuitable, suffix
+from lab.run.names import Names
+from lab.run.stream import drop_failed, new_id, refuse_unsuitable, suffix
 from lab.run.stream_check import last_sent, latest_documents, problems_of
 from lab.run.stream_sender import check_sink
 from tests.unit.producers.fakes import NumberedDocuments
@@ -26,8 +27,9 @@ def test_a_stream_is_named_after_its_time_and_all_that_its_profile_says() -> Non
     profile = load_profile("quickstart")
     other = load_profile("quickstart", overrides=("index.refresh_interval=7s",))
     assert new_id(profile, 1_009_000_000.0) == f"20011222-054640{suffix(profile)}"
-    assert suffix(profile) == f"-stream-{profile.fingerprint()[:8]}"
-    assert suffix(profile) != suffix(other)
+    mapped = profile.model_copy(update={"mapping": "aladin.nested.dynamic"})
+    assert len({suffix(profile), suffix(other), suffix(mapped)}) == 3
+    assert suffix(profile) == suffix(load_profile("quickstart"))
 
 
 @pytest.mark.parametrize(
@@ -85,6 +87,17 @@ def test_a_sink_that_lives_or_a_worker_that_is_away_ends_no_stream(answer: tuple
     """A worker that was killed comes back, and goes on."""
     with rest(answer) as worker:
         check_sink(ConnectWorker(worker.url, patience_s=0), "books")
+
+
+def test_a_failed_connector_makes_room_for_one_that_runs() -> None:
+    """How far it has read, its consumer group keeps; one that runs is left alone."""
+    names = Names("sluice-books", "sluice-books-7", "sluice-books-7")
+    with rest((200, FAILED), (204, {})) as worker:
+        drop_failed(ConnectWorker(worker.url, patience_s=0), names)
+    assert worker.requests[-1][:2] == ("DELETE", "/connectors/sluice-books-7")
+    with rest((200, RUNNING)) as worker:
+        drop_failed(ConnectWorker(worker.url, patience_s=0), names)
+    assert [request[0] for request in worker.requests] == ["GET"]
 
 
 def test_a_sink_that_has_failed_is_told_with_the_cause() -> None:
