@@ -15,7 +15,7 @@ from lab.run.suite import find_suite
 from lab.stack.places import ROOT
 from lab.suite_records import SuiteResult
 from tests.compose.engine import Engine
-from tests.compose.project import Project, free_ports
+from tests.compose.project import Project, checkout_name, free_ports
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -71,7 +71,7 @@ class Launcher:
 @pytest.fixture(scope="module")
 def launcher(engine: Engine, stand_ins: Mapping[str, str]) -> Iterator[Launcher]:
     """One project for the whole module."""
-    name = "sluice-target-test"
+    name = f"{checkout_name()}-target"
     own = {"LAB_IMAGE": f"{name}/lab", "CONNECT_IMAGE": f"{name}/connect", "MONITORING": "off"}
     project = Project(engine, name, {**stand_ins, **free_ports(), **own})
     # Images of this checkout as it is now.
