@@ -18,6 +18,7 @@ READY_WITHIN_S = 600
 
 EXPECTED = "expected Docker with Compose 2; install it, or run without --target compose"
 LOG_LINES_SHOWN = 12
+VANISHED = "No such container"
 NODES = ("elasticsearch", "elasticsearch-2", "elasticsearch-3", "elasticsearch-4")
 """The nodes of the cluster under test; the first one holds the master."""
 
@@ -80,6 +81,18 @@ class ComposeProject:
         Raises:
             StackError: One of them does not become healthy; with the last lines of its log.
         """
+        status, said = self._up(services, variables, on_line)
+        if status and said and VANISHED in said[-1]:
+            # Compose asks for a container that it has just made anew; asked again, it finds the new one.
+            status, said = self._up(services, variables, on_line)
+        if status:
+            self._refuse_without_compose()
+            raise StackError(failure("docker compose up", status, said), self._log_of_failed(said))
+
+    def _up(
+        self, services: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]
+    ) -> tuple[int, list[str]]:
+        """The exit status of one `up`, and the lines that it said."""
         said: list[str] = []
         wait = ("--wait", "--wait-timeout", str(READY_WITHIN_S))
         command = ("docker", "compose", "--progress", "plain", "up", "--detach", *wait, *services)
@@ -89,9 +102,7 @@ class ComposeProject:
                 if text := line.strip():
                     said.append(text)
                     on_line(text)
-        if process.returncode:
-            self._refuse_without_compose()
-            raise StackError(failure("docker compose up", process.returncode, said), self._log_of_failed(said))
+        return process.returncode, said
 
     def stop(self, services: Iterable[str]) -> None:
         """Stop these services; their containers and volumes stay."""

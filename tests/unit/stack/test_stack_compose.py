@@ -112,6 +112,21 @@ def test_a_service_that_does_not_start_is_shown_with_the_end_of_its_log(
     assert lines == [sentence, "7m is too much"]
 
 
+def test_a_container_that_vanished_while_compose_made_it_anew_is_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once: what is missing then is missing."""
+    script = (
+        "echo up >>calls\n"
+        'if [ "$(wc -l <calls)" = 1 ]; then echo "Error response from daemon: No such container: 7f"; exit 1; fi\n'
+        "echo started"
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    lines: list[str] = []
+    program(tmp_path, script).up(["kafka"], {}, lines.append)
+    assert lines == ["Error response from daemon: No such container: 7f", "started"]
+
+
 def test_an_engine_on_another_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ports of its containers are there, not here."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
