@@ -85,6 +85,12 @@ class Project:
         every = ("--all",) if kind == "container" else ()
         return self.engine.docker(kind, "ls", *every, "--quiet", "--filter", label).stdout.split()
 
+    def unnamed_volumes(self) -> list[str]:
+        """Volumes of the containers that Compose has not named: no command of Compose's ever removes them."""
+        mounts = '{{range .Mounts}}{{if eq .Type "volume"}}{{println .Name}}{{end}}{{end}}'
+        names = self.engine.docker("inspect", "--format", mounts, *self.left("container")).stdout.split()
+        return sorted({name for name in names if not name.startswith(f"{self.name}_")})
+
     def memory_mb(self) -> dict[str, float]:
         """Service → memory of its container in megabytes (10⁶ bytes), as the engine counts it: no page cache."""
         ids = {str(one["ID"])[:12]: str(one["Service"]) for one in self.containers(stopped=False)}

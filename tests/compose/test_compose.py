@@ -129,7 +129,8 @@ def test_stopping_and_starting_again_loses_nothing(project: Project, cluster: ht
 
 
 def test_down_leaves_nothing(project: Project) -> None:
-    """Neither containers nor networks, nor volumes where they are to go as well."""
+    """Neither containers nor networks, nor volumes where they are to go as well; none is without a name."""
+    assert project.unnamed_volumes() == []
     project("down", settings=TWO_NODES)
     assert (project.left("container"), project.left("network")) == ([], [])
     assert project.left("volume") != []
