@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 from rich.table import Table
@@ -31,6 +32,8 @@ class Check:
 FETCHED_AHEAD = ("-m", "tests.compose", "fetch")
 """What the compose tests need is fetched while checks run that need no server; what fails here fails there again."""
 FETCH_TIMEOUT_S = 600
+POLL_S = 0.2
+STOP_TIMEOUT_S = 60
 
 CHECKS = (
     Check("style", ("-m", "ruff", "check", ".")),
@@ -47,27 +50,86 @@ def test(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Only what needs no server.")] = False,  # noqa: PT028
 ) -> int:
-    """Run all checks: style, types, unit tests, the Java plugin's own, and integration tests on the real servers."""
-    table = Table(show_header=False, show_edge=False)
+    """Run all checks: style, types, unit tests, the Java plugin's own, integration tests, and the containers' tests."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    failed = False
+    outcomes: list[Outcome] = []
     with ExitStack() as cleanup:
         fetching = None if quick else cleanup.enter_context(fetched_ahead(environment))
         for check in CHECKS:
-            if quick and not check.quick:
-                continue
-            if fetching and not check.quick:
-                # Servers are not measured beside it.
-                with suppress(subprocess.TimeoutExpired):
-                    fetching.wait(FETCH_TIMEOUT_S)
-            console.rule(check.name, align="left")
-            started_s = time.monotonic()
-            status = subprocess.call([sys.executable, *check.arguments], cwd=ROOT, env=environment)
-            failed = failed or status != 0
-            outcome = "[green]passed[/green]" if status == 0 else f"[red]failed with exit status {status}[/red]"
-            table.add_row(check.name, outcome, f"{time.monotonic() - started_s:.0f} s")
+            if check.quick:
+                outcomes += side_by_side([check], environment)
+        if fetching:
+            with suppress(subprocess.TimeoutExpired):
+                fetching.wait(FETCH_TIMEOUT_S)
+            # Both wait for servers most of the time, and neither judges how fast they are.
+            outcomes += side_by_side([check for check in CHECKS if not check.quick], environment)
+    table = Table(show_header=False, show_edge=False)
+    for outcome in outcomes:
+        said = f"[red]failed with exit status {outcome.status}[/red]" if outcome.status else "[green]passed[/green]"
+        table.add_row(outcome.name, said, f"{outcome.seconds:.0f} s")
     console.print(table)
-    return 1 if failed else 0
+    return 1 if any(outcome.status for outcome in outcomes) else 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a check has ended."""
+
+    name: str
+    status: int
+    seconds: float
+
+
+def side_by_side(checks: Sequence[Check], environment: Mapping[str, str]) -> list[Outcome]:
+    """Run checks at the same time; the first one is seen as it goes, what the others say when all are over."""
+    with ExitStack() as cleanup:
+        console.rule(" and ".join(check.name for check in checks), align="left")
+        outputs = [None, *(cleanup.enter_context(tempfile.TemporaryFile()) for _ in checks[1:])]
+        processes = [
+            cleanup.enter_context(started(check, environment, output))
+            for check, output in zip(checks, outputs, strict=True)
+        ]
+        seconds = seconds_until_over(processes)
+        for check, output in zip(checks, outputs, strict=True):
+            if output is not None:
+                console.rule(check.name, align="left")
+                output.seek(0)
+                sys.stdout.buffer.write(output.read())
+                sys.stdout.buffer.flush()
+    return [
+        Outcome(check.name, process.returncode, took)
+        for check, process, took in zip(checks, processes, seconds, strict=True)
+    ]
+
+
+@contextmanager
+def started(
+    check: Check, environment: Mapping[str, str], output: IO[bytes] | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A check that runs; where nobody waits for its result, it still has time to stop what it started."""
+    process = subprocess.Popen(
+        [sys.executable, *check.arguments], cwd=ROOT, env=environment, stdout=output, stderr=output
+    )
+    try:
+        yield process
+    finally:
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def seconds_until_over(processes: Sequence[subprocess.Popen[bytes]]) -> list[float]:
+    """Wait for all; how long each one took."""
+    started_s = time.monotonic()
+    took: dict[int, float] = {}
+    while len(took) < len(processes):
+        for process in processes:
+            if process.pid not in took and process.poll() is not None:
+                took[process.pid] = time.monotonic() - started_s
+        time.sleep(POLL_S)
+    return [took[process.pid] for process in processes]
 
 
 @contextmanager
