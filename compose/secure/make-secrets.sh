@@ -58,7 +58,7 @@ ssl.truststore.type=PEM
 ssl.truststore.location=/secrets/ca.pem
 KAFKA
 
-mkdir kibana
+mkdir -p kibana
 cat >kibana/kibana.yml <<KIBANA
 server.name: sluice
 server.host: 0.0.0.0

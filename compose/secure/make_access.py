@@ -13,8 +13,10 @@ FOLDER = Path("/secrets")
 OWNER = 1000
 PATIENCE_S = 60.0
 ROLES = {
-    # Writes documents, looks at the index; sees no other index.
-    "sink": {"indices": [{"names": ["sluice-*"], "privileges": ["index", "delete", "view_index_metadata"]}]},
+    # Writes documents, adds fields to mappings that are dynamic, looks at the index; sees no other index.
+    "sink": {
+        "indices": [{"names": ["sluice-*"], "privileges": ["index", "delete", "auto_configure", "view_index_metadata"]}]
+    },
     # Makes, reads and deletes our indices, reads the cluster's figures, sets what an experiment asks of the cluster.
     "lab": {"cluster": ["monitor", "manage"], "indices": [{"names": ["sluice-*"], "privileges": ["all"]}]},
     # Keeps samples in the observer.
