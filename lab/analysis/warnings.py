@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import floor
 from statistics import fmean
 
@@ -39,17 +40,31 @@ def short_window(cut: Windows) -> list[RunWarning]:
     """Too little was seen of the growing index."""
     if cut.measured:
         return []
-    answered = [sample for sample in cut.growing if sample.elasticsearch]
-    lasted_s = answered[-1].at_s - answered[0].at_s if answered else 0.0
+    grew, left = lasted(cut.growing), lasted(cut.window)
+    of_it = f", of which {duration(left.seconds)} are left without warm-up and end" if left != grew else ""
     return [
         RunWarning(
             kind=WarningKind.SHORT_WINDOW,
-            seen=f"the index was seen growing for {duration(lasted_s)}, in {len(answered)} samples; a measured window"
-            f" takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
+            seen=f"the index was seen growing for {duration(grew.seconds)}, in {grew.samples} samples{of_it}; a"
+            f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
             likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
             remedy="take the rates and latencies as a rough guide only; load more documents",
         )
     ]
+
+
+@dataclass(frozen=True)
+class Lasted:
+    """How much was seen of Elasticsearch in a part of a run."""
+
+    seconds: float
+    samples: int
+
+
+def lasted(samples: Sequence[Sample]) -> Lasted:
+    """From the first sample that Elasticsearch answered to the last one."""
+    answered = [sample for sample in samples if sample.elasticsearch]
+    return Lasted(answered[-1].at_s - answered[0].at_s if answered else 0.0, len(answered))
 
 
 def no_steady_state(cut: Windows) -> list[RunWarning]:

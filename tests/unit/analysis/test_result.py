@@ -104,6 +104,17 @@ def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
     )
 
 
+def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Path) -> None:
+    """Five seconds of growth would do, but not the four that remain of them."""
+    (warning,) = [
+        found for found in result(tmp_path, Truth(ticks=6)).warnings if found.kind is WarningKind.SHORT_WINDOW
+    ]
+    assert warning.seen == (
+        "the index was seen growing for 5\u202fs, in 6 samples, of which 4\u202fs are left without warm-up and end; a"
+        " measured window takes at least 5 s and 3 samples"
+    )
+
+
 def test_an_index_that_never_grew_has_no_rate(tmp_path: Path) -> None:
     """None, and not zero."""
     found = result(tmp_path, Truth(ticks=0))
