@@ -46,12 +46,13 @@ final class Settlement implements Decisions {
     @Override
     public void decided(List<Delivery> deliveries) {
         long nowMicros = epochMicros.getAsLong();
-        metrics.inOneStep(() -> deliveries.forEach(delivery -> count(delivery, ageMicros(delivery, nowMicros))));
         long bytes = 0;
         for (Delivery delivery : deliveries) {
             delivery.decided();
             bytes += delivery.heldBytes();
         }
+        // Only then: whoever sees in the metrics that all are decided finds them committable, too.
+        metrics.inOneStep(() -> deliveries.forEach(delivery -> count(delivery, ageMicros(delivery, nowMicros))));
         backlog.leave(deliveries.size(), bytes);
     }
 
@@ -132,8 +133,8 @@ final class Settlement implements Decisions {
     /** A record that was not indexed: it counts, but its age does not. */
     private void settle(Delivery delivery, Fate fate) {
         delivery.setFate(fate);
-        count(delivery, -1);
         delivery.decided();
+        count(delivery, -1);
         backlog.leave(1, delivery.heldBytes());
     }
 
