@@ -125,6 +125,13 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
         }
     }
 
+    /** Waits until no request is on the wire. */
+    void awaitAnswers() throws InterruptedException {
+        while (attribute("BulkRequestsInFlight") > 0) {
+            Thread.sleep(1);
+        }
+    }
+
     long committable() {
         Map<TopicPartition, OffsetAndMetadata> consumed = Map.of(PARTITION, new OffsetAndMetadata(nextOffset));
         return task.preCommit(consumed).get(PARTITION).offset();
