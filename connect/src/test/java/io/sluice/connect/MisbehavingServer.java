@@ -51,7 +51,6 @@ abstract class MisbehavingServer {
 
     void handle(HttpExchange exchange) throws IOException {
         int request = requests.getAndIncrement();
-        mostUnderWay.accumulateAndGet(underWay.incrementAndGet(), Math::max);
         try (exchange) {
             boolean packed = "gzip".equals(exchange.getRequestHeaders().getFirst("Content-Encoding"));
             InputStream content = exchange.getRequestBody();
@@ -66,9 +65,17 @@ abstract class MisbehavingServer {
                 headers.add(exchange.getRequestHeaders().getFirst("Authorization") + " "
                         + exchange.getRequestHeaders().getFirst("Content-Type"));
             }
-            if (!misbehaviour.answered(request, exchange, ids)) {
+            if (!isAnsweredWrongly(request, exchange, ids)) {
                 answerItems(exchange, ids, id -> 201);
             }
+        }
+    }
+
+    /** A request counts as under way until it is answered, and no longer: the client may be quicker with its next. */
+    private boolean isAnsweredWrongly(int request, HttpExchange exchange, List<String> ids) throws IOException {
+        mostUnderWay.accumulateAndGet(underWay.incrementAndGet(), Math::max);
+        try {
+            return misbehaviour.answered(request, exchange, ids);
         } finally {
             underWay.decrementAndGet();
         }
