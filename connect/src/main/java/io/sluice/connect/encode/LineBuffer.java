@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import java.util.Arrays;
 
-/** Where one line after the other is put together, without anything thrown away in between. */
+/** Where one short line after the other is put together, without anything thrown away in between. */
 final class LineBuffer {
     private static final int MOST_DIGITS = 20;
 

@@ -165,7 +165,16 @@ public final class RecordEncoder {
         if (!metadataFields.isEmpty()) {
             json = Splice.into(json, RecordFields.metadata(metadataObject, metadataFields, record, delivery.origin()));
         }
-        return kind == Kind.UPDATE ? line.put(DOC).put(json).put(AS_UPSERT).take() : json;
+        return kind == Kind.UPDATE ? asUpsert(json) : json;
+    }
+
+    /** In one array of exactly its size: a document may be large, and the line buffer keeps the room it once needed. */
+    private static byte[] asUpsert(byte[] json) {
+        return ByteBuffer.allocate(DOC.length + json.length + AS_UPSERT.length)
+                .put(DOC)
+                .put(json)
+                .put(AS_UPSERT)
+                .array();
     }
 
     private static byte[] ascii(String text) {
