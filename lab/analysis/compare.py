@@ -12,7 +12,7 @@ from lab.analysis.inputs import PER_DOCUMENT, differences, inputs, together, tri
 from lab.analysis.result import result_of
 from lab.analysis.text import count
 from lab.records import Metric
-from lab.suite_records import Verdict
+from lab.records.suite import Verdict
 
 COUNTED_UNITS = {"docs", "docs/s", "records", "requests", "CPU-s"}
 COUNTED_NAMES = ("latency_ms", "service_time_ms", "bulk_size")

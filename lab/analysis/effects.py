@@ -8,7 +8,7 @@ from lab.analysis.definitions import BY_NAME
 from lab.analysis.multiple import holm
 from lab.analysis.power import repeats_needed, smallest_detectable
 from lab.analysis.text import number
-from lab.suite_records import Effect, MetricAsked, Verdict
+from lab.records.suite import Effect, MetricAsked, Verdict
 
 LEAST_BLOCKS = 3
 """Two blocks give an interval, but one that rests on nothing beside the assumption that log ratios are normal."""

@@ -4,7 +4,7 @@ import json
 import sys
 
 from lab.records import Record, Result
-from lab.suite_records import SuiteResult
+from lab.records.suite import SuiteResult
 
 
 def result_schema() -> str:

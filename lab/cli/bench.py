@@ -1,18 +1,19 @@
 """Servers that are started for a suite: warm ones stay, whatever number of nodes a variant asks for."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lab.cli.measure import conclude, measure
 from lab.profiles import Profile
 from lab.records import Result
+from lab.records.suite import Variant
 from lab.run import RunFolder, Target
 from lab.run.connector import ELASTICSEARCH_URLS
 from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.suite_plan import server_shape
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name
-from lab.suite_records import Variant
 from producers.dataset import Dataset
 
 Start = Callable[[Profile, Iterable[Profile]], Target]
@@ -133,3 +134,21 @@ def way_of(profile: Profile) -> str:
     if profile.load.via == "direct":
         return "direct"
     return " ".join(profile.sink.command) if profile.sink.command else profile.sink.connector
+
+
+@contextlib.contextmanager
+def started_bench(
+    start: Start,
+    profiles: Mapping[str, Profile],
+    datasets: Mapping[str, Dataset],
+    command: Sequence[str],
+    *,
+    stays: bool,
+) -> Iterator[StartedBench]:
+    """The bench of a suite; servers that stay after it are left as they were."""
+    bench = StartedBench(start, profiles, datasets, command)
+    try:
+        yield bench
+    finally:
+        if stays:
+            bench.leave()

@@ -1,20 +1,19 @@
 """The containers of `docker compose` in this checkout, as a run and a suite use them."""
 
 import contextlib
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.markup import escape
 
-from lab.cli.bench import StartedBench
+from lab.cli.bench import started_bench
 from lab.cli.display import console
-from lab.cli.measure import conclude, measure
+from lab.cli.measure import conclude, recorded
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings
 from lab.records import Result
-from lab.run import RunFolder, Target, words_without_secrets
+from lab.run import RunFolder, Target
 from lab.run.containers import addresses, target_of
 from lab.run.entrants import OURS, connector_class, missing_program
 from lab.run.remote import find_remote
@@ -48,8 +47,7 @@ class Compose:
         """Run a fitted profile once."""
         with held(self._project) as ran:
             target = started(self._project, profile, {container.pid for container in ran.values()})
-            folder = RunFolder.create(runs, profile.name)
-            measure(profile, dataset, target, folder, ("./sluice", *words_without_secrets(sys.argv[1:])))
+            folder = recorded(profile, dataset, target, runs)
         return folder, conclude(folder)
 
     @contextlib.contextmanager
@@ -62,11 +60,8 @@ class Compose:
             def start(profile: Profile, _: Iterable[Profile]) -> Target:
                 return started(self._project, profile)
 
-            bench = StartedBench(start, profiles, datasets, command)
-            try:
+            with started_bench(start, profiles, datasets, command, stays=True) as bench:
                 yield bench
-            finally:
-                bench.leave()
 
 
 def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:

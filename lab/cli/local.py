@@ -1,15 +1,73 @@
-"""The servers on this machine, as a run uses them."""
+"""The servers on this machine, as a run and a suite use them."""
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from lab.cli.bench import started_bench
 from lab.cli.display import StackDisplay
-from lab.errors import StackError
+from lab.cli.measure import conclude, recorded
+from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.records import Server
-from lab.run import Target, plugin_folders
+from lab.records import Result, Server
+from lab.run import RunFolder, Target, plugin_folders, why_not_here
+from lab.run.suite import Bench
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
+from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER
+from producers.dataset import Dataset
+
+
+class Local:
+    """The servers on this machine: those that `up` started, or some that live as long as the command."""
+
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile itself: servers are started as it asks for them.
+
+        Raises:
+            ProfileError: The machine lacks what the profile names.
+        """
+        if lack := why_not_here(profile, ROOT):
+            raise ProfileError(lack)
+        return profile
+
+    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
+        """Run a fitted profile once."""
+        with held_stack() as (stack, kept):
+            before = {entry.pid for entry in stack.servers()}
+            target = started_target(stack, profile, kept=kept, before=before)
+            folder = recorded(profile, dataset, target, runs)
+        return folder, conclude(folder)
+
+    @contextlib.contextmanager
+    def bench(
+        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
+    ) -> Iterator[Bench]:
+        """The servers of a suite."""
+        with held_stack() as (stack, kept):
+
+            def start(profile: Profile, beside: Iterable[Profile]) -> Target:
+                # Whether they are cold, the suite finds out by itself.
+                return started_target(stack, profile, kept=kept, before=set(), beside=beside)
+
+            with started_bench(start, profiles, datasets, command, stays=kept) as bench:
+                yield bench
+
+
+@contextlib.contextmanager
+def held_stack() -> Iterator[tuple[LocalStack, bool]]:
+    """This machine's servers, for this command alone, and whether they stay; those that do not are stopped then."""
+    stack = LocalStack()
+    with stack.exclusively():
+        stack.remove_leftovers()
+        state = stack.state()
+        kept = state is not None and state.kept
+        try:
+            yield stack, kept
+        finally:
+            if not kept:
+                stop(stack)
 
 
 def stop(stack: LocalStack) -> None:

@@ -1,14 +1,28 @@
 """One run on servers that are there, from its folder to its report."""
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from lab.analysis import analyse, write_report
 from lab.cli.display import RunDisplay
 from lab.profiles import Profile
 from lab.records import Result
-from lab.run import RunFolder, Target, run_profile, without_secrets
+from lab.run import RunFolder, Target, run_profile, without_secrets, words_without_secrets
 from lab.stack.places import ROOT
 from producers.dataset import Dataset
+
+
+def typed_command() -> tuple[str, ...]:
+    """The command that this process is, as it may be written down."""
+    return ("./sluice", *words_without_secrets(sys.argv[1:]))
+
+
+def recorded(profile: Profile, dataset: Dataset, target: Target, runs: Path) -> RunFolder:
+    """Run the profile once, as this command says; the folder with its records."""
+    folder = RunFolder.create(runs, profile.name)
+    measure(profile, dataset, target, folder, typed_command())
+    return folder
 
 
 def measure(profile: Profile, dataset: Dataset, target: Target, folder: RunFolder, command: Sequence[str]) -> None:

@@ -1,22 +1,21 @@
 """Servers elsewhere, as a run and a suite use them: nothing is started, stopped or set."""
 
 import contextlib
-import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from lab.cli.bench import way_of
-from lab.cli.measure import conclude, measure
+from lab.cli.measure import conclude, measure, recorded
 from lab.profiles import Profile
 from lab.profiles.remote import RemoteServers
 from lab.records import Result
-from lab.run import RunFolder, words_without_secrets
+from lab.records.suite import Variant
+from lab.run import RunFolder
 from lab.run.remote import RemoteTarget, find_remote, nodes_of, refuse_company
 from lab.run.suite import Bench
 from lab.run.traces import remove_traces
-from lab.suite_records import Variant
 from producers.dataset import Dataset
 
 
@@ -47,9 +46,7 @@ class Remote:
 
     def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
         """Run a fitted profile once."""
-        folder = RunFolder.create(runs, profile.name)
-        command = ("./sluice", *words_without_secrets(sys.argv[1:]))
-        measure(profile, dataset, self.found.target(), folder, command)
+        folder = recorded(profile, dataset, self.found.target(), runs)
         return folder, conclude(folder)
 
     @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +12,15 @@ from rich.table import Table
 from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.warm_up import is_warm
 from lab.cli.display import console
+from lab.cli.measure import typed_command
 from lab.cli.run import RUNS, dataset_of
 from lab.cli.targets import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
-from lab.run import words_without_secrets
+from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
 from lab.run.suite_plan import Estimate, estimate, make_plan
-from lab.suite_records import SuitePlan, SuiteResult, SuiteRun, Variant
 from producers.dataset import Dataset
 
 
@@ -100,7 +99,7 @@ def planned(
         seed=seed,
         skipped=skipped,
         documents={variant: dataset.documents for variant, dataset in datasets.items()},
-        command=("./sluice", *words_without_secrets(sys.argv[1:])),
+        command=typed_command(),
     )
 
 

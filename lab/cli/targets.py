@@ -1,10 +1,8 @@
 """Where the servers are that a command uses: `--target`."""
 
-import contextlib
 import os
 import shlex
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -12,20 +10,16 @@ from typing import Annotated, Protocol
 
 import typer
 
-from lab.cli.bench import StartedBench
 from lab.cli.compose import Compose
-from lab.cli.local import started_target, stop
-from lab.cli.measure import conclude, measure
+from lab.cli.local import Local
 from lab.cli.remote import Remote
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.remote import load_remote
 from lab.records import Result
-from lab.run import RunFolder, Target, why_not_here, words_without_secrets
+from lab.run import RunFolder
 from lab.run.suite import Bench
 from lab.stack.compose import ComposeProject
-from lab.stack.local import LocalStack
-from lab.stack.places import ROOT
 from producers.dataset import Dataset
 
 TARGET_FILE = "SLUICE_TARGET_FILE"
@@ -111,59 +105,3 @@ def remote_file(given: Path | None) -> Path | None:
     """The file that describes remote servers; `None` where variables do."""
     named = os.environ.get(TARGET_FILE)
     return given or (Path(named) if named else None)
-
-
-class Local:
-    """The servers on this machine: those that `up` started, or some that live as long as the command."""
-
-    def fitted(self, profile: Profile) -> Profile:
-        """The profile itself: servers are started as it asks for them.
-
-        Raises:
-            ProfileError: The machine lacks what the profile names.
-        """
-        if lack := why_not_here(profile, ROOT):
-            raise ProfileError(lack)
-        return profile
-
-    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-        """Run a fitted profile once."""
-        with held_stack() as (stack, kept):
-            before = {entry.pid for entry in stack.servers()}
-            target = started_target(stack, profile, kept=kept, before=before)
-            folder = RunFolder.create(runs, profile.name)
-            measure(profile, dataset, target, folder, ("./sluice", *words_without_secrets(sys.argv[1:])))
-        return folder, conclude(folder)
-
-    @contextlib.contextmanager
-    def bench(
-        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
-    ) -> Iterator[Bench]:
-        """The servers of a suite."""
-        with held_stack() as (stack, kept):
-
-            def start(profile: Profile, beside: Iterable[Profile]) -> Target:
-                # Whether they are cold, the suite finds out by itself.
-                return started_target(stack, profile, kept=kept, before=set(), beside=beside)
-
-            bench = StartedBench(start, profiles, datasets, command)
-            try:
-                yield bench
-            finally:
-                if kept:
-                    bench.leave()
-
-
-@contextlib.contextmanager
-def held_stack() -> Iterator[tuple[LocalStack, bool]]:
-    """This machine's servers, for this command alone, and whether they stay; those that do not are stopped then."""
-    stack = LocalStack()
-    with stack.exclusively():
-        stack.remove_leftovers()
-        state = stack.state()
-        kept = state is not None and state.kept
-        try:
-            yield stack, kept
-        finally:
-            if not kept:
-                stop(stack)

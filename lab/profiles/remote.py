@@ -145,7 +145,7 @@ def tree_of_environment(environment: Mapping[str, str]) -> Located:
             put(entries, section, name, variable, environment[variable])
     if not sections:
         raise ProfileError(
-            "--target remote: got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the "
+            "got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the "
             f"addresses of servers; {HELP}"
         )
     return Located(dict(sections), Place("environment"))

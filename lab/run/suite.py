@@ -9,8 +9,8 @@ from typing import Protocol
 
 from lab.errors import ProfileError, StackError
 from lab.records import Result
+from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
-from lab.suite_records import SuitePlan, SuiteRun, Variant
 
 MOST_WARM_UPS = 8
 ATTEMPTS = 2

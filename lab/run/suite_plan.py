@@ -9,8 +9,8 @@ from statistics import median
 from lab.profiles import Profile
 from lab.profiles.suites import Suite, SuiteVariant
 from lab.records import Run
+from lab.records.suite import MetricAsked, SuitePlan, Variant
 from lab.run.suite import planned_order
-from lab.suite_records import MetricAsked, SuitePlan, Variant
 
 RUN_BASE_S = 12.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""

@@ -9,8 +9,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from lab.analysis.definitions import value_of
 from lab.records import WarningKind
+from lab.records.suite import SuiteResult
 from lab.run.suite import find_suite
-from lab.suite_records import SuiteResult
 from tests.integration.conftest import Sluice, on
 
 DOCUMENTS = 2003

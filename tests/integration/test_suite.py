@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.records.suite import SuiteResult, SuiteRun
 from lab.run.suite import find_suite
-from lab.suite_records import SuiteResult, SuiteRun
 from tests.integration.conftest import Sluice
 
 SUITE = """

@@ -5,7 +5,7 @@ from typing import Literal
 
 from lab.analysis.suite.comparisons import Pair, effect_on, is_detected
 from lab.profiles.published import Published, PublishedComparison
-from lab.suite_records import Effect, MetricAsked, PublishedStep, SuitePlan
+from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
 
 Agreement = Literal["same direction", "opposite", "not detectable", "not measured"]
 

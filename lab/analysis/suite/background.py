@@ -14,7 +14,7 @@ from lab.analysis.suite.run_charts import rate_over_time
 from lab.analysis.suite.terms import SUITE_TERMS
 from lab.analysis.svg import Chart
 from lab.analysis.text import UNKNOWN, duration, figure
-from lab.suite_records import SuiteResult, SuiteRun
+from lab.records.suite import SuiteResult, SuiteRun
 
 
 def limits(result: SuiteResult) -> str:

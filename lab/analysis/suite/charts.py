@@ -11,7 +11,7 @@ from lab.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED
 from lab.analysis.suite.comparison_rows import Row
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
 from lab.analysis.svg import WIDTH, Chart, drawn, inline
-from lab.suite_records import MetricAsked, SuiteResult
+from lab.records.suite import MetricAsked, SuiteResult
 
 ROW_HEIGHT = 40
 COLOURS = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of, verdict_text
 from lab.analysis.suite.names import interval_text, percent, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure, number
-from lab.suite_records import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
+from lab.records.suite import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from lab.suite_records import Effect, MetricAsked, SuitePlan, VariantMetric, Verdict
+from lab.records.suite import Effect, MetricAsked, SuitePlan, VariantMetric, Verdict
 
 Pair = tuple[str, str]
 """A variant and what it is compared with."""

@@ -5,7 +5,7 @@ import io
 
 from lab.analysis.suite.figures import compared_metrics, unit_of, value_asked
 from lab.analysis.suite.folder import SuiteFolder
-from lab.suite_records import SuiteRun
+from lab.records.suite import SuiteRun
 
 COLUMNS = (
     "suite_id",

@@ -6,7 +6,7 @@ from statistics import median
 from lab.analysis.definitions import BY_NAME
 from lab.analysis.suite.folder import SuiteFolder
 from lab.records import Metric, Result
-from lab.suite_records import MetricAsked, SuitePlan, VariantMetric
+from lab.records.suite import MetricAsked, SuitePlan, VariantMetric
 
 PER_DOCUMENT = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
 PER_ENTITY = MetricAsked(name="entities_per_s", scope="run")

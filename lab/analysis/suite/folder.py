@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed, parsed_lines
 from lab.records import Result
-from lab.suite_records import SuitePlan, SuiteRun
+from lab.records.suite import SuitePlan, SuiteRun
 
 A_SUITE = "a suite's folder, such as runs/suites/aladin-indexing/<suite-id>"
 ATTEMPTS = 2

@@ -4,7 +4,7 @@ from collections import Counter
 
 from lab.analysis.suite.folder import CountedRun, SuiteFolder
 from lab.records import WarningKind
-from lab.suite_records import VariantLimit
+from lab.records.suite import VariantLimit
 
 NOT_KNOWN = "not known"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from lab.analysis.suite.comparison_rows import HEAD, rows
 from lab.analysis.suite.names import metric_label, short_name
 from lab.analysis.text import bytes_text, duration
-from lab.suite_records import SuiteResult
+from lab.records.suite import SuiteResult
 
 
 def suite_markdown(result: SuiteResult) -> str:

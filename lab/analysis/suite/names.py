@@ -2,7 +2,7 @@
 
 from lab.analysis.definitions import BY_NAME
 from lab.analysis.text import UNKNOWN
-from lab.suite_records import Effect, MetricAsked, SuitePlan
+from lab.records.suite import Effect, MetricAsked, SuitePlan
 
 WHOLE_RUN = frozenset({"run", "primaries"})
 """Scopes that a metric's label need not name."""

@@ -11,7 +11,7 @@ from lab.analysis.suite import background, sections
 from lab.analysis.suite.csv_table import suite_csv
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.markdown import suite_markdown
-from lab.suite_records import SuiteResult
+from lab.records.suite import SuiteResult
 
 HERE = Path(__file__).parent
 

@@ -15,7 +15,7 @@ from lab.analysis.suite.words import Findings, answer, conclusions
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.published import Published, load_published
 from lab.records import Environment
-from lab.suite_records import SuitePlan, SuiteResult, repeats_text
+from lab.records.suite import SuitePlan, SuiteResult, repeats_text
 
 
 def analyse_suite(folder: Path, *, effect: EffectOf = effect, root: Path = REPOSITORY) -> SuiteResult:

@@ -10,7 +10,7 @@ from lab.analysis.folder import read_run
 from lab.analysis.rates import indexing_rate_series
 from lab.analysis.svg import Chart, drawn, inline
 from lab.errors import ProfileError
-from lab.suite_records import SuiteRun
+from lab.records.suite import SuiteRun
 
 PALETTE = ("#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#2aa1a8", "#b08a2e", "#8b929c", "#c76b98", "#5c7f3a")
 

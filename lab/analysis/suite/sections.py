@@ -12,7 +12,7 @@ from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.names import metric_label, ratio_with_interval
-from lab.suite_records import MetricAsked, SuiteResult
+from lab.records.suite import MetricAsked, SuiteResult
 
 
 def answer(result: SuiteResult) -> str:

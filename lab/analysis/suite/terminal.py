@@ -8,7 +8,7 @@ from rich.text import Text
 from lab.analysis.suite.comparison_rows import Row, rows
 from lab.analysis.suite.comparisons import may_be_chance
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text
-from lab.suite_records import MetricAsked, SuiteResult
+from lab.records.suite import MetricAsked, SuiteResult
 
 STYLES = {"faster": "green", "slower": "red", "higher": "blue", "lower": "blue", "control": "bold"}
 SHORT = {"no difference detectable": "none detectable"}

@@ -9,7 +9,7 @@ from lab.analysis.suite.folder import CountedRun, SuiteFolder
 from lab.analysis.suite.limits import is_driver_limited
 from lab.analysis.suite.names import lower_first, metric_label, ratio_with_interval, short_name
 from lab.records import RunWarning, WarningKind
-from lab.suite_records import Effect, SuitePlan
+from lab.records.suite import Effect, SuitePlan
 
 MOST_NAMED = 6
 

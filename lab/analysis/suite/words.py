@@ -22,7 +22,7 @@ from lab.analysis.suite.names import (
     ratio_with_interval,
     short_name,
 )
-from lab.suite_records import Effect, MetricAsked, PublishedStep, SuitePlan
+from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
 
 MOST_NAMED = 5
 

@@ -9,7 +9,7 @@ import pytest
 from lab.analysis.bootstrap import DRAWS, Floats, difference_interval, mean_interval, weights
 from lab.analysis.effects import effect
 from lab.analysis.power import smallest_detectable
-from lab.suite_records import MetricAsked
+from lab.records.suite import MetricAsked
 
 TRIALS = 1009
 BAND = (0.93, 0.99)

@@ -6,7 +6,7 @@ import pytest
 
 from lab.analysis.effects import among_comparisons, effect, is_speed
 from lab.analysis.multiple import holm
-from lab.suite_records import Effect, MetricAsked
+from lab.records.suite import Effect, MetricAsked
 
 RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
 LATENCY = MetricAsked(name="indexing_latency_ms", scope="primaries")

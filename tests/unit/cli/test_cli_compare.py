@@ -6,8 +6,8 @@ import pytest
 
 from lab.cli.app import main
 from lab.records import Environment
+from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
 from lab.run.suite import SuiteFolder
-from lab.suite_records import MetricAsked, SuitePlan, SuiteRun, Variant
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.cli.local import Local
 from lab.cli.suite import fitted
-from lab.cli.targets import TARGET_FILE, Local, TargetName, options_of, remote_file, servers_of
+from lab.cli.targets import TARGET_FILE, TargetName, options_of, remote_file, servers_of
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.profiles.suites import Suite, SuiteVariant

@@ -148,8 +148,8 @@ def test_an_environment_that_says_nothing_is_refused() -> None:
     with pytest.raises(ProfileError) as error:
         load_remote(None, {"SLUICE_CACHE": "/somewhere"})
     assert str(error.value) == (
-        "--target remote: got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the "
-        "addresses of servers; docs/remote.md shows how"
+        "got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the addresses of servers; "
+        "docs/remote.md shows how"
     )
 
 

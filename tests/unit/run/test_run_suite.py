@@ -8,9 +8,9 @@ import pytest
 
 from lab.errors import ProfileError, StackError
 from lab.records import Documents, Phase, Result, Verification
+from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite, planned_order
-from lab.suite_records import MetricAsked, SuitePlan, SuiteRun, Variant
 
 NAMES = ("control", "static", "flat")
 STEADY = (7.0, 11.0, 13.0, 13.0)

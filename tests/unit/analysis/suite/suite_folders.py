@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.analysis.result import analyse
 from lab.records import Run, Sample, Verification
-from lab.suite_records import MetricAsked, SuitePlan, SuiteRun, Variant
+from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
 
 RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")

@@ -11,7 +11,7 @@ from lab.analysis.suite.comparisons import effect_on, is_detected
 from lab.analysis.suite.figures import value_asked
 from lab.errors import ProfileError
 from lab.records import Metric
-from lab.suite_records import Effect, MetricAsked, SuiteResult, VariantMetric, Verdict
+from lab.records.suite import Effect, MetricAsked, SuiteResult, VariantMetric, Verdict
 from tests.unit.analysis.suite.suite_folders import (
     AGAIN,
     CPU,

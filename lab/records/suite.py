@@ -14,7 +14,10 @@ Instants are seconds since the Unix epoch. `None` means "not known", never zero.
 from collections.abc import Iterable
 from typing import Literal
 
-from lab.records import Count, Environment, Limit, Record, RunWarning
+from lab.records.base import Count, Record
+from lab.records.environment import Environment
+from lab.records.result import Limit
+from lab.records.warnings import RunWarning
 
 
 class Variant(Record):
