@@ -4,6 +4,7 @@ import io.sluice.connect.bulk.Decisions;
 import io.sluice.connect.bulk.ItemError;
 import io.sluice.connect.bulk.Timers;
 import io.sluice.connect.config.OnMalformedDocuments;
+import io.sluice.connect.encode.Documents;
 import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
@@ -67,9 +68,15 @@ final class Settlement implements Decisions {
 
     @Override
     public void rejected(Delivery delivery, int status, ItemError error) {
-        // The reason may quote the document: it goes to the dead-letter queue only.
         String summary = "status " + status + " " + error.type();
-        malformed(delivery, summary, summary + ": " + error.reason());
+        String fault = Documents.faultOf(delivery.record());
+        if (fault == null) {
+            // The reason may quote the document: it goes to the dead-letter queue only.
+            malformed(delivery, summary, summary + ": " + error.reason());
+        } else {
+            String where = summary + ": " + fault;
+            malformed(delivery, where, where);
+        }
     }
 
     /** A record that is no document: {@code summary} may be logged, {@code reason} may quote content. */

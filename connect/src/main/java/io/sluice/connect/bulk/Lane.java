@@ -18,10 +18,7 @@ final class Lane {
         this.index = index;
     }
 
-    void add(Operation operation, long nowNanos) {
-        if (waiting.isEmpty()) {
-            sinceNanos = nowNanos;
-        }
+    void add(Operation operation) {
         waiting.add(operation);
         bytes += operation.bodyBytes();
     }
@@ -42,6 +39,11 @@ final class Lane {
     /** Whether a request that is not full may be sent as soon as it has waited long enough. */
     boolean mayLinger() {
         return !waiting.isEmpty() && !partialUnderWay;
+    }
+
+    /** The time from which on the next request lingers. */
+    void lingersSince(long nowNanos) {
+        sinceNanos = nowNanos;
     }
 
     long sinceNanos() {

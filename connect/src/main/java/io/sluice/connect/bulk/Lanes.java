@@ -31,10 +31,14 @@ final class Lanes {
     /** Returns whether the operation made a request full. */
     boolean add(Operation operation, Limits limits) {
         Lane lane = lanes.computeIfAbsent(operation.index(), Lane::new);
-        boolean wasEmpty = lane.isEmpty();
-        lane.add(operation, timers.nanoTime());
-        if (wasEmpty && lane.mayLinger()) {
-            arm(lingerMs);
+        if (lane.isEmpty()) {
+            lane.lingersSince(timers.nanoTime());
+            lane.add(operation);
+            if (lane.mayLinger()) {
+                arm(lingerMs);
+            }
+        } else {
+            lane.add(operation);
         }
         return lane.isFull(limits);
     }

@@ -31,6 +31,7 @@ public final class ClusterCheck {
 
     private static final int CONNECT_TIMEOUT_MS = 2_000;
     private static final int CONNECTIONS = 1;
+    private static final List<String> KINDS = List.of("indices", "aliases", "data_streams");
 
     private final SinkConfig config;
     private final List<String> topics;
@@ -151,7 +152,7 @@ public final class ClusterCheck {
     private void requireTarget(String topic, String name) throws Unanswered {
         Answer answer = questions.ask(new Request("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8)));
         String key = config.targets().existenceKey();
-        if (answer.status() == HttpStatus.SC_NOT_FOUND) {
+        if (isMissing(answer)) {
             refuse.accept(
                     key,
                     "got " + name + " for " + topic + ", which does not exist, expected a target that does; create"
@@ -167,6 +168,13 @@ public final class ClusterCheck {
                     "got " + name + " for " + topic + ", which is none of the " + wanted + ", expected what "
                             + config.targets().usageKey() + " says");
         }
+    }
+
+    /** Elasticsearch 7.17 does not say 404, but that the name stands for nothing. */
+    private static boolean isMissing(Answer answer) {
+        return answer.status() == HttpStatus.SC_NOT_FOUND
+                || answer.status() == HttpStatus.SC_OK
+                        && KINDS.stream().allMatch(kind -> answer.names(kind).isEmpty());
     }
 
     /** Needs a cluster privilege that the sink does without; no answer means no finding. */

@@ -8,24 +8,47 @@ import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.sink.SinkRecord;
 
-/** Turns the value of a record into one line of JSON. Not safe for several threads. */
-final class Documents {
+/** Turns the value of a record into one line of a bulk request. Not safe for several threads. */
+public final class Documents {
     private final JsonObjectCheck check = new JsonObjectCheck();
     private JsonConverter converter;
 
-    /** The value's JSON; bytes and strings go through as they are, only line breaks between tokens become spaces. */
-    byte[] of(SinkRecord record) throws MalformedRecordException {
+    /**
+     * The value as one line of UTF-8 between braces, which Elasticsearch finds to be a JSON object or rejects.
+     *
+     * <p>It parses every document anyway, and an item that it rejects harms no other, so that parsing here as well would
+     * only cost. What may be no single line is checked like {@link #checked}.
+     */
+    byte[] unparsed(SinkRecord record) throws MalformedRecordException {
         byte[] json = bytesOf(record);
-        int offence = check.firstOffence(json);
-        if (offence >= 0) {
-            throw new MalformedRecordException("record value: got " + json.length + " bytes that are wrong from byte "
-                    + offence + " on, expected one JSON object in UTF-8");
+        return OneLine.isBraced(json) ? json : checked(json);
+    }
+
+    /** The value's JSON; bytes and strings go through as they are, only line breaks between tokens become spaces. */
+    byte[] checked(SinkRecord record) throws MalformedRecordException {
+        return checked(bytesOf(record));
+    }
+
+    private byte[] checked(byte[] json) throws MalformedRecordException {
+        String fault = check.faultOf(json);
+        if (fault != null) {
+            throw new MalformedRecordException(fault);
         }
         return check.hasLineBreaks() ? onOneLine(json) : json;
     }
 
+    /** Why a record's value is no JSON object, without quoting it; {@code null} when it is one, or no text at all. */
+    public static String faultOf(SinkRecord record) {
+        byte[] json = textOf(record.value());
+        return json == null ? null : new JsonObjectCheck().faultOf(json);
+    }
+
     private byte[] bytesOf(SinkRecord record) throws MalformedRecordException {
-        Object value = record.value();
+        byte[] text = textOf(record.value());
+        return text == null ? converted(record) : text;
+    }
+
+    private static byte[] textOf(Object value) {
         if (value instanceof byte[] bytes) {
             return bytes;
         }
@@ -37,7 +60,7 @@ final class Documents {
             buffer.duplicate().get(bytes);
             return bytes;
         }
-        return converted(record);
+        return null;
     }
 
     private byte[] converted(SinkRecord record) throws MalformedRecordException {

@@ -13,8 +13,6 @@ import java.util.Arrays;
  */
 final class JsonObjectCheck {
     private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle HALF_WORD =
-            MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long ONES = 0x0101010101010101L;
     private static final long HIGH_BITS = 0x80L * ONES;
     private static final long SPACES = 0x20L * ONES;
@@ -42,6 +40,15 @@ final class JsonObjectCheck {
         int end = object();
         bytes = null;
         return end < 0 ? ~end : -1;
+    }
+
+    /** What is wrong with {@code document}, without quoting it; {@code null} when it is one JSON object. */
+    String faultOf(byte[] document) {
+        int offence = firstOffence(document);
+        return offence < 0
+                ? null
+                : "record value: got " + document.length + " bytes that are wrong from byte " + offence
+                        + " on, expected one JSON object in UTF-8";
     }
 
     /** Whether the last checked document has a line feed or carriage return between its tokens. */
@@ -238,7 +245,7 @@ final class JsonObjectCheck {
             if (b[i] == '"') {
                 return i + 1;
             }
-            i = b[i] == '\\' ? escape(i + 1) : multiByteRun(i);
+            i = b[i] == '\\' ? escape(i + 1) : Utf8.multiByteRun(bytes, i);
             if (i < 0) {
                 return i;
             }
@@ -275,55 +282,5 @@ final class JsonObjectCheck {
             }
         }
         return from + 4;
-    }
-
-    /** Accepts UTF-8 sequences of two to four bytes up to the next ASCII byte; controls are refused here. */
-    private int multiByteRun(int from) {
-        int i = from;
-        if (bytes[i] >= 0) {
-            return ~i;
-        }
-        while (i >= 0 && i < bytes.length && bytes[i] < 0) {
-            i = multiByte(i, bytes[i] & 0xFF);
-        }
-        return i;
-    }
-
-    /** Three-byte sequences, the letters of most scripts, in one step where four bytes are left; the rest by byte. */
-    private int multiByte(int i, int lead) {
-        if (i <= bytes.length - Integer.BYTES) {
-            int sequence = (int) HALF_WORD.get(bytes, i);
-            boolean isOrdinary = lead != 0xE0 && lead != 0xED || lead == 0xED && (sequence & 0x2000) == 0;
-            if ((sequence & 0xC0C0F0) == 0x8080E0 && isOrdinary) {
-                return i + 3;
-            }
-        }
-        return multiByteByByte(i, lead);
-    }
-
-    private int multiByteByByte(int i, int lead) {
-        if (lead < 0xC2 || lead > 0xF4) {
-            return ~i;
-        }
-        if (lead < 0xE0) {
-            return continues(i + 1, 0x80, 0xBF) ? i + 2 : ~i;
-        }
-        if (lead < 0xF0) {
-            int least = lead == 0xE0 ? 0xA0 : 0x80;
-            int most = lead == 0xED ? 0x9F : 0xBF;
-            return continues(i + 1, least, most) && continues(i + 2, 0x80, 0xBF) ? i + 3 : ~i;
-        }
-        int least = lead == 0xF0 ? 0x90 : 0x80;
-        int most = lead == 0xF4 ? 0x8F : 0xBF;
-        boolean valid = continues(i + 1, least, most) && continues(i + 2, 0x80, 0xBF) && continues(i + 3, 0x80, 0xBF);
-        return valid ? i + 4 : ~i;
-    }
-
-    private boolean continues(int i, int least, int most) {
-        if (i >= bytes.length) {
-            return false;
-        }
-        int b = bytes[i] & 0xFF;
-        return b >= least && b <= most;
     }
 }

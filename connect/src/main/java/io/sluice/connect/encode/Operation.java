@@ -21,6 +21,8 @@ public final class Operation {
     private final byte[] source;
     private final long version;
     private final Delivery delivery;
+    private final int idHash;
+    private final int bodyBytes;
     private int countedAttempts;
 
     /** @param source the document, or {@code null} for a delete; neither array ends in a line feed */
@@ -32,6 +34,9 @@ public final class Operation {
         this.source = source;
         this.version = version;
         this.delivery = delivery;
+        // Noted while the arrays are at hand: by the time they are asked for, the arrays have left the caches.
+        this.idHash = Arrays.hashCode(id);
+        this.bodyBytes = action.length + 1 + (source == null ? 0 : source.length + 1);
     }
 
     public Kind kind() {
@@ -58,7 +63,7 @@ public final class Operation {
 
     /** A hash of the document's id; the same for all documents that Elasticsearch names. */
     public int idHash() {
-        return Arrays.hashCode(id);
+        return idHash;
     }
 
     /** The lines of the operation, in order; a line feed follows each. */
@@ -72,13 +77,13 @@ public final class Operation {
 
     /** Bytes in the body of a bulk request, line feeds included. */
     public int bodyBytes() {
-        return action.length + 1 + (source == null ? 0 : source.length + 1);
+        return bodyBytes;
     }
 
     /** Bytes of the heap held for the operation and its record: a document that had to be copied counts twice. */
     public long heldBytes() {
         boolean isCopied = source != null && source != delivery.record().value();
-        return bodyBytes() + (long) id.length + (isCopied ? source.length : 0);
+        return bodyBytes + (long) id.length + (isCopied ? source.length : 0);
     }
 
     /** Counts one more failure of the kind that waiting alone does not cure; returns how many there were. */

@@ -41,6 +41,7 @@ public final class RecordEncoder {
     private final Set<MetadataField> metadataFields;
     private final String metadataObject;
     private final List<String> timestampFields;
+    private final boolean parsesAll;
     private final Documents documents = new Documents();
     private final LineBuffer line = new LineBuffer();
     private final Map<String, Topic> topics = new HashMap<>();
@@ -58,6 +59,7 @@ public final class RecordEncoder {
         this.metadataFields = config.documents().metadataFields();
         this.metadataObject = config.documents().metadataObject();
         this.timestampFields = config.documents().timestampFields();
+        this.parsesAll = config.writing().invalidDropped();
     }
 
     /** The operation for a record that has a value, or the delete for one that has none. */
@@ -76,10 +78,16 @@ public final class RecordEncoder {
         long version = isVersioned && !versionHeader.isEmpty()
                 ? version(record, delivery.origin())
                 : delivery.origin().offset();
-        byte[] json = kind == Kind.DELETE ? null : documents.of(record);
+        byte[] json = kind == Kind.DELETE ? null : document(kind, topic, record);
         byte[] action = action(kind, id, routing.of(record, json), isVersioned, version);
         byte[] source = kind == Kind.DELETE ? null : source(kind, topic, delivery, json);
         return new Operation(kind, index(topic, record), id, action, source, version, delivery);
+    }
+
+    /** Parsed only if members are put into it, or around it: those would change what a wrong document means. */
+    private byte[] document(Kind kind, Topic topic, SinkRecord record) throws MalformedRecordException {
+        boolean isPutTogether = kind == Kind.UPDATE || topic.target().isDataStream() || !metadataFields.isEmpty();
+        return isPutTogether || parsesAll ? documents.checked(record) : documents.unparsed(record);
     }
 
     private static String index(Topic topic, SinkRecord record) throws MalformedRecordException {

@@ -13,6 +13,7 @@ public final class Delivery {
     private final int place;
     private final long readAtNanos;
     private final long intendedSendTimeMicros;
+    private final int sourceBytes;
     private long heldBytes;
     private Fate fate;
 
@@ -29,6 +30,14 @@ public final class Delivery {
         this.place = stretch.lastPlace();
         this.readAtNanos = readAtNanos;
         this.intendedSendTimeMicros = intendedSendTimeMicros;
+        this.sourceBytes = sizeOf(record.value());
+    }
+
+    private static int sizeOf(Object value) {
+        if (value instanceof byte[] bytes) {
+            return bytes.length;
+        }
+        return value instanceof String text ? text.length() : 0;
     }
 
     public SinkRecord record() {
@@ -56,11 +65,7 @@ public final class Delivery {
 
     /** Size of the record's value as it was read. */
     public long sourceBytes() {
-        Object value = record.value();
-        if (value instanceof byte[] bytes) {
-            return bytes.length;
-        }
-        return value instanceof String text ? text.length() : 0;
+        return sourceBytes;
     }
 
     /** Notes the heap bytes that the sink holds for the record. */

@@ -17,6 +17,8 @@ import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RecordEncoderTest {
     private static final long LEAP_DAY = 1_709_164_799_999L;
@@ -67,6 +69,40 @@ class RecordEncoderTest {
                 lines("k", "{\"a\":1}"));
         Operation operation = operation("k", "{}");
         assertSame(operation.delivery().record().value(), operation.line(1));
+    }
+
+    /** What is no JSON is Elasticsearch's to reject, as long as it is text on one line that no other line suffers from. */
+    @Test
+    void whatMayStandOnALineIsNotParsed() throws Exception {
+        assertEquals(
+                "books\n{\"index\":{\"_id\":\"k\",\"version_type\":\"external\",\"version\":41}}\n{\"a\":1,}",
+                lines("k", "{\"a\":1,}"));
+    }
+
+    /** What may be no line of its own is refused with its first wrong byte. */
+    @ParameterizedTest
+    @ValueSource(strings = {"{\"a\"\n1}", "{\"a\" 1", "{\"a\" 1}]"})
+    void whatMayBeNoLineIsParsed(String value) {
+        assertEquals(
+                "record value: got " + value.length()
+                        + " bytes that are wrong from byte 5 on, expected one JSON object in" + " UTF-8",
+                refusal("k", value));
+    }
+
+    /** A document that is put together with something else is parsed: it could change what stands around it. */
+    @Test
+    void aDocumentThatIsPutTogetherIsParsed() {
+        String[][] settings = {
+            {"write.method", "upsert"},
+            {"metadata.fields", "offset"},
+            {"external.resource.usage", "DATASTREAM", "topic.to.external.resource.mapping", "Books:books"},
+            {"drop.invalid.message", "true"},
+        };
+        for (String[] each : settings) {
+            assertEquals(
+                    "record value: got 14 bytes that are wrong from byte 7 on, expected one JSON object in UTF-8",
+                    refusal("k", "{\"a\":1},\"b\":2}", each));
+        }
     }
 
     /** Keys are ignored for the topics named, by either name of the setting, and for no other. */
