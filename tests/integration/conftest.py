@@ -148,6 +148,20 @@ def elasticsearch(sluice: Sluice) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture
+def open_target(sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path) -> Path:  # noqa: ARG001 - it is running
+    """A file that describes the session's servers."""
+    there = sluice.stack.endpoints()
+    path = tmp_path / "target.yaml"
+    path.write_text(
+        f"kafka: {{bootstrap_servers: '{there.kafka_bootstrap}'}}\n"
+        f"connect: {{url: '{there.connect_url}'}}\n"
+        f"elasticsearch: {{urls: ['{there.elasticsearch_urls[0]}']}}\n"
+        f"metrics: {{url: '{there.metrics_url}'}}\n"
+    )
+    return path
+
+
 def write_ndjson(path: Path, documents: list[Mapping[str, object]]) -> Path:
     """An NDJSON file of these documents."""
     path.write_bytes(b"".join(orjson.dumps(document) + b"\n" for document in documents))

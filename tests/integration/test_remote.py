@@ -27,20 +27,6 @@ repeat_control: false
 """
 
 
-@pytest.fixture
-def open_target(sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path) -> Path:  # noqa: ARG001 - it is running
-    """A file that describes the session's servers."""
-    there = sluice.stack.endpoints()
-    path = tmp_path / "target.yaml"
-    path.write_text(
-        f"kafka: {{bootstrap_servers: '{there.kafka_bootstrap}'}}\n"
-        f"connect: {{url: '{there.connect_url}'}}\n"
-        f"elasticsearch: {{urls: ['{there.elasticsearch_urls[0]}']}}\n"
-        f"metrics: {{url: '{there.metrics_url}'}}\n"
-    )
-    return path
-
-
 def test_a_run_uses_servers_that_somebody_else_has_started(
     sluice: Sluice, driver: Sluice, open_target: Path, elasticsearch: httpx.Client
 ) -> None:

@@ -51,17 +51,9 @@ def found(elasticsearch: httpx.Client, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def target(sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path) -> Iterator[Path]:
-    """A file that describes the session's servers."""
-    there = sluice.stack.endpoints()
-    path = tmp_path / "target.yaml"
-    path.write_text(
-        f"kafka: {{bootstrap_servers: '{there.kafka_bootstrap}'}}\n"
-        f"connect: {{url: '{there.connect_url}'}}\n"
-        f"elasticsearch: {{urls: ['{there.elasticsearch_urls[0]}']}}\n"
-        f"metrics: {{url: '{there.metrics_url}'}}\n"
-    )
-    yield path
+def target(elasticsearch: httpx.Client, open_target: Path) -> Iterator[Path]:
+    """The same file; what was sent is removed in the end."""
+    yield open_target
     elasticsearch.delete(f"/{INDEX}")
     elasticsearch.delete(f"/_index_template/{INDEX}")
 
