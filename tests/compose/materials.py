@@ -54,8 +54,8 @@ class Materials:
         return Material(jdk.version.replace("+", "_"), {"java": jdk.home})
 
     def kafka(self) -> Material:
-        """The lab's own Kafka, and its command-line tools."""
-        artifacts = (*self._sets["kafka"], *self._more_sets["kafka-tools"])
+        """The lab's own Kafka, and what its image has besides: command-line tools, and passwords for the worker."""
+        artifacts = (*self._sets["kafka"], *self._more_sets["kafka-image"])
         jars = self._cache.fetch(artifacts)
         version = next(jar.stem.rpartition("-")[2] for jar in jars if jar.name.startswith("kafka-clients-"))
         return Material(version, {"libs": jars}, tuple(artifact.sha256 for artifact in artifacts))

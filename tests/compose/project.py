@@ -2,11 +2,15 @@
 
 import hashlib
 import json
+import re
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+
+import httpx
 
 from lab.stack.places import ROOT
 from tests.compose.engine import Engine
@@ -14,6 +18,7 @@ from tests.compose.machine import finished, last_lines
 
 PORTS = ("KAFKA_PORT", "CONNECT_PORT", "JOLOKIA_PORT", "ELASTICSEARCH_PORT", "OBSERVER_PORT", "KIBANA_PORT")
 COMMAND_TIMEOUT_S = 420
+WAIT_S = 180
 
 
 class ComposeError(AssertionError):
@@ -75,6 +80,13 @@ class Project:
         """The id of a service's container, running or not."""
         return next(str(one["ID"]) for one in self.containers() if one["Service"] == service)
 
+    def verified(self, settings: Mapping[str, str]) -> int:
+        """Documents that were sent, as the check says that has found all of them."""
+        said = self("run", "--rm", "verify", settings=settings)
+        found = re.search(r"([\d,]+) documents sent, .*: verified", said.replace("\n", " "))
+        assert found is not None, said
+        return int(found[1].replace(",", ""))
+
     def remove(self) -> None:
         """Leave nothing of it behind."""
         self.called("--profile", "tools", "down", "--volumes", "--remove-orphans", "--timeout", "5")
@@ -111,6 +123,25 @@ def megabytes(memory: str) -> float:
 def checkout_name() -> str:
     """The name of this checkout's test project: no two checkouts share containers or images."""
     return f"sluice-test-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
+
+
+def own_images() -> dict[str, str]:
+    """Names for the images that Compose builds, this checkout's own."""
+    return {"LAB_IMAGE": f"{checkout_name()}/lab", "CONNECT_IMAGE": f"{checkout_name()}/connect"}
+
+
+def documents(cluster: httpx.Client, index: str) -> int:
+    """Documents that searches of an index see; 0 while there is none."""
+    answer = cluster.get(f"/{index}/_count")
+    return int(answer.json()["count"]) if answer.status_code == httpx.codes.OK else 0
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    """Look once a second, until it is so or too late."""
+    until_s = time.monotonic() + WAIT_S
+    while not reached():
+        assert time.monotonic() < until_s, f"not within {WAIT_S} s"
+        time.sleep(1)
 
 
 def free_ports() -> dict[str, str]:

@@ -3,9 +3,8 @@
 The tests tell one story, in their order, with one project; where one fails, those after it may fail as well.
 """
 
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import httpx
 import pytest
@@ -14,7 +13,7 @@ from lab.profiles import profile_names
 from lab.stack.places import ROOT
 from tests.compose.conftest import SEEN
 from tests.compose.engine import Engine
-from tests.compose.project import Project, checkout_name, free_ports
+from tests.compose.project import Project, checkout_name, documents, free_ports, own_images, wait_until
 
 # The first test also makes the engine and the images, which a fresh machine has neither of.
 pytestmark = pytest.mark.timeout(1800)
@@ -22,15 +21,13 @@ pytestmark = pytest.mark.timeout(1800)
 ONE_NODE = {"EXPERIMENT": "quickstart", "RATE": "5003"}
 TWO_NODES = {"EXPERIMENT": "aladin/nodes-2", "RATE": "499"}
 SERVERS = ("kafka", "connect", "elasticsearch", "observer")
-WAIT_S = 180
 
 
 @pytest.fixture(scope="module")
 def project(engine: Engine, stand_ins: Mapping[str, str]) -> Iterator[Project]:
     """The pipeline as its user has it, but for Kibana and Metricbeat; the images of the checkout's own name."""
     name = checkout_name()
-    own = {"LAB_IMAGE": f"{name}/lab", "CONNECT_IMAGE": f"{name}/connect", "MONITORING": "observer"}
-    made = Project(engine, name, {**stand_ins, **free_ports(), **own})
+    made = Project(engine, name, {**stand_ins, **free_ports(), **own_images(), "MONITORING": "observer"})
     # What a session that was killed has left.
     made.remove()
     yield made
@@ -85,7 +82,7 @@ def test_up_starts_everything_and_documents_arrive(project: Project, cluster: ht
 def test_what_is_stored_is_what_was_sent(project: Project, cluster: httpx.Client) -> None:
     """The check finds every document, each once, and does not overlook one that is missing."""
     project("stop", "producer", settings=ONE_NODE)
-    assert verified(project, ONE_NODE) > 20_011
+    assert project.verified(ONE_NODE) > 20_011
     SEEN.append(f"MB at rest: {memory(project)}")
     lost = cluster.get("/sluice-quickstart/_search", params={"size": 1}).json()["hits"]["hits"][0]["_id"]
     cluster.delete(f"/sluice-quickstart/_doc/{lost}", params={"refresh": "true"}).raise_for_status()
@@ -115,7 +112,7 @@ def test_what_is_killed_comes_back_and_nothing_is_lost(project: Project, cluster
     back_with = documents(cluster, "sluice-aladin-nodes-2")
     wait_until(lambda: documents(cluster, "sluice-aladin-nodes-2") > back_with)
     project("stop", "producer", settings=TWO_NODES)
-    assert verified(project, TWO_NODES) > back_with
+    assert project.verified(TWO_NODES) > back_with
 
 
 def test_stopping_and_starting_again_loses_nothing(project: Project, cluster: httpx.Client) -> None:
@@ -125,7 +122,7 @@ def test_stopping_and_starting_again_loses_nothing(project: Project, cluster: ht
     assert set(project.states().values()) <= {"exited 0", "exited 143"}
     project("up", "--detach", "--wait", settings=TWO_NODES)
     project("stop", "producer", settings=TWO_NODES)
-    assert verified(project, TWO_NODES) > sent
+    assert project.verified(TWO_NODES) > sent
 
 
 def test_down_leaves_nothing(project: Project) -> None:
@@ -136,28 +133,6 @@ def test_down_leaves_nothing(project: Project) -> None:
     assert project.left("volume") != []
     project("down", "--volumes", settings=TWO_NODES)
     assert project.left("volume") == []
-
-
-def documents(cluster: httpx.Client, index: str) -> int:
-    """Documents that searches of an index see; 0 while there is none."""
-    answer = cluster.get(f"/{index}/_count")
-    return int(answer.json()["count"]) if answer.status_code == httpx.codes.OK else 0
-
-
-def verified(project: Project, settings: Mapping[str, str]) -> int:
-    """Documents that were sent, as the check says that has found all of them."""
-    said = project("run", "--rm", "verify", settings=settings)
-    found = re.search(r"([\d,]+) documents sent, .*: verified", said.replace("\n", " "))
-    assert found is not None, said
-    return int(found[1].replace(",", ""))
-
-
-def wait_until(reached: Callable[[], bool]) -> None:
-    """Look once a second, until it is so or too late."""
-    until_s = time.monotonic() + WAIT_S
-    while not reached():
-        assert time.monotonic() < until_s, f"not within {WAIT_S} s"
-        time.sleep(1)
 
 
 def memory(project: Project) -> str:

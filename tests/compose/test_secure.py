@@ -1,0 +1,130 @@
+"""`compose/secure.yaml` for real: nobody gets in who was not let in, and the pipeline runs all the same.
+
+The tests tell one story, in their order, with one project; where one fails, those after it may fail as well.
+"""
+
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from tests.compose.engine import Engine
+from tests.compose.project import Project, checkout_name, documents, free_ports, own_images, wait_until
+
+pytestmark = pytest.mark.timeout(900)
+
+STREAM = {"EXPERIMENT": "quickstart", "RATE": "1009"}
+INDEX = "sluice-quickstart"
+
+
+@pytest.fixture(scope="module")
+def project(engine: Engine, stand_ins: Mapping[str, str]) -> Iterator[Project]:
+    """The pipeline with passwords and certificates, but for Kibana and Metricbeat."""
+    secured = {"COMPOSE_FILE": "compose.yaml:compose/secure.yaml", "MONITORING": "observer"}
+    made = Project(engine, f"{checkout_name()}-secure", {**stand_ins, **free_ports(), **own_images(), **secured})
+    made.remove()
+    yield made
+    made.remove()
+
+
+@dataclass(frozen=True)
+class Doors:
+    """The servers at the ports that the project publishes, and what opens them.
+
+    Attributes:
+        authority: File with the certificate that all servers' certificates are signed with.
+    """
+
+    project: Project
+    authority: Path
+
+    def secret(self, name: str) -> str:
+        """What a file among the secrets holds."""
+        return self.project("exec", "--no-TTY", "connect", "cat", f"/secrets/{name}")
+
+    def client(self, port: str, **options: Any) -> httpx.Client:
+        """A client of one of the servers, which trusts our authority alone."""
+        context = ssl.create_default_context(cafile=str(self.authority))
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        url = f"https://localhost:{self.project.settings[port]}"
+        return httpx.Client(base_url=url, verify=context, timeout=30, trust_env=False, **options)
+
+    def elasticsearch(self) -> httpx.Client:
+        """As the superuser."""
+        return self.client("ELASTICSEARCH_PORT", auth=("elastic", self.secret("elastic.password")))
+
+
+@pytest.fixture(scope="module")
+def doors(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Doors:
+    """The servers, once they are up."""
+    project("up", "--build", "--detach", "--wait", settings=STREAM)
+    authority = tmp_path_factory.mktemp("secrets") / "ca.pem"
+    found = Doors(project, authority)
+    authority.write_text(found.secret("ca.pem"))
+    return found
+
+
+def test_up_makes_its_secrets_and_documents_arrive(project: Project, doors: Doors) -> None:
+    """One command, as without security; every service is healthy or done, and the stream reaches the index."""
+    running = ("kafka", "connect", "elasticsearch", "observer", "producer", "watch")
+    done = ("preflight", "secrets", "access", "setup")
+    assert project.states() == {**dict.fromkeys(running, "healthy"), **dict.fromkeys(done, "exited 0")}
+    with doors.elasticsearch() as cluster:
+        wait_until(lambda: documents(cluster, INDEX) > 1009)
+
+
+def test_nobody_gets_in_without_a_secret(project: Project, doors: Doors) -> None:
+    """Not to either Elasticsearch, not to the worker, not to its metrics, and not to Kafka."""
+    for port, path in (
+        ("ELASTICSEARCH_PORT", "/"),
+        ("OBSERVER_PORT", "/"),
+        ("CONNECT_PORT", "/connectors"),
+        ("JOLOKIA_PORT", "/jolokia/version"),
+    ):
+        with doors.client(port) as stranger:
+            assert stranger.get(path).status_code == httpx.codes.UNAUTHORIZED, port
+    stranger = AdminClient(
+        {
+            "bootstrap.servers": f"localhost:{project.settings['KAFKA_PORT']}",
+            "security.protocol": "ssl",
+            "ssl.ca.location": str(doors.authority),
+            "log_level": 0,
+        }
+    )
+    with pytest.raises(KafkaException):
+        stranger.list_topics(timeout=5)
+
+
+def test_the_sink_enters_with_a_key_for_our_indices_alone(doors: Doors) -> None:
+    """The key writes documents and nothing else; the worker's own interface does not show it."""
+    key = dict(line.split("=", 1) for line in doors.secret("sink.properties").splitlines())["api.key"]
+    with doors.client("ELASTICSEARCH_PORT", headers={"Authorization": f"ApiKey {key}"}) as sink:
+        assert sink.get("/_security/_authenticate").json()["api_key"]["name"] == "sluice-sink"
+        assert sink.post("/orders/_doc", json={}).status_code == httpx.codes.FORBIDDEN
+        assert sink.delete(f"/{INDEX}").status_code == httpx.codes.FORBIDDEN
+    with doors.client("CONNECT_PORT", auth=("sluice", doors.secret("connect.password"))) as worker:
+        (connector,) = worker.get("/connectors").json()
+        settings = worker.get(f"/connectors/{connector}/config").text
+    assert "connection.api.key" in settings
+    assert key not in settings
+
+
+def test_what_is_stored_is_what_was_sent(project: Project, doors: Doors) -> None:
+    """The check enters as the lab does; asked once more for secrets, the pipeline keeps those that it has."""
+    before = doors.secret("sink.properties")
+    project("stop", "producer", settings=STREAM)
+    assert project.verified(STREAM) > 1009
+    assert "keys and passwords are set" in project("run", "--rm", "--no-deps", "access", settings=STREAM)
+    assert doors.secret("sink.properties") == before
+
+
+def test_down_leaves_no_secret(project: Project) -> None:
+    """The secrets lie in a volume, and go with it."""
+    project("down", "--volumes", settings=STREAM)
+    assert [project.left(kind) for kind in ("container", "network", "volume")] == [[], [], []]
