@@ -41,7 +41,7 @@ CHECKS = (
     Check("types", ("-m", "mypy")),
     Check("imports", ("-c", LINT_IMPORTS)),
     Check("unit tests", ("-m", "pytest", "tests/unit")),
-    Check("integration tests", ("-m", "pytest", "tests/integration"), quick=False),
+    Check("integration tests", ("-m", "pytest", "tests/integration", "--durations=15"), quick=False),
     Check("compose tests", ("-m", "pytest", "tests/compose"), quick=False),
 )
 

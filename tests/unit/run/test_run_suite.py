@@ -148,22 +148,50 @@ def test_servers_are_warmed_once_until_their_rate_is_stable(folder: SuiteFolder)
     """Drains that do not count, before the first that does."""
     bench = Bench(warm_up_s=STEADY)
     suite(folder, bench).execute()
-    assert bench.ran[:4] == [("control", True)] * 4
-    assert bench.warm_ups == 4
+    assert bench.ran[:5] == [*[("control", True)] * 4, ("control", False)]
+    assert bench.warm_ups == 4 + 2
+
+
+def test_the_first_run_of_each_kind_does_not_count(folder: SuiteFolder) -> None:
+    """Warm servers still have to compile what a variant is the first to ask for."""
+    bench = Bench()
+    suite(folder, bench).execute()
+    first_of = [("static", True), ("static", False), ("flat", True), ("flat", False)]
+    assert bench.ran[3:7] == first_of
+    assert bench.ran[7:] == [(name, False) for name in NAMES]
+
+
+def test_a_variant_that_asks_for_the_same_run_is_of_the_same_kind(tmp_path: Path) -> None:
+    """Such as the repetition of the control."""
+    folder = SuiteFolder.create(tmp_path, "ladder")
+    plan = a_plan()
+    same = tuple(variant.model_copy(update={"fingerprint": "one"}) for variant in plan.variants)
+    folder.write_plan(plan.model_copy(update={"variants": same}))
+    bench = Bench()
+    suite(folder, bench).execute()
+    assert bench.warm_ups == 2
 
 
 def test_servers_that_never_become_stable_are_used_after_eight_drains(folder: SuiteFolder) -> None:
     """A noisy machine must not hold a suite up for ever."""
     bench = Bench(warm_up_s=[float(prime) for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23)])
     suite(folder, bench).execute()
-    assert bench.warm_ups == 8
+    assert bench.warm_ups == 8 + 2
 
 
 def test_a_server_that_was_restarted_is_warmed_anew(folder: SuiteFolder) -> None:
     """A broken run leaves cold servers behind."""
     bench = Bench([a_result(), StackError("elasticsearch-1 has ended")])
     suite(folder, bench).execute()
-    assert bench.ran[3:7] == [("static", False), ("static", True), ("static", True), ("static", False)]
+    assert bench.ran[3:8] == [
+        ("static", True),
+        ("static", False),
+        ("static", True),
+        ("static", True),
+        ("static", False),
+    ]
+    assert bench.ran[8:10] == [("flat", True), ("flat", False)]
+    assert bench.ran[10:12] == [("control", True), ("control", False)]
 
 
 def test_a_run_that_is_not_verified_is_repeated_once(folder: SuiteFolder) -> None:
