@@ -89,6 +89,12 @@ def test_what_is_stored_is_what_was_sent(project: Project, cluster: httpx.Client
     assert project.called("run", "--rm", "verify", settings=ONE_NODE).returncode == 4
 
 
+def test_documents_make_no_index_to_be_measured(cluster: httpx.Client) -> None:
+    """After a switch of versions the sink of the experiment before would otherwise write into a cluster that is not its own."""
+    refused = cluster.post("/sluice-stranger/_doc", json={"title": "어린 왕자"})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (404, "index_not_found_exception")
+
+
 def test_another_experiment_adds_a_data_node_and_keeps_the_data(project: Project, cluster: httpx.Client) -> None:
     """The same command with another profile: a node joins, a new index is filled, the old one and the observer stay."""
     stored, observer = documents(cluster, "sluice-quickstart"), project.container("observer")
