@@ -90,7 +90,7 @@ def test_what_is_stored_is_what_was_sent(project: Project, cluster: httpx.Client
 
 
 def test_documents_make_no_index_to_be_measured(cluster: httpx.Client) -> None:
-    """After a switch of versions the sink of the experiment before would otherwise write into a cluster that is not its own."""
+    """After a switch of versions the sink of the experiment before must not write into a cluster not its own."""
     refused = cluster.post("/sluice-stranger/_doc", json={"title": "어린 왕자"})
     assert (refused.status_code, refused.json()["error"]["type"]) == (404, "index_not_found_exception")
 
