@@ -31,14 +31,13 @@ final class Lanes {
     /** Returns whether the operation made a request full. */
     boolean add(Operation operation, Limits limits) {
         Lane lane = lanes.computeIfAbsent(operation.index(), Lane::new);
-        if (lane.isEmpty()) {
+        boolean wasEmpty = lane.isEmpty();
+        lane.add(operation);
+        if (wasEmpty) {
             lane.lingersSince(timers.nanoTime());
-            lane.add(operation);
-            if (lane.mayLinger()) {
-                arm(lingerMs);
-            }
-        } else {
-            lane.add(operation);
+        }
+        if (wasEmpty && lane.mayLinger()) {
+            arm(lingerMs);
         }
         return lane.isFull(limits);
     }
