@@ -48,6 +48,16 @@ class OneLineTest {
         }
     }
 
+    /** What may be a comment does not pass, wherever in a word it stands; asterisks and slashes do. */
+    @Test
+    void noCommentPasses() {
+        for (int padding = 0; padding < 19; padding++) {
+            String before = "{" + "x".repeat(padding);
+            assertFalse(OneLine.isBraced((before + "/**/12345678}").getBytes(UTF_8)), "after " + padding);
+            assertTrue(OneLine.isBraced((before + "*/ ** // /12345678}").getBytes(UTF_8)), "after " + padding);
+        }
+    }
+
     /** Whatever bytes stand between the braces, they pass exactly when Java's decoder takes them and none is a control. */
     @Test
     void validityIsThatOfJavasDecoder() {
