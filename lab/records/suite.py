@@ -133,7 +133,8 @@ class Effect(Record):
     """What a variant does to one metric, as ratio to what it is compared with, within each block.
 
     Attributes:
-        ratios: Variant / other, one for each block in which both have a value.
+        ratios: Variant / other, one for each block in which both have a value. Where the other is the control and ran
+            twice in the block, it is the geometric mean of both runs.
         dropped_blocks: Blocks without one of the two values.
         ratio: Geometric mean of the ratios; `None` without any.
         low, high: 95 % interval of the ratio; `None` with fewer than two ratios.

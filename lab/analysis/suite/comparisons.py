@@ -1,6 +1,7 @@
 """Which variants are compared with which, and what each comparison says."""
 
 from collections.abc import Callable, Iterable, Sequence
+from statistics import geometric_mean
 from typing import TypeAlias
 
 from lab.records.suite import Effect, MetricAsked, SuitePlan, VariantMetric, Verdict
@@ -30,21 +31,43 @@ def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
 
 
 def effects(
-    pairs: Iterable[Pair], metrics: Sequence[MetricAsked], figures: Sequence[VariantMetric], effect: EffectOf
+    plan: SuitePlan,
+    pairs: Iterable[Pair],
+    metrics: Sequence[MetricAsked],
+    figures: Sequence[VariantMetric],
+    effect: EffectOf,
 ) -> tuple[Effect, ...]:
-    """What every comparison says of every metric, metric by metric."""
+    """What every comparison says of every metric, metric by metric.
+
+    Where the control runs twice in a block, what is compared with it is compared with the geometric mean of both runs:
+    where all runs scatter alike, ratios to one run scatter 1.15 times as much.
+    """
     values = {(figure.variant, figure.name, figure.scope): figure.values for figure in figures}
     chosen = list(pairs)
+
+    def reference(variant: str, against: str, asked: MetricAsked) -> Sequence[float | None]:
+        own = values[against, asked.name, asked.scope]
+        if plan.repetition is None or variant == plan.repetition or against != plan.control:
+            return own
+        again = values[plan.repetition, asked.name, asked.scope]
+        return [_of_both(*pair) for pair in zip(own, again, strict=True)]
+
     return tuple(
         effect(
             variant,
             against,
             asked,
-            list(zip(values[variant, asked.name, asked.scope], values[against, asked.name, asked.scope], strict=True)),
+            list(zip(values[variant, asked.name, asked.scope], reference(variant, against, asked), strict=True)),
         )
         for asked in metrics
         for variant, against in chosen
     )
+
+
+def _of_both(first: float | None, second: float | None) -> float | None:
+    """The geometric mean; of a run that failed, or is not above zero, nothing goes into it."""
+    known = [value for value in (first, second) if value is not None and value > 0]
+    return geometric_mean(known) if known else None
 
 
 def effect_on(effects: Iterable[Effect], pair: Pair, asked: MetricAsked) -> Effect | None:

@@ -49,7 +49,8 @@ def check(result: SuiteResult) -> str:
     told = table(("metric", "ratio [95 % interval]", "verdict"), found, numbers_from=99, kinds=kinds)
     note = paragraph(
         "The control ran twice in each block, as if it were two variants. Whatever comes out here as a difference is"
-        " none: one metric in twenty may do so by chance.",
+        " none: one metric in twenty may do so by chance. What is compared with the control is compared with the"
+        " geometric mean of both runs.",
         "note",
     )
     return box(told + note, "verdicts")

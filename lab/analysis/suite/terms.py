@@ -9,7 +9,7 @@ SUITE_TERMS = {
     "A/A": "The control compared with its own repetition. A difference there is one of the method, not of a setting.",
     "block": "A round in which every variant runs once, in an order drawn by lot.",
     "ratio": "A variant's value divided by that of what it is compared with, in the same block; over all blocks their"
-    " geometric mean.",
+    " geometric mean. Where the control ran twice in a block, it is the geometric mean of both runs.",
     "95 % interval": "95 of 100 intervals made like this hold the true ratio. One that holds 1 shows no difference.",
     "verdict": "Of twenty comparisons one would show a difference by chance. So a verdict takes into account how many"
     " the suite makes of a metric: where an interval leaves out 1 and the verdict is still none, it"

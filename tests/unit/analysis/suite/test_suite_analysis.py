@@ -39,7 +39,7 @@ def figure(result: SuiteResult, variant: str, asked: MetricAsked = RATE) -> Vari
     )
 
 
-def ratio(result: SuiteResult, pair: tuple[str, str], asked: MetricAsked) -> float | None:
+def ratio(result: SuiteResult, pair: tuple[str, str], asked: MetricAsked = RATE) -> float | None:
     """The ratio of two variants, to three digits."""
     found = effect_on(result.effects, pair, asked)
     assert found is not None
@@ -66,6 +66,31 @@ def test_the_effect_that_is_put_in_comes_out(exact: SuiteResult) -> None:
     assert ratio(exact, ("aladin/static", "aladin/control"), RATE) == 1.25
     assert ratio(exact, ("aladin/static", "aladin/control"), LATENCY) == 0.5
     assert ratio(exact, (AGAIN, "aladin/control"), RATE) == 1
+
+
+TWO_CONTROLS = {
+    "aladin/control": Rung(against=None),
+    AGAIN: Rung(rate=1.44),
+    "aladin/static": Rung(rate=1.5),
+    "aladin/flat": Rung(against="aladin/static", rate=3.0),
+}
+
+
+def test_what_is_compared_with_a_control_that_ran_twice_is_compared_with_both_runs(tmp_path: Path) -> None:
+    """Their geometric mean scatters less than one run does; what has another reference keeps it."""
+    result = analysed(tmp_path, rungs=TWO_CONTROLS)
+    assert ratio(result, ("aladin/static", "aladin/control")) == 1.25
+    assert ratio(result, ("aladin/flat", "aladin/static")) == 2.0
+    assert ratio(result, (AGAIN, "aladin/control")) == 1.44
+
+
+def test_one_run_of_the_control_is_reference_enough(tmp_path: Path) -> None:
+    """A block is not given up where one of both failed."""
+    result = analysed(tmp_path, rungs=TWO_CONTROLS, failing={(2, AGAIN): ("void", "void")})
+    found = effect_on(result.effects, ("aladin/static", "aladin/control"), RATE)
+    assert found is not None
+    assert [round(value, 3) for value in found.ratios] == [1.25, 1.5, 1.25]
+    assert found.dropped_blocks == 0
 
 
 def test_the_check_of_the_method_comes_first(exact: SuiteResult) -> None:
