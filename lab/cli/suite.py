@@ -1,6 +1,7 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,7 @@ from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
-from lab.run.suite_plan import Estimate, estimate, make_plan
+from lab.run.suite_plan import Estimate, estimate, make_plan, seconds_left
 from producers.dataset import Dataset
 
 
@@ -51,9 +52,10 @@ def suite(
     )
     if not resume:
         folder.write_plan(fixed.model_copy(update={"suite_id": folder.suite_id, "started_s": time.time()}))
-    show_plan(folder.plan(), estimate(folder.plan(), runs))
+    expected = estimate(folder.plan(), runs)
+    show_plan(folder.plan(), expected)
     try:
-        execute(chosen, datasets, folder, servers)
+        execute(chosen, datasets, folder, servers, expected)
     except KeyboardInterrupt:
         options = options_of(target, target_file)
         console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name + options)} --resume")
@@ -123,11 +125,14 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, *, named: bool) -> Suit
     return folder
 
 
-def execute(chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder, servers: Servers) -> None:
+def execute(
+    chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder, servers: Servers, expected: Estimate
+) -> None:
     """Run what is left of the plan on the servers."""
     profiles = {variant.name: variant.profile for variant in chosen.variants}
     with servers.bench(profiles, datasets, folder.plan().command) as bench:
-        SuiteUnderWay(folder, bench, SuiteDisplay(), is_warm=is_warm).execute()
+        display = SuiteDisplay(folder.plan(), folder.runs(), expected.each)
+        SuiteUnderWay(folder, bench, display, is_warm=is_warm).execute()
 
 
 def conclude(folder: SuiteFolder) -> int:
@@ -187,24 +192,27 @@ def minutes(seconds: float) -> str:
 
 
 class SuiteDisplay:
-    """A line before and after each run, with what is left."""
+    """A line before and after each run, with what is left.
 
-    def __init__(self) -> None:
-        self._started_s = time.monotonic()
-        self._done_at_start: int | None = None
+    Args:
+        ended: Runs of the plan that have ended before.
+        expected: By variant, the seconds of one run, until one has ended.
+    """
+
+    def __init__(self, plan: SuitePlan, ended: Iterable[SuiteRun], expected: Mapping[str, float]) -> None:
+        self._plan = plan
+        self._ended = list(ended)
+        self._expected = expected
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        if self._done_at_start is None:
-            self._done_at_start = done
-        left = ""
-        if done > self._done_at_start:
-            each_s = (time.monotonic() - self._started_s) / (done - self._done_at_start)
-            left = f", about {minutes(each_s * (total - done))} left"
-        console.rule(f"{escape(what)}: {escape(variant.name)} [dim]({done} of {total} done{left})[/dim]", align="left")
+        left = f"about {minutes(seconds_left(self._plan, self._ended, self._expected))} left"
+        told = f"{done} of {total} done, {left}"
+        console.rule(f"{escape(what)}: {escape(variant.name)} [dim]({told})[/dim]", align="left")
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """A run has ended."""
+        self._ended.append(run)
         colour = "green" if run.status == "verified" else "red"
         rate = figure(result, "indexing_rate_docs_per_s", "primaries")
         latency = figure(result, "indexing_latency_ms", "primaries")

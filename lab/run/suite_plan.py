@@ -9,8 +9,8 @@ from statistics import median
 from lab.profiles import Profile
 from lab.profiles.suites import Suite, SuiteVariant
 from lab.records import Run
-from lab.records.suite import MetricAsked, SuitePlan, Variant
-from lab.run.suite import planned_order
+from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
+from lab.run.suite import is_done, planned_order
 
 RUN_BASE_S = 12.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""
@@ -26,11 +26,13 @@ class Estimate:
     """How long a suite will take.
 
     Attributes:
+        each: By variant, wall time of one run, in seconds.
         from_runs: Variants whose time was taken from earlier runs of the same profile and size.
     """
 
     runs: int
     seconds: float
+    each: Mapping[str, float]
     from_runs: int
 
 
@@ -108,7 +110,24 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     return Estimate(
         runs=sum(map(len, plan.order)),
         seconds=warm_ups + sum(each[name] for block in plan.order for name in block),
+        each=each,
         from_runs=sum(wall_s is not None for wall_s in known.values()),
+    )
+
+
+def seconds_left(plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[str, float]) -> float:
+    """How long the runs that count and are still to come will take: those of a variant as long as its runs so far.
+
+    Args:
+        ended: All runs so far; those that do not count tell as much of the time.
+        expected: By variant, what stands in for it until one of its runs has ended.
+    """
+    taken: dict[str, list[float]] = {}
+    for run in ended:
+        taken.setdefault(run.variant, []).append(run.ended_s - run.started_s)
+    each = {name: median(taken.get(name, [wall_s])) for name, wall_s in expected.items()}
+    return sum(
+        each[name] for number, block in enumerate(plan.order, 1) for name in block if not is_done(ended, number, name)
     )
 
 
