@@ -11,11 +11,11 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 class AdaptiveLimitsTest {
-    private static final Limits START = new Limits(5, 2_000, 5L << 20);
+    private static final Limits START = new Limits(5, 5_000, 5L << 20);
     private static final Limits MOST = new Limits(20, 10_000, 50L << 20);
     private static final Nature TWO_SERVERS = new Nature(2, 1, 0.04, 0, 800);
     private static final Nature EIGHT_SERVERS = new Nature(8, 1, 0.04, 0, 800);
-    private static final Nature COSTLY_REQUESTS = new Nature(2, 40, 0.01, 0, 200);
+    private static final Nature COSTLY_REQUESTS = new Nature(2, 200, 0.01, 0, 200);
     private static final int SEEDS = 3;
 
     private static double mean(
@@ -84,7 +84,7 @@ class AdaptiveLimitsTest {
         assertShareOfBest(0.95, new Nature(1, 5, 0.4, 0, 800), MOST, cluster -> cluster, 0, 240);
     }
 
-    /** Where the cost is that of a request, requests grow; a search for their number alone stays at half the rate. */
+    /** Where the cost is that of a request, requests grow; a search for their number alone stays below two thirds of the rate. */
     @Test
     void requestsGrowWhereEachCostsMuch() {
         assertShareOfBest(0.95, COSTLY_REQUESTS, MOST, cluster -> cluster, 30, 240);
@@ -92,7 +92,7 @@ class AdaptiveLimitsTest {
         for (Limiter rival : new Limiter[] {
             RivalLimiters.gradient(START, MOST.inFlight()), RivalLimiters.additiveIncrease(START, MOST.inFlight())
         }) {
-            assertTrue(1.9 * mean(COSTLY_REQUESTS, seed -> rival, cluster -> cluster, documents(30, 240)) < adaptive);
+            assertTrue(1.5 * mean(COSTLY_REQUESTS, seed -> rival, cluster -> cluster, documents(30, 240)) < adaptive);
         }
     }
 
@@ -170,10 +170,10 @@ class AdaptiveLimitsTest {
             for (int i = 0; i < 5; i++) {
                 limits.overloaded(sentAt, sentAt + 3);
             }
-            assertEquals(new Limits(expected, 2_000, 5L << 20), limits.limits());
+            assertEquals(new Limits(expected, START.documents(), START.bytes()), limits.limits());
         }
         limits.overloaded(200, 203);
-        assertEquals(new Limits(1, 1_000, 5L << 19), limits.limits());
+        assertEquals(new Limits(1, START.documents() / 2, START.bytes() / 2), limits.limits());
     }
 
     /** Answers double what was halved, up to a step below what was rejected. */
