@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from lab.errors import StackError
-from lab.stack.jdk import Jdk
+from lab.stack.jdk import Jdk, asked_jvm_options
 from lab.stack.kafka import fingerprint, write_if_changed
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
@@ -123,7 +123,7 @@ def elasticsearch_spec(
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     give_to(user, folder)
-    heap = f"-Xms{heap_mb}m -Xmx{heap_mb}m"
+    jvm_options = " ".join((f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *asked_jvm_options()))
     return ServerSpec(
         kind="elasticsearch",
         name=node_name(number),
@@ -134,7 +134,7 @@ def elasticsearch_spec(
             "ES_JAVA_HOME": str(jdk.home),
             "ES_PATH_CONF": str(config),
             "ES_TMPDIR": str(folder / "tmp"),
-            "ES_JAVA_OPTS": heap,
+            "ES_JAVA_OPTS": jvm_options,
             "CLI_JAVA_OPTS": LAUNCHER_OPTIONS,
         },
         ports=dict(ports),
@@ -143,7 +143,7 @@ def elasticsearch_spec(
         server_log=folder / "logs" / "sluice.log",
         pid_file=folder / "pid",
         archive=None,
-        shape=fingerprint("elasticsearch", version, jdk.home, heap, settings),
+        shape=fingerprint("elasticsearch", version, jdk.home, jvm_options, settings),
     )
 
 

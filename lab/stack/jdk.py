@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from lab.errors import StackError
 from lab.stack.artifacts import version_key
 
 SEARCHED = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/Library/Java/JavaVirtualMachines", "~/.sdkman/candidates/java")
+JVM_OPTIONS = "SLUICE_JVM_OPTIONS"
 OLDEST_FOR_KAFKA = 17
 NEWEST_KNOWN = 26
 
@@ -69,6 +70,19 @@ def java_for_elasticsearch(version: str) -> JavaRange:
 def java_for_kafka() -> JavaRange:
     """The Java releases that a Kafka 4 broker and a Connect worker run on, and that the sink plugin is built with."""
     return JavaRange(OLDEST_FOR_KAFKA, NEWEST_KNOWN)
+
+
+def asked_jvm_options(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The options that the environment asks for, for every server's JVM; none can hold a space.
+
+    Raises:
+        StackError: One of them is none.
+    """
+    asked = tuple(environment.get(JVM_OPTIONS, "").split())
+    for word in asked:
+        if not word.startswith("-"):
+            raise StackError(f"{JVM_OPTIONS}: got {word}, expected options that begin with -, such as -XX:+UseZGC")
+    return asked
 
 
 def read_jdk(home: Path) -> Jdk | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from lab.stack.jdk import Jdk
+from lab.stack.jdk import Jdk, asked_jvm_options
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
 
@@ -184,12 +184,13 @@ def connect_spec(
 
 
 def jvm_options(heap_mb: int, logging: Path) -> tuple[str, ...]:
-    """What both servers' JVMs are told: a heap of fixed size, to end when it is full, and where logging is set."""
+    """What both servers' JVMs are told: a heap of fixed size, to end when it is full, where logging is set."""
     return (
         f"-Xms{heap_mb}m",
         f"-Xmx{heap_mb}m",
         "-XX:+ExitOnOutOfMemoryError",
         f"-Dlog4j2.configurationFile={logging}",
+        *asked_jvm_options(),
     )
 
 

@@ -22,6 +22,9 @@ pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integrati
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_TIMEOUT_S = 420
 
+# No test judges how fast a server is, and servers that are seldom old spend half of their time on compiling well.
+os.environ.setdefault("SLUICE_JVM_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 
 @dataclass(frozen=True)
 class Finished:

@@ -17,6 +17,7 @@ def test_the_plugin_keeps_its_promises(sluice: Sluice) -> None:
     environment = {
         **os.environ,
         "JAVA_HOME": str(jdk.home),
+        "JDK_JAVA_OPTIONS": os.environ["SLUICE_JVM_OPTIONS"],
         "SLUICE_TEST_ELASTICSEARCH_URL": sluice.stack.endpoints().elasticsearch_urls[0],
     }
 

@@ -9,6 +9,7 @@ from lab.stack import jdk as jdk_module
 from lab.stack.jdk import (
     JavaRange,
     Jdk,
+    asked_jvm_options,
     choose_jdk,
     find_jdks,
     install_command,
@@ -141,3 +142,18 @@ def test_kafka_runs_on_java_17_and_newer() -> None:
 def test_the_install_command_names_a_package_in_the_range(oldest: int, newest: int, package: int) -> None:
     """The oldest release with long-term support that will do."""
     assert install_command(JavaRange(oldest, newest)) == f"apt-get install openjdk-{package}-jdk-headless"
+
+
+def test_jvm_options_are_apart_by_spaces() -> None:
+    """Without any there are none."""
+    assert asked_jvm_options({"SLUICE_JVM_OPTIONS": " -Xss1m  -Da=b "}) == ("-Xss1m", "-Da=b")
+    assert asked_jvm_options({}) == ()
+
+
+def test_what_is_no_jvm_option_is_one_sentence() -> None:
+    """It names the variable and the word."""
+    with pytest.raises(StackError) as refusal:
+        asked_jvm_options({"SLUICE_JVM_OPTIONS": "-Xss1m UseSerialGC"})
+    assert str(refusal.value) == (
+        "SLUICE_JVM_OPTIONS: got UseSerialGC, expected options that begin with -, such as -XX:+UseZGC"
+    )

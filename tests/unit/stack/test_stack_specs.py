@@ -73,6 +73,22 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
     return elasticsearch_spec(**(values | changes))
 
 
+def test_jvm_options_of_the_environment_reach_every_server_and_its_record(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After ours, which they may change; with them it is another server."""
+    before = [server.shape for server in (broker(tmp_path), worker(tmp_path), node(home, tmp_path))]
+    monkeypatch.setenv("SLUICE_JVM_OPTIONS", "-XX:+UseSerialGC -Xmx257m")
+
+    servers = [broker(tmp_path), worker(tmp_path), node(home, tmp_path)]
+
+    for server, shape_before in zip(servers, before, strict=True):
+        ours = next(option for option in server.options if option.startswith("-Xmx"))
+        assert server.options.index(ours) < server.options.index("-Xmx257m")
+        assert "-XX:+UseSerialGC" in server.options
+        assert server.shape != shape_before
+
+
 def test_a_worker_finds_the_plugins_of_others_beside_ours(tmp_path: Path) -> None:
     """Not every plugin says what it holds, so that only then all classes are looked through."""
     worker(tmp_path, more_plugins=(Path("/rivals"), Path("/more")))
