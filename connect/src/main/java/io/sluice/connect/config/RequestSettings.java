@@ -3,6 +3,8 @@ package io.sluice.connect.config;
 import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Type;
@@ -19,6 +21,17 @@ public final class RequestSettings {
     private static final String MAX_BYTES_PER_SECOND = "max.bytes.per.second";
 
     private static final long NO_LIMIT = -1;
+
+    /** The defaults are what a fixed level should be; as bounds of a search they would let it only go down. */
+    private static final Map<String, String> ROOM_TO_ADAPT = Map.of(
+            BATCH_SIZE,
+            "10000",
+            BULK_SIZE_BYTES,
+            Long.toString(20L << 20),
+            MAX_IN_FLIGHT_REQUESTS,
+            "20",
+            BufferSettings.MAX_BUFFERED_RECORDS,
+            "60000");
 
     private final AbstractConfig values;
 
@@ -47,7 +60,8 @@ public final class RequestSettings {
                         Type.BOOLEAN,
                         BULK_ADAPTIVE_DEFAULT,
                         MEDIUM,
-                        "Let requests under way and their size find their own level up to the most given.")
+                        "Let requests under way and their size find their own level up to the most given, by default 20 requests"
+                                + " of 10000 operations or 20 MiB, 60000 records buffered.")
                 .define(
                         LINGER_MS,
                         Type.LONG,
@@ -76,6 +90,17 @@ public final class RequestSettings {
                         Accepts.atLeast(0),
                         LOW,
                         "Bytes of request bodies that a task sends per second at most; 0 for no limit.");
+    }
+
+    /** The settings, with higher bounds where requests find their own level and none are given. */
+    static Map<String, String> withRoomToAdapt(Map<String, String> settings) {
+        String adaptive = settings.get(BULK_ADAPTIVE);
+        if (adaptive == null || !Boolean.parseBoolean(adaptive.trim())) {
+            return settings;
+        }
+        Map<String, String> roomy = new HashMap<>(ROOM_TO_ADAPT);
+        roomy.putAll(settings);
+        return roomy;
     }
 
     public int batchSize() {
