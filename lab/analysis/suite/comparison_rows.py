@@ -1,6 +1,6 @@
 """The comparisons of one metric as a reader sees them, the same in the page, in Markdown and on a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of, verdict_text
@@ -67,6 +67,14 @@ HEAD = (
     "published",
     "agreement",
 )
+OF_THE_SOURCE = 2
+"""The last columns, which are empty where no source is cited."""
+
+
+def head_and_cells(found: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The table of these rows, with the columns that say something."""
+    width = len(HEAD) - (0 if any(row.published for row in found) else OF_THE_SOURCE)
+    return HEAD[:width], [row.texts[:width] for row in found]
 
 
 def spread(found: VariantMetric | None) -> str:

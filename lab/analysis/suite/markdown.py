@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
-from lab.analysis.suite.comparison_rows import HEAD, rows
+from lab.analysis.suite.comparison_rows import head_and_cells, rows
 from lab.analysis.suite.names import metric_label, short_name
 from lab.analysis.text import bytes_text, duration
 from lab.records.suite import SuiteResult
@@ -14,7 +14,7 @@ def suite_markdown(result: SuiteResult) -> str:
     plan = result.plan
     lines = [f"# {_plain(plan.suite)}", "", _plain(plan.question), "", f"**{_plain(result.answer)}**", ""]
     for asked in plan.metrics:
-        lines += [f"## {metric_label(asked)}", "", *_table(HEAD, [row.texts for row in rows(result, asked)]), ""]
+        lines += [f"## {metric_label(asked)}", "", *_table(*head_and_cells(rows(result, asked))), ""]
     lines += ["## Comparisons", "", *(f"- {_plain(text)}" for text in result.conclusions), ""]
     if result.warnings:
         lines += ["## Warnings", "", *_warnings(result), ""]

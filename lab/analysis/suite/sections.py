@@ -7,7 +7,7 @@ from lab.analysis.definitions import BY_NAME
 from lab.analysis.markup import box, card, paragraph, prose, table
 from lab.analysis.sections import chart_figure
 from lab.analysis.suite.charts import drift_chart, ladder_chart
-from lab.analysis.suite.comparison_rows import HEAD, Row, rows
+from lab.analysis.suite.comparison_rows import HEAD, Row, head_and_cells, rows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts
@@ -97,7 +97,8 @@ def _panel(result: SuiteResult, place: int, asked: MetricAsked) -> str:
 
 def _table(found: list[Row]) -> str:
     kinds = [_kind(row.verdict) + (" check" if row.is_check else "") for row in found]
-    return table(HEAD, [row.texts for row in found], numbers_from=99, kinds=kinds) + _notes(found)
+    head, cells = head_and_cells(found)
+    return table(head, cells, numbers_from=99, kinds=kinds) + _notes(found)
 
 
 def _notes(found: list[Row]) -> str:

@@ -216,6 +216,19 @@ def test_the_schema_in_the_repository_is_that_of_the_record(folder: Path) -> Non
     Draft202012Validator(orjson.loads(suite_schema())).validate(orjson.loads((folder / "suite.json").read_bytes()))
 
 
+@pytest.mark.parametrize("published", [None, "aladin-indexing"])
+def test_columns_of_a_source_are_there_if_one_is_cited(tmp_path: Path, published: str | None) -> None:
+    """Otherwise they would be two columns of dashes, in the page as in Markdown."""
+    made = suite_folder(tmp_path, small(repeats=2, noise=0.01, published=published))
+    analyse_suite(made)
+    write_suite_report(made)
+    columns = [
+        ('<th scope="col">published</th>' in (made / "report.html").read_text("utf-8")),
+        ("| published | agreement |" in (made / "suite.md").read_text("utf-8")),
+    ]
+    assert columns == [published is not None] * 2
+
+
 @pytest.mark.parametrize("asked", [None, CPU], ids=["the first metric", "another"])
 def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, asked: MetricAsked | None) -> None:
     """Fourteen variants, one of them with a long name, beside their published ratios."""
