@@ -12,12 +12,12 @@ import java.util.stream.IntStream;
 /**
  * Prints the README's table of what each way to find the level gets done, as a share of the best fixed setting.
  *
- * <p>{@code mvn -q test-compile} and {@code java -cp target/classes:target/test-classes
- * io.sluice.connect.bulk.AdaptiveTable}; takes a minute or two.
+ * <p>In {@code connect/}: {@code mvn -q test-compile}, then {@code java -cp target/classes:target/test-classes
+ * io.sluice.connect.bulk.AdaptiveTable}; takes some 20 seconds.
  */
 final class AdaptiveTable {
     private static final long SECONDS = 240;
-    /** None of them was used to choose a constant. */
+    /** Others than those of the tests. */
     private static final int[] SEEDS = IntStream.range(100, 108).toArray();
 
     private static final Limits START = new Limits(5, 5_000, 5L << 20);
