@@ -58,7 +58,8 @@ def percentiles_ms(encoded: str | None) -> dict[str, float]:
     histogram = decoded(encoded)
     if histogram is None:
         return {}
-    return {name: histogram.get_value_at_percentile(percent) / 1000 for name, percent in PERCENTILES.items()}
+    values_us = histogram.get_percentile_to_value_dict(list(PERCENTILES.values()))
+    return {name: values_us[percent] / 1000 for name, percent in PERCENTILES.items()}
 
 
 def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
@@ -71,7 +72,9 @@ def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
         return []
     total = histogram.get_total_count()
     ns = [2 * 10 ** (step / 8) for step in range(8 * 12) if 2 * 10 ** (step / 8) <= max(2, total)]
-    return [(n, histogram.get_value_at_percentile(100 * (1 - 1 / n)) / 1000) for n in ns]
+    percents = [100 * (1 - 1 / n) for n in ns]
+    values_us = histogram.get_percentile_to_value_dict(percents)
+    return [(n, values_us[percent] / 1000) for n, percent in zip(ns, percents, strict=True)]
 
 
 def decoded(encoded: str | None) -> HdrHistogram | None:
