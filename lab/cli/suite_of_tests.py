@@ -35,18 +35,14 @@ FETCH_TIMEOUT_S = 600
 POLL_S = 0.2
 STOP_TIMEOUT_S = 60
 
-LIFECYCLE = "tests/integration/lifecycle"
-"""Those that need servers of their own; so they can run beside the others, which share theirs."""
-INTEGRATION = ("-m", "pytest", "tests/integration", "--durations=10")
-
 CHECKS = (
     Check("style", ("-m", "ruff", "check", ".")),
     Check("formatting", ("-m", "ruff", "format", "--check", "--quiet", ".")),
     Check("types", ("-m", "mypy")),
     Check("imports", ("-c", LINT_IMPORTS)),
     Check("unit tests", ("-m", "pytest", "tests/unit")),
-    Check("integration tests", (*INTEGRATION, f"--ignore={LIFECYCLE}"), quick=False),
-    Check("compose and lifecycle tests", ("-m", "pytest", "tests/compose", LIFECYCLE, "--durations=10"), quick=False),
+    Check("integration tests", ("-m", "pytest", "tests/integration", "--durations=15"), quick=False),
+    Check("compose tests", ("-m", "pytest", "tests/compose"), quick=False),
 )
 
 
@@ -65,7 +61,7 @@ def test(
         if fetching:
             with suppress(subprocess.TimeoutExpired):
                 fetching.wait(FETCH_TIMEOUT_S)
-            # Both wait for servers half of the time, and neither judges how fast they are. They take equally long.
+            # Both wait for servers most of the time, and neither judges how fast they are.
             outcomes += side_by_side([check for check in CHECKS if not check.quick], environment)
     table = Table(show_header=False, show_edge=False)
     for outcome in outcomes:

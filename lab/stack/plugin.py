@@ -77,11 +77,6 @@ def stamp_file(project: Path) -> Path:
     return project / "target" / "plugin.built-from"
 
 
-def build_lock(project: Path) -> Path:
-    """Held by who builds the plugin."""
-    return project / "target" / ".build.lock"
-
-
 def find_maven(cache: ArtifactCache, maven: Artifact) -> Path:
     """The machine's Maven, or else one that is fetched and unpacked."""
     if found := shutil.which("mvn"):
@@ -99,7 +94,7 @@ def build_plugin(project: Path, mvn: Path, jdk: Jdk) -> str:
     Raises:
         StackError: Maven failed; with its last lines.
     """
-    with locked(build_lock(project)):
+    with locked(project / "target" / ".build.lock"):
         made_from = source_fingerprint(project)
         if not is_built(project):
             run_maven(project, mvn, jdk)

@@ -3,10 +3,10 @@
 import os
 import subprocess
 
-from lab.stack.artifacts import ArtifactCache, locked, read_lock
+from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import choose_jdk, find_jdks, java_for_kafka
 from lab.stack.places import cache_dir
-from lab.stack.plugin import build_lock, find_maven
+from lab.stack.plugin import find_maven
 from tests.integration.conftest import ROOT, Sluice
 
 
@@ -21,15 +21,13 @@ def test_the_plugin_keeps_its_promises(sluice: Sluice) -> None:
         "SLUICE_TEST_ELASTICSEARCH_URL": sluice.stack.endpoints().elasticsearch_urls[0],
     }
 
-    # Tests beside this one may look whether the plugin is built.
-    with locked(build_lock(ROOT / "connect")):
-        done = subprocess.run(
-            [str(mvn), "-B", "--no-transfer-progress", "-f", str(ROOT / "connect" / "pom.xml"), "verify"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=540,
-            check=False,
-        )
+    done = subprocess.run(
+        [str(mvn), "-B", "--no-transfer-progress", "-f", str(ROOT / "connect" / "pom.xml"), "verify"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=540,
+        check=False,
+    )
 
     assert done.returncode == 0, done.stdout[-8000:]

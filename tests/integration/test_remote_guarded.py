@@ -17,7 +17,7 @@ from lab.access import api_key, basic
 from lab.records import Run
 from lab.stack.jdk import find_jdks
 from tests.integration.conftest import Sluice, on, write_ndjson
-from tests.integration.lifecycle.guard import Door, guarded
+from tests.integration.guard import Door, guarded
 
 SECRETS = {
     "KAFKA_SECRET": "hunter-of-brokers",
