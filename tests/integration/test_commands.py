@@ -1,11 +1,10 @@
-"""The commands that stand beside a run: producing on its own, showing profiles; and the README's word."""
+"""The commands that stand beside a run: producing on its own, showing profiles."""
 
 import re
-import shlex
 
 import pytest
 
-from tests.integration.conftest import ROOT, Sluice
+from tests.integration.conftest import Sluice
 
 DOCUMENTS = 10_007
 
@@ -59,20 +58,3 @@ def test_profiles_are_listed_and_shown_with_where_each_value_comes_from(sluice: 
     assert "quickstart" in listed.output
     assert re.search(r"dataset\.name +│ aladin +│ .*quickstart\.yaml:\d+", shown.output)
     assert re.search(r"topic\.partitions +│ 7 +│ --set", shown.output)
-
-
-def readme_commands() -> list[str]:
-    """The `./sluice` commands in the README's code blocks, each once."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
-    return list(dict.fromkeys(line for line in lines if line.startswith("./sluice")))
-
-
-@pytest.mark.parametrize("command", readme_commands())
-def test_every_command_of_the_readme_is_one_that_exists(sluice: Sluice, command: str) -> None:
-    """Its options are known: with --help appended it explains itself. Those that run are run by the other tests."""
-    words = shlex.split(command)[1:]
-
-    done = sluice(*words, "--help")
-
-    assert (done.status, "Usage" in done.output) == (0, True), done.errors

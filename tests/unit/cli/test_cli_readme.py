@@ -1,0 +1,27 @@
+"""The README's word on commands and options."""
+
+import re
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from lab.cli.app import app
+from lab.stack.places import ROOT
+
+
+def readme_commands() -> list[str]:
+    """The `./sluice` commands in the README's code blocks, each once."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line.startswith("./sluice")))
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_every_command_of_the_readme_is_one_that_exists(command: str) -> None:
+    """Its options are known: with --help appended it explains itself. Those that run are run by the other tests."""
+    words = shlex.split(command)[1:]
+
+    done = CliRunner().invoke(app, [*words, "--help"])
+
+    assert (done.exit_code, "Usage" in done.output) == (0, True), done.output
