@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import version_key
 
 SEARCHED = ("/usr/lib/jvm", "/usr/java", "/opt/java", "/Library/Java/JavaVirtualMachines", "~/.sdkman/candidates/java")
@@ -73,15 +73,17 @@ def java_for_kafka() -> JavaRange:
 
 
 def asked_jvm_options(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The options that the environment asks for, for every server's JVM; none can hold a space.
+    """The options that the environment asks for, for the JVM of every server that is started here.
+
+    Only those of the JVM itself, which a run records; properties (`-D…`) are left out, as they may hold a secret.
 
     Raises:
-        StackError: One of them is none.
+        ProfileError: One of them is something else.
     """
     asked = tuple(environment.get(JVM_OPTIONS, "").split())
     for word in asked:
-        if not word.startswith("-"):
-            raise StackError(f"{JVM_OPTIONS}: got {word}, expected options that begin with -, such as -XX:+UseZGC")
+        if not word.startswith("-X"):
+            raise ProfileError(f"{JVM_OPTIONS}: got {word}, expected options that begin with -X, such as -XX:+UseZGC")
     return asked
 
 

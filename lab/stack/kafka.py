@@ -184,7 +184,7 @@ def connect_spec(
 
 
 def jvm_options(heap_mb: int, logging: Path) -> tuple[str, ...]:
-    """What both servers' JVMs are told: a heap of fixed size, to end when it is full, where logging is set."""
+    """What both servers' JVMs are told: a fixed heap, to end when it is full, where logging is set, what was asked."""
     return (
         f"-Xms{heap_mb}m",
         f"-Xmx{heap_mb}m",

@@ -17,7 +17,7 @@ from lab.errors import StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticsearch_versions, read_lock
 from lab.stack.interrupts import uninterrupted
-from lab.stack.jdk import Jdk, choose_jdk, find_jdks, java_for_elasticsearch, java_for_kafka
+from lab.stack.jdk import Jdk, asked_jvm_options, choose_jdk, find_jdks, java_for_elasticsearch, java_for_kafka
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_folder
 from lab.stack.ports import LOOPBACK, allot_ports
@@ -301,6 +301,7 @@ class LocalStack:
     # --- how --------------------------------------------------------------------------------------------------------
 
     def _specs(self, shape: StackShape, *, kept: bool, progress: StackProgress) -> tuple[ServerSpec, ...]:
+        asked_jvm_options()  # refused before anything is fetched
         lock = read_lock()
         jdks = find_jdks()
         kafka_jdk = choose_jdk(jdks, java_for_kafka(), "Kafka")

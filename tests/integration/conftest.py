@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from lab.records import Result
+from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.server import marked_processes
 
@@ -21,9 +22,6 @@ pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integrati
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_TIMEOUT_S = 420
-
-# No test judges how fast a server is, and servers that are seldom old spend half of their time on compiling well.
-os.environ.setdefault("SLUICE_JVM_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,14 @@ class Sluice:
     def processes(self) -> list[psutil.Process]:
         """Every server process that belongs to this state folder, known or not."""
         return list(marked_processes(self.state))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_that_compile_less() -> Iterator[None]:
+    """No test here judges how fast a server is, and young servers spend half of their time on compiling."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(JVM_OPTIONS, os.environ.get(JVM_OPTIONS, "-XX:TieredStopAtLevel=1"))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from lab.stack.artifacts import ArtifactCache, read_lock
-from lab.stack.jdk import choose_jdk, find_jdks, java_for_kafka
+from lab.stack.jdk import JVM_OPTIONS, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.places import cache_dir
 from lab.stack.plugin import find_maven
 from tests.integration.conftest import ROOT, Sluice
@@ -17,7 +17,7 @@ def test_the_plugin_keeps_its_promises(sluice: Sluice) -> None:
     environment = {
         **os.environ,
         "JAVA_HOME": str(jdk.home),
-        "JDK_JAVA_OPTIONS": os.environ["SLUICE_JVM_OPTIONS"],
+        "JDK_JAVA_OPTIONS": os.environ[JVM_OPTIONS],
         "SLUICE_TEST_ELASTICSEARCH_URL": sluice.stack.endpoints().elasticsearch_urls[0],
     }
 

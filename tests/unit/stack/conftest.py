@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 
 from lab.stack import readiness, server
+from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.local import LocalStack
 from tests.unit.stack.three_servers import NAMES, Wanted
 from tests.unit.stack.trivial_servers import has_begun, spec_of
+
+
+@pytest.fixture(autouse=True)
+def _no_options_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(JVM_OPTIONS, raising=False)
 
 
 @pytest.fixture

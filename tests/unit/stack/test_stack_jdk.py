@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.stack import jdk as jdk_module
 from lab.stack.jdk import (
     JavaRange,
@@ -146,14 +146,15 @@ def test_the_install_command_names_a_package_in_the_range(oldest: int, newest: i
 
 def test_jvm_options_are_apart_by_spaces() -> None:
     """Without any there are none."""
-    assert asked_jvm_options({"SLUICE_JVM_OPTIONS": " -Xss1m  -Da=b "}) == ("-Xss1m", "-Da=b")
+    assert asked_jvm_options({"SLUICE_JVM_OPTIONS": " -Xss1m  -XX:+UseZGC "}) == ("-Xss1m", "-XX:+UseZGC")
     assert asked_jvm_options({}) == ()
 
 
-def test_what_is_no_jvm_option_is_one_sentence() -> None:
+@pytest.mark.parametrize("word", ["UseSerialGC", "-Dpassword=hunter2"])
+def test_what_is_no_option_of_the_jvm_is_bad_input_in_one_sentence(word: str) -> None:
     """It names the variable and the word."""
-    with pytest.raises(StackError) as refusal:
-        asked_jvm_options({"SLUICE_JVM_OPTIONS": "-Xss1m UseSerialGC"})
+    with pytest.raises(ProfileError) as refusal:
+        asked_jvm_options({"SLUICE_JVM_OPTIONS": f"-Xss1m {word}"})
     assert str(refusal.value) == (
-        "SLUICE_JVM_OPTIONS: got UseSerialGC, expected options that begin with -, such as -XX:+UseZGC"
+        f"SLUICE_JVM_OPTIONS: got {word}, expected options that begin with -X, such as -XX:+UseZGC"
     )
