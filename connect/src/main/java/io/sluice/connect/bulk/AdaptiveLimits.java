@@ -23,7 +23,7 @@ import java.util.Map;
  * decrease, doubling up to a threshold). Not thread-safe; time is what the calls say.
  */
 final class AdaptiveLimits implements Limiter {
-    private static final Limits START = new Limits(5, 5_000, 5L << 20);
+    static final Limits START = new Limits(5, 5_000, 5L << 20);
     private static final Limits FLOOR = new Limits(1, 50, 256L << 10);
     private static final double GROWTH = 1.5;
     private static final int FIRST_STRIDE = 2;

@@ -1,5 +1,12 @@
 package io.sluice.connect.bulk;
 
+import static io.sluice.connect.bulk.SimulatedCluster.Nature.COSTLY_REQUESTS;
+import static io.sluice.connect.bulk.SimulatedCluster.Nature.EIGHT_SERVERS;
+import static io.sluice.connect.bulk.SimulatedCluster.Nature.LARGE_DOCUMENTS;
+import static io.sluice.connect.bulk.SimulatedCluster.Nature.SIXTEEN_SERVERS;
+import static io.sluice.connect.bulk.SimulatedCluster.Nature.SLOW_SERVER;
+import static io.sluice.connect.bulk.SimulatedCluster.Nature.TWO_SERVERS;
+import static io.sluice.connect.bulk.SimulatedCluster.Nature.VERY_COSTLY_REQUESTS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,10 +19,8 @@ import org.junit.jupiter.api.Test;
 
 class AdaptiveLimitsTest {
     private static final Limits START = new Limits(5, 5_000, 5L << 20);
+    private static final Limits DEFAULTS = new Limits(5, 2_000, 5L << 20);
     private static final Limits MOST = new Limits(20, 10_000, 50L << 20);
-    private static final Nature TWO_SERVERS = new Nature(2, 1, 0.04, 0, 800);
-    private static final Nature EIGHT_SERVERS = new Nature(8, 1, 0.04, 0, 800);
-    private static final Nature COSTLY_REQUESTS = new Nature(2, 200, 0.01, 0, 200);
     private static final int SEEDS = 3;
 
     private static double mean(
@@ -74,32 +79,42 @@ class AdaptiveLimitsTest {
     /** A cluster that takes three times what the start gives it gets that within a minute. */
     @Test
     void aLargeClusterIsFilled() {
-        Nature large = new Nature(16, 1, 0.04, 0, 800);
-        assertShareOfBest(0.95, large, new Limits(100, 10_000, 50L << 20), cluster -> cluster, 30, 120);
+        assertShareOfBest(0.95, SIXTEEN_SERVERS, new Limits(100, 10_000, 50L << 20), cluster -> cluster, 30, 120);
     }
 
     /** A slow cluster gets what it takes. */
     @Test
     void aSlowClusterIsKeptBusy() {
-        assertShareOfBest(0.95, new Nature(1, 5, 0.4, 0, 800), MOST, cluster -> cluster, 0, 240);
+        assertShareOfBest(0.95, SLOW_SERVER, MOST, cluster -> cluster, 0, 240);
     }
 
-    /** Where the cost is that of a request, requests grow; a search for their number alone stays below two thirds of the rate. */
+    /** Where the cost is that of a request, requests grow; a search for their number alone stays at half the rate. */
     @Test
     void requestsGrowWhereEachCostsMuch() {
         assertShareOfBest(0.95, COSTLY_REQUESTS, MOST, cluster -> cluster, 30, 240);
-        double adaptive = adaptive(COSTLY_REQUESTS, MOST, cluster -> cluster, 30, 240);
+        assertAheadOfRivals(1.9, COSTLY_REQUESTS, DEFAULTS);
+    }
+
+    /** Where it costs five times as much, such a search stays behind although it begins with requests as large. */
+    @Test
+    void requestsGrowBeyondWhereTheyBegin() {
+        assertShareOfBest(0.95, VERY_COSTLY_REQUESTS, MOST, cluster -> cluster, 30, 240);
+        assertAheadOfRivals(1.5, VERY_COSTLY_REQUESTS, START);
+    }
+
+    private static void assertAheadOfRivals(double times, Nature nature, Limits start) {
+        double adaptive = adaptive(nature, MOST, cluster -> cluster, 30, 240);
         for (Limiter rival : new Limiter[] {
-            RivalLimiters.gradient(START, MOST.inFlight()), RivalLimiters.additiveIncrease(START, MOST.inFlight())
+            RivalLimiters.gradient(start, MOST.inFlight()), RivalLimiters.additiveIncrease(start, MOST.inFlight())
         }) {
-            assertTrue(1.5 * mean(COSTLY_REQUESTS, seed -> rival, cluster -> cluster, documents(30, 240)) < adaptive);
+            assertTrue(times * mean(nature, seed -> rival, cluster -> cluster, documents(30, 240)) < adaptive);
         }
     }
 
     /** With documents of 1 MB, where the cost is that of bytes, nothing is lost either. */
     @Test
     void largeDocumentsAreNoSlowness() {
-        assertShareOfBest(0.95, new Nature(2, 2, 0.05, 20, 1 << 20), MOST, cluster -> cluster, 0, 240);
+        assertShareOfBest(0.95, LARGE_DOCUMENTS, MOST, cluster -> cluster, 0, 240);
     }
 
     /** A cluster that rejects above three requests is used at three, and is seldom made to reject. */

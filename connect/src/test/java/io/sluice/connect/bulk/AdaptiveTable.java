@@ -20,10 +20,7 @@ final class AdaptiveTable {
     /** Others than those of the tests. */
     private static final int[] SEEDS = IntStream.range(100, 108).toArray();
 
-    private static final Limits START = new Limits(5, 5_000, 5L << 20);
     private static final Limits MOST = new Limits(20, 10_000, 50L << 20);
-    private static final Nature TWO_SERVERS = new Nature(2, 1, 0.04, 0, 800);
-    private static final Nature EIGHT_SERVERS = new Nature(8, 1, 0.04, 0, 800);
     private static final int[] IN_FLIGHT = {1, 2, 3, 4, 5, 8, 13, 20, 30, 50, 100};
     private static final int[] DOCUMENTS = {250, 500, 1_000, 2_000, 3_500, 5_000, 10_000};
 
@@ -57,27 +54,31 @@ final class AdaptiveTable {
     }
 
     private static final List<Case> CASES = List.of(
-            new Case("2 servers, 0.04 ms per document", TWO_SERVERS, cluster -> cluster),
+            new Case("2 servers, 0.04 ms per document", Nature.TWO_SERVERS, cluster -> cluster),
             new Case(
                     "16 such servers (bound: 100 requests)",
-                    new Nature(16, 1, 0.04, 0, 800),
+                    Nature.SIXTEEN_SERVERS,
                     new Limits(100, 10_000, 50L << 20),
                     cluster -> cluster),
-            new Case("1 server, 0.4 ms per document", new Nature(1, 5, 0.4, 0, 800), cluster -> cluster),
-            new Case("200 ms per request, 0.01 ms per document", new Nature(2, 200, 0.01, 0, 200), cluster -> cluster),
-            new Case("1 MB documents, 20 ms per MB", new Nature(2, 2, 0.05, 20, 1 << 20), cluster -> cluster),
+            new Case("1 server, 0.4 ms per document", Nature.SLOW_SERVER, cluster -> cluster),
+            new Case("40 ms per request, 0.01 ms per document", Nature.COSTLY_REQUESTS, cluster -> cluster),
+            new Case("200 ms per request, 0.01 ms per document", Nature.VERY_COSTLY_REQUESTS, cluster -> cluster),
+            new Case("1 MB documents, 20 ms per MB", Nature.LARGE_DOCUMENTS, cluster -> cluster),
             new Case(
                     "8 servers that reject above 3 requests",
-                    EIGHT_SERVERS,
+                    Nature.EIGHT_SERVERS,
                     cluster -> cluster.rejectingAbove(at -> 3)),
-            new Case("2 servers that reject above 3 requests", TWO_SERVERS, cluster -> cluster.rejectingAbove(at -> 3)),
+            new Case(
+                    "2 servers that reject above 3 requests",
+                    Nature.TWO_SERVERS,
+                    cluster -> cluster.rejectingAbove(at -> 3)),
             new Case(
                     "twice as slow for a minute",
-                    TWO_SERVERS,
+                    Nature.TWO_SERVERS,
                     cluster -> cluster.slowedBy(second -> second >= 60 && second < 120 ? 2 : 1)),
             new Case(
                     "rejects everything for a minute",
-                    EIGHT_SERVERS,
+                    Nature.EIGHT_SERVERS,
                     cluster -> cluster.rejectingAbove(second -> second >= 60 && second < 120 ? 0 : Long.MAX_VALUE)));
 
     private AdaptiveTable() {}
@@ -90,15 +91,16 @@ final class AdaptiveTable {
             double[] adaptive = shares(each.documents(() -> new AdaptiveLimits(each.most())), best);
             int most = each.most().inFlight();
             IntFunction<Supplier<Limiter>> fixed =
-                    documents -> () -> Limiter.fixed(new Limits(5, documents, START.bytes()));
+                    documents -> () -> Limiter.fixed(new Limits(5, documents, AdaptiveLimits.START.bytes()));
             System.out.printf(
                     Locale.ROOT,
                     "| %s | %.3f (%.3f) | %.3f | %.3f | %.3f | %.3f |%n",
                     each.name(),
                     mean(adaptive),
                     Arrays.stream(adaptive).min().orElseThrow(),
-                    mean(shares(each.documents(() -> RivalLimiters.gradient(START, most)), best)),
-                    mean(shares(each.documents(() -> RivalLimiters.additiveIncrease(START, most)), best)),
+                    mean(shares(each.documents(() -> RivalLimiters.gradient(AdaptiveLimits.START, most)), best)),
+                    mean(shares(
+                            each.documents(() -> RivalLimiters.additiveIncrease(AdaptiveLimits.START, most)), best)),
                     mean(shares(each.documents(fixed.apply(2_000)), best)),
                     mean(shares(each.documents(fixed.apply(5_000)), best)));
         }

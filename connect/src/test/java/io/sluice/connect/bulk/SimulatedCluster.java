@@ -16,7 +16,15 @@ final class SimulatedCluster {
     private static final long SPELL_MS = 500;
 
     /** What a cluster is like; the cluster as a whole may change with time. */
-    record Nature(int servers, double msPerRequest, double msPerDocument, double msPerMegabyte, long documentBytes) {}
+    record Nature(int servers, double msPerRequest, double msPerDocument, double msPerMegabyte, long documentBytes) {
+        static final Nature TWO_SERVERS = new Nature(2, 1, 0.04, 0, 800);
+        static final Nature EIGHT_SERVERS = new Nature(8, 1, 0.04, 0, 800);
+        static final Nature SIXTEEN_SERVERS = new Nature(16, 1, 0.04, 0, 800);
+        static final Nature SLOW_SERVER = new Nature(1, 5, 0.4, 0, 800);
+        static final Nature COSTLY_REQUESTS = new Nature(2, 40, 0.01, 0, 200);
+        static final Nature VERY_COSTLY_REQUESTS = new Nature(2, 200, 0.01, 0, 200);
+        static final Nature LARGE_DOCUMENTS = new Nature(2, 2, 0.05, 20, 1 << 20);
+    }
 
     private record Event(long atNanos, long number, Runnable happens) implements Comparable<Event> {
         @Override
