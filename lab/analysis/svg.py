@@ -211,7 +211,7 @@ def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:
 def drawn(layers: Sequence[alt.Chart], height: int = HEIGHT) -> str:
     """SVG whose width follows the page."""
     chart = alt.layer(*layers).properties(width=WIDTH, height=height)
-    # What is drawn here is always drawn alike, and to check it against Vega-Lite's schema takes as long as to draw it.
+    # To check it against Vega-Lite's schema takes as long as to draw it; the tests of these charts do.
     spec = chart.to_dict(validate=False) | {"config": CONFIG}
     svg: str = vl_convert.vegalite_to_svg(spec)
     return svg
