@@ -1,5 +1,6 @@
 package io.sluice.connect;
 
+import io.sluice.connect.time.Timers;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
@@ -7,12 +8,14 @@ import java.util.function.BooleanSupplier;
 final class Backlog {
     private final long maxRecords;
     private final long maxBytes;
+    private final Timers timers;
     private long records;
     private long bytes;
 
-    Backlog(long maxRecords, long maxBytes) {
+    Backlog(long maxRecords, long maxBytes, Timers timers) {
         this.maxRecords = maxRecords;
         this.maxBytes = maxBytes;
+        this.timers = timers;
     }
 
     synchronized void enter(int enteringRecords, long enteringBytes) {
@@ -37,14 +40,14 @@ final class Backlog {
 
     /** Waits while {@code condition} holds, at most so long; restores an interrupt and returns at once. */
     synchronized void awaitWhile(BooleanSupplier condition, long timeoutMs) {
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        long deadline = timers.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
         try {
             while (condition.getAsBoolean()) {
-                long remainingMs = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+                long remainingMs = TimeUnit.NANOSECONDS.toMillis(deadline - timers.nanoTime());
                 if (remainingMs <= 0) {
                     return;
                 }
-                wait(remainingMs);
+                timers.pause(this, remainingMs);
             }
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();

@@ -1,6 +1,7 @@
 package io.sluice.connect;
 
 import io.sluice.connect.bulk.Backoff;
+import io.sluice.connect.bulk.BulkClient;
 import io.sluice.connect.bulk.BulkSettings;
 import io.sluice.connect.bulk.BulkWriter;
 import io.sluice.connect.bulk.RestBulkClient;
@@ -11,6 +12,7 @@ import io.sluice.connect.metrics.PluginGauges;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.metrics.SinkTaskMBean;
 import io.sluice.connect.offset.Offsets;
+import io.sluice.connect.time.Timers;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
@@ -31,19 +33,29 @@ public final class ElasticsearchSinkTask extends SinkTask {
     /** The worker's, for the consumer that it gives a task. */
     private static final String CONSUMER_CLIENT_ID = "consumer.override.client.id";
 
+    private final Machine machine;
     private final SinkMetrics metrics = new SinkMetrics();
     private final Offsets offsets = new Offsets(metrics);
     private String name = "";
     private SinkConfig config;
     private Backlog backlog;
-    private TaskTimers timers;
-    private TaskTimers postbox;
-    private RestBulkClient client;
+    private Timers timers;
+    private Timers postbox;
+    private BulkClient client;
     private BulkWriter writer;
     private Settlement settlement;
     private Intake intake;
     private Pressure pressure;
     private SinkTaskMBean bean;
+
+    /** For Connect. */
+    public ElasticsearchSinkTask() {
+        this(Machine.REAL);
+    }
+
+    ElasticsearchSinkTask(Machine machine) {
+        this.machine = machine;
+    }
 
     @Override
     public void start(Map<String, String> settings) {
@@ -53,11 +65,11 @@ public final class ElasticsearchSinkTask extends SinkTask {
         config = new SinkConfig(settings);
         DeadLetters deadLetters = DeadLetters.of(context);
         requireDeadLettersIfAsked(deadLetters);
+        timers = machine.timers("sluice-" + name);
+        postbox = machine.timers("sluice-" + name + "-dead-letters");
         backlog = new Backlog(
-                config.buffers().maxBufferedRecords(), config.buffers().maxBufferedBytes());
-        timers = new TaskTimers("sluice-" + name);
-        postbox = new TaskTimers("sluice-" + name + "-dead-letters");
-        client = new RestBulkClient(config);
+                config.buffers().maxBufferedRecords(), config.buffers().maxBufferedBytes(), timers);
+        client = machine.client(config);
         settlement = new Settlement(
                 config.writing().onMalformedDocuments(),
                 deadLetters,
@@ -66,8 +78,8 @@ public final class ElasticsearchSinkTask extends SinkTask {
                 postbox,
                 ElasticsearchSinkTask::epochMicros);
         writer = new BulkWriter(bulkSettings(), client, backoff(), timers, settlement, metrics);
-        intake = new Intake(config, offsets, backlog, settlement, writer, metrics);
-        pressure = new Pressure(context, backlog, settlement::hasFailed, metrics);
+        intake = new Intake(config, offsets, backlog, settlement, writer, timers, metrics);
+        pressure = new Pressure(context, backlog, settlement::hasFailed, timers, metrics);
         metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
         String clientId = settings.getOrDefault(CONSUMER_CLIENT_ID, "connector-consumer-" + name);
         new StallWatch(name, config.retries().stallTimeoutMs(), timers, metrics, new ConsumerLag(clientId)).start();

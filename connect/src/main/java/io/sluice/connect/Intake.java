@@ -10,6 +10,7 @@ import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.offset.Offsets;
 import io.sluice.connect.offset.Origin;
+import io.sluice.connect.time.Timers;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -32,6 +33,7 @@ final class Intake {
     private final Backlog backlog;
     private final Settlement settlement;
     private final BulkWriter writer;
+    private final Timers timers;
     private final SinkMetrics metrics;
 
     Intake(
@@ -40,6 +42,7 @@ final class Intake {
             Backlog backlog,
             Settlement settlement,
             BulkWriter writer,
+            Timers timers,
             SinkMetrics metrics) {
         this.onNullValues = config.writing().onNullValues();
         this.dropInvalid = config.writing().invalidDropped();
@@ -49,12 +52,13 @@ final class Intake {
         this.backlog = backlog;
         this.settlement = settlement;
         this.writer = writer;
+        this.timers = timers;
         this.metrics = metrics;
     }
 
     /** Takes the records of one poll: each stage sees all of them at once, since a lock for each would cost more. */
     void take(Collection<SinkRecord> records) {
-        long now = System.nanoTime();
+        long now = timers.nanoTime();
         List<Delivery> deliveries = new ArrayList<>(records.size());
         records.forEach(record -> deliveries.add(delivery(record, now)));
         metrics.inOneStep(() -> deliveries.forEach(delivery -> metrics.recordRead(delivery.ledger())));

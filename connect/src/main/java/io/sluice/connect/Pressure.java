@@ -1,6 +1,7 @@
 package io.sluice.connect;
 
 import io.sluice.connect.metrics.SinkMetrics;
+import io.sluice.connect.time.Timers;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.sink.SinkTaskContext;
@@ -13,14 +14,16 @@ final class Pressure {
     private final SinkTaskContext context;
     private final Backlog backlog;
     private final BooleanSupplier failed;
+    private final Timers timers;
     private final SinkMetrics metrics;
     /** Whether partitions may be paused that need not be. */
     private boolean paused;
 
-    Pressure(SinkTaskContext context, Backlog backlog, BooleanSupplier failed, SinkMetrics metrics) {
+    Pressure(SinkTaskContext context, Backlog backlog, BooleanSupplier failed, Timers timers, SinkMetrics metrics) {
         this.context = context;
         this.backlog = backlog;
         this.failed = failed;
+        this.timers = timers;
         this.metrics = metrics;
     }
 
@@ -34,9 +37,9 @@ final class Pressure {
 
     void relieve() {
         if (backlog.isFull()) {
-            long before = System.nanoTime();
+            long before = timers.nanoTime();
             backlog.awaitWhile(() -> backlog.isFull() && !failed.getAsBoolean(), LONGEST_WAIT_MS);
-            metrics.blocked(System.nanoTime() - before);
+            metrics.blocked(timers.nanoTime() - before);
         }
         if (backlog.isFull()) {
             context.pause(assignment());

@@ -2,12 +2,12 @@ package io.sluice.connect;
 
 import io.sluice.connect.bulk.Decisions;
 import io.sluice.connect.bulk.ItemError;
-import io.sluice.connect.bulk.Timers;
 import io.sluice.connect.config.OnMalformedDocuments;
 import io.sluice.connect.encode.Documents;
 import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
+import io.sluice.connect.time.Timers;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;

@@ -1,7 +1,7 @@
 package io.sluice.connect;
 
-import io.sluice.connect.bulk.Timers;
 import io.sluice.connect.metrics.SinkMetrics;
+import io.sluice.connect.time.Timers;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;

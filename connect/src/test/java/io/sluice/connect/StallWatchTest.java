@@ -3,10 +3,10 @@ package io.sluice.connect;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.sluice.connect.bulk.ManualTimers;
 import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.metrics.PartitionLedger;
 import io.sluice.connect.metrics.SinkMetrics;
+import io.sluice.connect.time.ManualTimers;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;

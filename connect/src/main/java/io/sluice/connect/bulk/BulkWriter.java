@@ -3,6 +3,7 @@ package io.sluice.connect.bulk;
 import io.sluice.connect.encode.Operation;
 import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
+import io.sluice.connect.time.Timers;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.util.ArrayList;

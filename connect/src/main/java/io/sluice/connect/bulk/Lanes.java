@@ -1,6 +1,7 @@
 package io.sluice.connect.bulk;
 
 import io.sluice.connect.encode.Operation;
+import io.sluice.connect.time.Timers;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;

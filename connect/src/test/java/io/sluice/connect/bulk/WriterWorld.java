@@ -11,6 +11,7 @@ import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.offset.Offsets;
 import io.sluice.connect.offset.Origin;
 import io.sluice.connect.offset.PartitionOffsets;
+import io.sluice.connect.time.ManualTimers;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -1,15 +1,14 @@
-package io.sluice.connect;
+package io.sluice.connect.time;
 
-import io.sluice.connect.bulk.Timers;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** Real time, with one thread for the calls that come later. */
-final class TaskTimers implements Timers, AutoCloseable {
+public final class TaskTimers implements Timers {
     private final ScheduledThreadPoolExecutor executor;
 
-    TaskTimers(String threadName) {
+    public TaskTimers(String threadName) {
         executor = new ScheduledThreadPoolExecutor(1, call -> {
             Thread thread = new Thread(call, threadName);
             thread.setDaemon(true);
@@ -23,7 +22,6 @@ final class TaskTimers implements Timers, AutoCloseable {
         return System.nanoTime();
     }
 
-    /** After {@link #close} the call never comes. */
     @Override
     public void after(long delayMs, Runnable call) {
         try {
@@ -33,6 +31,11 @@ final class TaskTimers implements Timers, AutoCloseable {
                 throw closed;
             }
         }
+    }
+
+    @Override
+    public void pause(Object monitor, long longestMs) throws InterruptedException {
+        monitor.wait(longestMs);
     }
 
     @Override

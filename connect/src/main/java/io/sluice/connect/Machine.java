@@ -1,0 +1,28 @@
+package io.sluice.connect;
+
+import io.sluice.connect.bulk.BulkClient;
+import io.sluice.connect.bulk.RestBulkClient;
+import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.time.TaskTimers;
+import io.sluice.connect.time.Timers;
+
+/** What a task takes from the machine it runs on; tests simulate one, so that a run of theirs can be repeated. */
+interface Machine {
+    Machine REAL = new Machine() {
+        @Override
+        public Timers timers(String threadName) {
+            return new TaskTimers(threadName);
+        }
+
+        @Override
+        public BulkClient client(SinkConfig config) {
+            return new RestBulkClient(config);
+        }
+    };
+
+    /** Time, with a thread of its own for the calls that come later. */
+    Timers timers(String threadName);
+
+    /** Connections to the cluster. */
+    BulkClient client(SinkConfig config);
+}
