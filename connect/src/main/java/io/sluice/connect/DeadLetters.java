@@ -1,9 +1,11 @@
 package io.sluice.connect;
 
+import io.sluice.connect.config.ErrantRecords;
 import io.sluice.connect.offset.Delivery;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -16,16 +18,20 @@ final class DeadLetters {
     private static final int LONGEST_REASON = 1_000;
 
     private final ErrantRecordReporter reporter;
+    private final boolean logged;
     private final List<Pending> pending = new ArrayList<>();
 
     private record Pending(Delivery delivery, Future<Void> arrival) {}
 
-    DeadLetters(ErrantRecordReporter reporter) {
+    private DeadLetters(ErrantRecordReporter reporter, boolean logged) {
         this.reporter = reporter;
+        this.logged = logged;
     }
 
-    static DeadLetters of(SinkTaskContext context) {
-        return new DeadLetters(context.errantRecordReporter());
+    /** The worker's reporter may be a mere log, or throw at the first record: only the settings tell. */
+    static DeadLetters of(SinkTaskContext context, Map<String, String> settings) {
+        boolean isQueue = ErrantRecords.haveAQueue(settings);
+        return new DeadLetters(isQueue ? context.errantRecordReporter() : null, ErrantRecords.areLogged(settings));
     }
 
     /** Whether the worker has somewhere to put rejected records. */
@@ -33,8 +39,13 @@ final class DeadLetters {
         return reporter != null;
     }
 
-    /** Reports a record; the reason goes into the header of the dead letter, and into no log. */
-    void report(Delivery delivery, String reason) {
+    /**
+     * Reports a record; the reason goes into the header of the dead letter.
+     *
+     * @param summary what is left of the reason where the worker logs it, since it may quote the document
+     */
+    void report(Delivery delivery, String summary, String fullReason) {
+        String reason = logged ? summary : fullReason;
         String text = reason.length() > LONGEST_REASON ? reason.substring(0, LONGEST_REASON) + "…" : reason;
         Exception rejection = new RejectedRecordException(delivery.origin() + ": " + text);
         Future<Void> arrival = reporter.report(delivery.record(), rejection);
@@ -70,6 +81,7 @@ final class DeadLetters {
             letter.arrival().get();
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
+            throw new ConnectException(letter.delivery().origin() + ": interrupted", interrupt);
         } catch (ExecutionException | CancellationException lost) {
             throw new ConnectException(
                     letter.delivery().origin() + ": the dead-letter queue did not take the record", lost);

@@ -5,13 +5,14 @@ import io.sluice.connect.bulk.RestBulkClient;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.time.TaskTimers;
 import io.sluice.connect.time.Timers;
+import java.util.function.Consumer;
 
 /** What a task takes from the machine it runs on; tests simulate one, so that a run of theirs can be repeated. */
 interface Machine {
     Machine REAL = new Machine() {
         @Override
-        public Timers timers(String threadName) {
-            return new TaskTimers(threadName);
+        public Timers timers(String threadName, Consumer<Throwable> onFailure) {
+            return new TaskTimers(threadName, onFailure);
         }
 
         @Override
@@ -20,8 +21,8 @@ interface Machine {
         }
     };
 
-    /** Time, with a thread of its own for the calls that come later. */
-    Timers timers(String threadName);
+    /** Time, with a thread of its own for the calls that come later; what such a call throws, {@code onFailure} hears. */
+    Timers timers(String threadName, Consumer<Throwable> onFailure);
 
     /** Connections to the cluster. */
     BulkClient client(SinkConfig config);

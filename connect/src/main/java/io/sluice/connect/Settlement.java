@@ -90,21 +90,21 @@ final class Settlement implements Decisions {
             LOG.warn("{}: {}", delivery.origin(), summary);
         }
         if (deadLetters.isAvailable()) {
-            report(delivery, reason);
+            report(delivery, summary, reason);
         } else {
             dropped(delivery);
         }
     }
 
     /** Hands the record on: the worker's converter and producer may block, which no I/O thread must. */
-    private void report(Delivery delivery, String reason) {
-        postbox.after(0, () -> reportNow(delivery, reason));
+    private void report(Delivery delivery, String summary, String reason) {
+        postbox.after(0, () -> reportNow(delivery, summary, reason));
     }
 
-    private void reportNow(Delivery delivery, String reason) {
+    private void reportNow(Delivery delivery, String summary, String reason) {
         try {
             boolean isFirst = deadLetters.areAllArrived();
-            deadLetters.report(delivery, reason);
+            deadLetters.report(delivery, summary, reason);
             if (isFirst) {
                 postbox.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
             }
@@ -114,13 +114,8 @@ final class Settlement implements Decisions {
     }
 
     /** Decides the records that have arrived in the dead-letter queue; looks again later while some have not. */
-    void settleDeadLetters() {
-        try {
-            deadLetters.takeArrived().forEach(delivery -> settle(delivery, Fate.DEAD_LETTERED));
-        } catch (ConnectException lost) {
-            failed(lost);
-            return;
-        }
+    private void settleDeadLetters() {
+        deadLetters.takeArrived().forEach(delivery -> settle(delivery, Fate.DEAD_LETTERED));
         if (!deadLetters.areAllArrived()) {
             postbox.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
         }
@@ -149,6 +144,11 @@ final class Settlement implements Decisions {
     public void failed(ConnectException cause) {
         failure.compareAndSet(null, cause);
         backlog.wake();
+    }
+
+    /** A call that came later has thrown: what it was to do, nobody does. */
+    void failed(Throwable thrown) {
+        failed(thrown instanceof ConnectException known ? known : new ConnectException(thrown.toString(), thrown));
     }
 
     boolean hasFailed() {

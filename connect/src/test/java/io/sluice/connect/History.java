@@ -25,6 +25,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -268,8 +269,8 @@ final class History {
         private boolean dead;
 
         @Override
-        public Timers timers(String threadName) {
-            Timers thread = time.thread();
+        public Timers timers(String threadName, Consumer<Throwable> onFailure) {
+            Timers thread = time.thread(onFailure);
             threads.add(thread);
             return thread;
         }

@@ -1,15 +1,11 @@
 package io.sluice.connect;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.kafka.connect.sink.SinkRecord;
 import org.junit.jupiter.api.Test;
 
 /** How much requests hold, how many are under way, and how much the task holds meanwhile. */
@@ -57,52 +53,6 @@ class RequestsIT extends MisbehavingServer {
             assertAllAccepted(harness, 199);
             assertEquals(3, mostUnderWay.get());
         }
-    }
-
-    /**
-     * A server that rejects items above three requests gets all of them in the end, with fewer requests under way, and
-     * more again once it takes more.
-     */
-    @Test
-    void adaptiveRequestsKeepBelowWhatIsRejectedAndComeBack() throws Exception {
-        AtomicInteger most = new AtomicInteger(3);
-        misbehaviour = (request, exchange, ids) -> {
-            boolean isTooMany = underWay.get() > most.get();
-            sleep(isTooMany ? 0 : 23);
-            answerItems(exchange, ids, id -> isTooMany ? 429 : 201);
-            return true;
-        };
-        try (TaskHarness harness = harness(
-                "bulk.adaptive", "true",
-                "max.in.flight.requests", "16",
-                "max.buffered.records", "5003",
-                "retry.backoff.max.ms", "211")) {
-            int put = putWhile(harness, 0, () -> harness.attribute("CurrentConcurrency") > 3);
-            assertTrue(harness.attribute("ItemRetries") > 0);
-            most.set(Integer.MAX_VALUE);
-            put = putWhile(harness, put, () -> harness.attribute("CurrentConcurrency") < 8);
-            assertAllAccepted(harness, put);
-            assertTrue(mostUnderWay.get() <= 16, "most under way: " + mostUnderWay.get());
-        }
-    }
-
-    private interface Condition {
-        boolean holds();
-    }
-
-    /** Puts records while the condition holds, for a minute at most; returns how many were put by now. */
-    private static int putWhile(TaskHarness harness, int putBefore, Condition condition) {
-        int put = putBefore;
-        long deadline = System.nanoTime() + 60_000_000_000L;
-        while (condition.holds()) {
-            assertTrue(System.nanoTime() < deadline, "after a minute: " + harness.attribute("CurrentConcurrency"));
-            List<SinkRecord> records = new ArrayList<>();
-            for (int i = 0; i < 997 && harness.paused.isEmpty(); i++) {
-                records.add(harness.record("k" + put, "{\"i\":" + put++ + "}"));
-            }
-            harness.put(records);
-        }
-        return put;
     }
 
     /** Compressed requests arrive whole, also when they have to go again. */

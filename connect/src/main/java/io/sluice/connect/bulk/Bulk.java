@@ -4,17 +4,27 @@ import io.sluice.connect.encode.Operation;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The operations of one bulk request, all for one index, and the history of its attempts. */
+/** The operations of one bulk request, all for one index, where it stands, and the history of its attempts. */
 final class Bulk {
+    /** Where a request stands; it has a permit all the while. */
+    enum State {
+        /** It is sent for the first time, or again, as soon as its time has come. */
+        WAITING,
+        /** Handed to the client, which has not answered. */
+        ON_THE_WIRE,
+        /** The answer, or that none will come, is being dealt with. */
+        ANSWERED,
+        /** Each of its operations is decided or given back. */
+        DONE
+    }
+
     private final String index;
     private List<Operation> operations;
     private long bodyBytes;
     private String host = "";
     private boolean partial;
-    private int attempts;
-    private int sendings;
-    private int countedAttempts;
-    private long firstFailureAtNanos;
+    private State state = State.WAITING;
+    private Attempts attempts = Attempts.NONE;
     private long sentAtNanos;
 
     Bulk(String index) {
@@ -23,8 +33,13 @@ final class Bulk {
 
     Bulk(String index, List<Operation> operations) {
         this.index = index;
-        this.operations = operations;
-        operations.forEach(operation -> bodyBytes += operation.bodyBytes());
+        keep(operations);
+    }
+
+    private void keep(List<Operation> kept) {
+        operations = kept;
+        bodyBytes = 0;
+        kept.forEach(operation -> bodyBytes += operation.bodyBytes());
     }
 
     void add(Operation operation) {
@@ -73,8 +88,21 @@ final class Bulk {
         host = whoAnswered;
     }
 
+    boolean isWaiting() {
+        return state == State.WAITING;
+    }
+
+    boolean isOnTheWire() {
+        return state == State.ON_THE_WIRE;
+    }
+
+    boolean isDone() {
+        return state == State.DONE;
+    }
+
+    /** How often it was sent since some of its operations were decided. */
     int attempts() {
-        return attempts;
+        return attempts.sent();
     }
 
     long sentAtNanos() {
@@ -82,52 +110,55 @@ final class Bulk {
     }
 
     void sent(long nowNanos) {
-        attempts++;
-        sendings++;
+        state = State.ON_THE_WIRE;
+        attempts = attempts.andSent();
         sentAtNanos = nowNanos;
     }
 
-    /** Whether it was sent once only, whatever progress there was since. */
-    boolean isFirstSending() {
-        return sendings == 1;
+    void answered() {
+        state = State.ANSWERED;
     }
 
+    void waiting() {
+        state = State.WAITING;
+    }
+
+    void done() {
+        state = State.DONE;
+    }
+
+    /** Counts a failure that waiting alone may not cure; returns how many there were. */
     int countAttempt() {
-        return ++countedAttempts;
+        attempts = attempts.andCounted();
+        return attempts.counted();
     }
 
     /** Nanoseconds since the first failure after the last progress. */
     long failingForNanos(long nowNanos) {
-        if (firstFailureAtNanos == 0) {
-            firstFailureAtNanos = nowNanos;
-        }
-        return nowNanos - firstFailureAtNanos;
+        attempts = attempts.andFailed(nowNanos);
+        return nowNanos - attempts.failingSinceNanos().getAsLong();
     }
 
     /** Keeps only these operations; fewer than before are progress, from which patience starts afresh. */
     void keepOnly(List<Operation> remaining) {
         if (remaining.size() < operations.size()) {
-            firstFailureAtNanos = 0;
-            attempts = 0;
+            attempts = attempts.andProgressed();
         }
-        operations = remaining;
-        bodyBytes = 0;
-        operations.forEach(operation -> bodyBytes += operation.bodyBytes());
+        keep(remaining);
+    }
+
+    /** Whether an operation is of a partition that was given up. */
+    boolean hasGivenUp() {
+        return operations.stream().anyMatch(operation -> operation.delivery().isGivenUp());
     }
 
     /** Removes and returns the operations whose partition was given up. */
     List<Operation> takeGivenUp() {
         List<Operation> givenUp = new ArrayList<>(0);
-        for (Operation operation : operations) {
-            if (operation.delivery().isGivenUp()) {
-                givenUp.add(operation);
-            }
-        }
-        if (!givenUp.isEmpty()) {
-            List<Operation> kept = new ArrayList<>(operations);
-            kept.removeIf(operation -> operation.delivery().isGivenUp());
-            operations = kept;
-            bodyBytes = kept.stream().mapToLong(Operation::bodyBytes).sum();
+        if (hasGivenUp()) {
+            List<Operation> kept = new ArrayList<>(operations.size());
+            operations.forEach(operation -> (operation.delivery().isGivenUp() ? givenUp : kept).add(operation));
+            keep(kept);
         }
         return givenUp;
     }

@@ -4,6 +4,9 @@ package io.sluice.connect.bulk;
 public interface BulkClient extends AutoCloseable {
     void send(Bulk bulk, Listener listener);
 
+    /** Whether it can send at all; once it cannot, it never will again. */
+    boolean isRunning();
+
     @Override
     void close();
 

@@ -3,8 +3,8 @@ package io.sluice.connect.bulk;
 /**
  * How bulk requests are formed and repeated.
  *
- * @param adaptive whether size and number of requests find their own level below the most given here
  * @param inOrder whether two operations on one id must never be under way at once
+ * @param mayCreate whether Elasticsearch may create an index that is missing
  * @param maxDocumentsPerSecond 0 for no limit, as for the bytes
  */
 public record BulkSettings(
@@ -12,14 +12,9 @@ public record BulkSettings(
         long bulkSizeBytes,
         long lingerMs,
         int maxInFlight,
-        boolean adaptive,
         int maxRetries,
         long retryTimeoutMs,
         boolean inOrder,
+        boolean mayCreate,
         long maxDocumentsPerSecond,
-        long maxBytesPerSecond) {
-    Limiter limiter() {
-        Limits most = new Limits(maxInFlight, batchSize, bulkSizeBytes);
-        return adaptive ? new AdaptiveLimits(most) : Limiter.fixed(most);
-    }
-}
+        long maxBytesPerSecond) {}

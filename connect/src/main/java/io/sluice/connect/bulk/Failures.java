@@ -59,7 +59,7 @@ final class Failures {
     }
 
     /** The same for whom it ends the work, with the reason and the first record concerned. */
-    static String describe(Bulk bulk, int status, ItemError error, int item, Exception cause) {
+    static String describe(Bulk bulk, int status, ItemError error, int item, Throwable cause) {
         String what = cause != null
                 ? "no answer: " + cause.getClass().getSimpleName() + ": " + cause.getMessage()
                 : "status " + status + (error == null ? "" : " " + error.type() + ": " + error.reason());

@@ -28,6 +28,9 @@ final class HeldDeletes implements HeldOperations {
 
     @Override
     public boolean mustWait(Operation operation) {
+        if (!operation.hasId()) {
+            return false;
+        }
         int slot = slot(operation);
         ArrayDeque<Operation> waiting = waitingBySlot.isEmpty() ? null : waitingBySlot.get(slot);
         if (waiting == null && !(isDelete(operation) && letThrough[slot] > 0)) {
@@ -40,6 +43,9 @@ final class HeldDeletes implements HeldOperations {
 
     @Override
     public List<Operation> release(Operation decided) {
+        if (!decided.hasId()) {
+            return List.of();
+        }
         int slot = slot(decided);
         letThrough[slot]--;
         boolean anyWaits = letThrough[slot] == 0 && !waitingBySlot.isEmpty() && waitingBySlot.containsKey(slot);

@@ -20,6 +20,9 @@ final class HeldUpserts implements HeldOperations {
 
     @Override
     public boolean mustWait(Operation operation) {
+        if (!operation.hasId()) {
+            return false;
+        }
         Object key = key(operation);
         ArrayDeque<Operation> waiting = waitingById.putIfAbsent(key, NONE);
         if (waiting == null) {
@@ -35,6 +38,9 @@ final class HeldUpserts implements HeldOperations {
 
     @Override
     public List<Operation> release(Operation decided) {
+        if (!decided.hasId()) {
+            return List.of();
+        }
         Object key = key(decided);
         Operation next = waitingById.get(key).poll();
         if (next == null) {

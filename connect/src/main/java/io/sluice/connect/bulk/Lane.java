@@ -4,18 +4,25 @@ import io.sluice.connect.encode.Operation;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /** The operations that wait to be sent to one index, in order. */
 final class Lane {
     private final String index;
+    private final BulkSettings settings;
     private final ArrayDeque<Operation> waiting = new ArrayDeque<>();
     private long bytes;
     private long sinceNanos;
     private int flushed;
     private boolean partialUnderWay;
 
-    Lane(String index) {
+    Lane(String index, BulkSettings settings) {
         this.index = index;
+        this.settings = settings;
+    }
+
+    String index() {
+        return index;
     }
 
     void add(Operation operation) {
@@ -32,8 +39,13 @@ final class Lane {
         return waiting.isEmpty();
     }
 
-    boolean isFull(Limits limits) {
-        return waiting.size() >= limits.documents() || bytes >= limits.bytes() || flushed > 0;
+    boolean isFull() {
+        return waiting.size() >= settings.batchSize() || bytes >= settings.bulkSizeBytes() || flushed > 0;
+    }
+
+    /** Whether nothing waits and nothing has to come back: the lane may go. */
+    boolean isUnused() {
+        return waiting.isEmpty() && !partialUnderWay;
     }
 
     /** Whether a request that is not full may be sent as soon as it has waited long enough. */
@@ -46,8 +58,14 @@ final class Lane {
         sinceNanos = nowNanos;
     }
 
-    long sinceNanos() {
-        return sinceNanos;
+    /** How much longer a request that is not full has to wait, 0 or less for no longer. */
+    long remainingMs(long nowNanos) {
+        return settings.lingerMs() - TimeUnit.NANOSECONDS.toMillis(nowNanos - sinceNanos);
+    }
+
+    /** Whether a permit is all that a request of this lane waits for. */
+    boolean isReady(long nowNanos) {
+        return isFull() || mayLinger() && remainingMs(nowNanos) <= 0;
     }
 
     /** Later than any time when nothing waits. */
@@ -55,27 +73,22 @@ final class Lane {
         return waiting.isEmpty() ? Long.MAX_VALUE : waiting.peek().delivery().readAtNanos();
     }
 
-    /** The next request: as much as the limits allow, and at least one operation. */
-    Bulk cut(Limits limits, long nowNanos) {
+    /** The next request: as much as the settings allow, and at least one operation. */
+    Bulk cut(long nowNanos) {
+        boolean isPartial = !isFull();
         Bulk bulk = new Bulk(index);
-        int most = flushed > 0 ? Math.min(flushed, limits.documents()) : limits.documents();
+        int most = flushed > 0 ? Math.min(flushed, settings.batchSize()) : settings.batchSize();
         do {
             Operation operation = waiting.poll();
             bytes -= operation.bodyBytes();
             bulk.add(operation);
         } while (!waiting.isEmpty()
                 && bulk.size() < most
-                && bulk.bodyBytes() + waiting.peek().bodyBytes() <= limits.bytes());
+                && bulk.bodyBytes() + waiting.peek().bodyBytes() <= settings.bulkSizeBytes());
         flushed = Math.max(0, flushed - bulk.size());
         sinceNanos = nowNanos;
-        return bulk;
-    }
-
-    /** The same for a request that is not full, of which only one is under way at a time. */
-    Bulk cutPartial(Limits limits, long nowNanos) {
-        Bulk bulk = cut(limits, nowNanos);
-        bulk.setPartial(true);
-        partialUnderWay = true;
+        bulk.setPartial(isPartial);
+        partialUnderWay |= isPartial;
         return bulk;
     }
 

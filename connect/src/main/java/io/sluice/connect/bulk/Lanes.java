@@ -4,43 +4,44 @@ import io.sluice.connect.encode.Operation;
 import io.sluice.connect.time.Timers;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /**
- * What waits to be sent, by index. A request is cut when it may be sent, not when its operations come, so that it has
- * the size that is wanted then.
+ * What waits to be sent, by index; an index for which nothing waits has no lane.
+ *
+ * <p>Of the requests that only wait for a permit the one with the oldest record goes first, full or not, so that no index
+ * keeps another one waiting.
  */
 final class Lanes {
     private final Map<String, Lane> lanes = new HashMap<>();
     private final ArrayDeque<Bulk> halves = new ArrayDeque<>();
-    private final long lingerMs;
+    private final BulkSettings settings;
     private final Timers timers;
     private final Runnable whenDue;
     private boolean armed;
 
     /** @param whenDue called when a request that is not full may have waited long enough */
-    Lanes(long lingerMs, Timers timers, Runnable whenDue) {
-        this.lingerMs = lingerMs;
+    Lanes(BulkSettings settings, Timers timers, Runnable whenDue) {
+        this.settings = settings;
         this.timers = timers;
         this.whenDue = whenDue;
     }
 
     /** Returns whether the operation made a request full. */
-    boolean add(Operation operation, Limits limits) {
-        Lane lane = lanes.computeIfAbsent(operation.index(), Lane::new);
+    boolean add(Operation operation) {
+        Lane lane = lanes.computeIfAbsent(operation.index(), index -> new Lane(index, settings));
         boolean wasEmpty = lane.isEmpty();
         lane.add(operation);
         if (wasEmpty) {
             lane.lingersSince(timers.nanoTime());
         }
         if (wasEmpty && lane.mayLinger()) {
-            arm(lingerMs);
+            arm(settings.lingerMs());
         }
-        return lane.isFull(limits);
+        return lane.isFull();
     }
 
     /** What was split off a request goes before everything else. */
@@ -52,45 +53,36 @@ final class Lanes {
         lanes.values().forEach(Lane::flush);
     }
 
-    /** The request to be sent next, full ones first, or {@code null}: then {@code whenDue} is called in time. */
-    Bulk next(Limits limits) {
+    /** The request to be sent next, or {@code null}: then {@code whenDue} is called in time. */
+    Bulk next() {
         if (!halves.isEmpty()) {
             return halves.poll();
         }
         long now = timers.nanoTime();
-        Lane full = oldestFull(limits);
-        if (full != null) {
-            return full.cut(limits, now);
-        }
+        Lane oldest = null;
         for (Lane lane : lanes.values()) {
-            if (lane.mayLinger() && remainingMs(lane, now) <= 0) {
-                return lane.cutPartial(limits, now);
-            }
+            boolean isOlder = oldest == null || lane.oldestReadAtNanos() < oldest.oldestReadAtNanos();
+            oldest = isOlder && lane.isReady(now) ? lane : oldest;
         }
-        armForTheNext(now);
-        return null;
+        if (oldest == null) {
+            armForTheNext(now);
+            return null;
+        }
+        Bulk bulk = oldest.cut(now);
+        removeIfUnused(oldest);
+        return bulk;
     }
 
-    private Lane oldestFull(Limits limits) {
-        return lanes.values().stream()
-                .filter(lane -> lane.isFull(limits))
-                .min(Comparator.comparingLong(Lane::oldestReadAtNanos))
-                .orElse(null);
-    }
-
-    /** Whether a request is there that only a permit is missing for. */
-    boolean hasFull(Limits limits) {
-        return !halves.isEmpty() || lanes.values().stream().anyMatch(lane -> lane.isFull(limits));
-    }
-
-    private long remainingMs(Lane lane, long nowNanos) {
-        return lingerMs - TimeUnit.NANOSECONDS.toMillis(nowNanos - lane.sinceNanos());
+    private void removeIfUnused(Lane lane) {
+        if (lane.isUnused()) {
+            lanes.remove(lane.index());
+        }
     }
 
     private void armForTheNext(long nowNanos) {
         long shortest = Long.MAX_VALUE;
         for (Lane lane : lanes.values()) {
-            shortest = lane.mayLinger() ? Math.min(shortest, remainingMs(lane, nowNanos)) : shortest;
+            shortest = lane.mayLinger() ? Math.min(shortest, lane.remainingMs(nowNanos)) : shortest;
         }
         if (shortest < Long.MAX_VALUE) {
             arm(shortest);
@@ -111,7 +103,9 @@ final class Lanes {
 
     /** A request for this index that was not full is answered. */
     void partialAnswered(String index) {
-        lanes.get(index).partialAnswered();
+        Lane lane = lanes.get(index);
+        lane.partialAnswered();
+        removeIfUnused(lane);
     }
 
     /** Removes and returns the operations whose partition was given up. */
@@ -119,8 +113,19 @@ final class Lanes {
         List<Operation> givenUp = new ArrayList<>();
         halves.forEach(half -> givenUp.addAll(half.takeGivenUp()));
         halves.removeIf(half -> half.size() == 0);
-        lanes.values().forEach(lane -> givenUp.addAll(lane.takeGivenUp()));
+        for (Iterator<Lane> all = lanes.values().iterator(); all.hasNext(); ) {
+            Lane lane = all.next();
+            givenUp.addAll(lane.takeGivenUp());
+            if (lane.isUnused()) {
+                all.remove();
+            }
+        }
         return givenUp;
+    }
+
+    /** How many indices something waits for, or has to come back from. */
+    int size() {
+        return lanes.size();
     }
 
     /** Later than any time when nothing waits. */

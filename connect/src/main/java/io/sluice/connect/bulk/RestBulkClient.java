@@ -75,6 +75,11 @@ public final class RestBulkClient implements BulkClient {
     }
 
     @Override
+    public boolean isRunning() {
+        return rest.isRunning();
+    }
+
+    @Override
     public void close() {
         try {
             rest.close();

@@ -8,7 +8,7 @@ import org.apache.kafka.common.config.ConfigDef.Type;
 
 /** How much a task may hold, and how long it waits to let go of it. */
 public final class BufferSettings {
-    static final String MAX_BUFFERED_RECORDS = "max.buffered.records";
+    private static final String MAX_BUFFERED_RECORDS = "max.buffered.records";
     private static final String MAX_BUFFERED_BYTES = "max.buffered.bytes";
     private static final String FLUSH_TIMEOUT_MS = "flush.timeout.ms";
 

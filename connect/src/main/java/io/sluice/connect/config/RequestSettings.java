@@ -3,8 +3,6 @@ package io.sluice.connect.config;
 import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
-import java.util.HashMap;
-import java.util.Map;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Type;
@@ -12,8 +10,6 @@ import org.apache.kafka.common.config.ConfigDef.Type;
 /** How bulk requests are formed, how many are under way, and how fast. */
 public final class RequestSettings {
     private static final String BATCH_SIZE = "batch.size";
-    private static final String BULK_ADAPTIVE = "bulk.adaptive";
-    private static final boolean BULK_ADAPTIVE_DEFAULT = false;
     private static final String BULK_SIZE_BYTES = "bulk.size.bytes";
     private static final String LINGER_MS = "linger.ms";
     private static final String MAX_IN_FLIGHT_REQUESTS = "max.in.flight.requests";
@@ -21,17 +17,6 @@ public final class RequestSettings {
     private static final String MAX_BYTES_PER_SECOND = "max.bytes.per.second";
 
     private static final long NO_LIMIT = -1;
-
-    /** The defaults are what a fixed level should be; as bounds of a search they would let it only go down. */
-    private static final Map<String, String> ROOM_TO_ADAPT = Map.of(
-            BATCH_SIZE,
-            "10000",
-            BULK_SIZE_BYTES,
-            Long.toString(20L << 20),
-            MAX_IN_FLIGHT_REQUESTS,
-            "20",
-            BufferSettings.MAX_BUFFERED_RECORDS,
-            "60000");
 
     private final AbstractConfig values;
 
@@ -55,13 +40,6 @@ public final class RequestSettings {
                         Accepts.atLeastOr(1, NO_LIMIT),
                         MEDIUM,
                         "Most bytes in one bulk request; a larger document goes alone; -1 for no limit.")
-                .define(
-                        BULK_ADAPTIVE,
-                        Type.BOOLEAN,
-                        BULK_ADAPTIVE_DEFAULT,
-                        MEDIUM,
-                        "Let requests under way and their size find their own level up to the most given, by default 20 requests"
-                                + " of 10000 operations or 20 MiB, 60000 records buffered.")
                 .define(
                         LINGER_MS,
                         Type.LONG,
@@ -92,17 +70,6 @@ public final class RequestSettings {
                         "Bytes of request bodies that a task sends per second at most; 0 for no limit.");
     }
 
-    /** The settings, with higher bounds where requests find their own level and none are given. */
-    static Map<String, String> withRoomToAdapt(Map<String, String> settings) {
-        String adaptive = settings.get(BULK_ADAPTIVE);
-        if (adaptive == null || !Boolean.parseBoolean(adaptive.trim())) {
-            return settings;
-        }
-        Map<String, String> roomy = new HashMap<>(ROOM_TO_ADAPT);
-        roomy.putAll(settings);
-        return roomy;
-    }
-
     public int batchSize() {
         return values.getInt(BATCH_SIZE);
     }
@@ -110,10 +77,6 @@ public final class RequestSettings {
     public long bulkSizeBytes() {
         long bytes = values.getLong(BULK_SIZE_BYTES);
         return bytes == NO_LIMIT ? Long.MAX_VALUE : bytes;
-    }
-
-    public boolean adaptive() {
-        return values.getBoolean(BULK_ADAPTIVE);
     }
 
     public long lingerMs() {

@@ -17,7 +17,7 @@ public record SinkConfig(
         WriteSettings writing,
         DocumentSettings documents) {
     public SinkConfig(Map<String, String> settings) {
-        this(new Values(definition(), RequestSettings.withRoomToAdapt(settings)));
+        this(new Values(definition(), settings));
     }
 
     private SinkConfig(AbstractConfig values) {

@@ -56,6 +56,11 @@ public final class Operation {
         return version;
     }
 
+    /** Whether the document has an id before Elasticsearch gives it one. */
+    public boolean hasId() {
+        return id.length > 0;
+    }
+
     /** The document's id as a key for maps. */
     public Object idKey() {
         return ByteBuffer.wrap(id);

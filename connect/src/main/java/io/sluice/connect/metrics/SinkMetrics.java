@@ -39,9 +39,6 @@ public final class SinkMetrics {
     private long bulkRetries;
     private long itemRetries;
     private long itemsRejected;
-    private long aimInFlight;
-    private long aimDocuments;
-    private long aimBytes;
     private long bulkRequestsInFlight;
     private long bulkServiceTimeNanos;
     private long bulkDocuments;
@@ -166,13 +163,6 @@ public final class SinkMetrics {
         bulkRequestsByStatus.merge(status == 0 ? UNANSWERED : Integer.toString(status), 1L, Long::sum);
     }
 
-    /** How many requests are to be under way now, and the most that each is to hold. */
-    public synchronized void aimsAt(int inFlight, int documents, long bytes) {
-        aimInFlight = inFlight;
-        aimDocuments = documents;
-        aimBytes = bytes;
-    }
-
     /** An item will never be accepted. */
     public synchronized void itemRejected() {
         itemsRejected++;
@@ -207,9 +197,6 @@ public final class SinkMetrics {
             attributes.put("ItemRetries", itemRetries);
             attributes.put("ItemsRejected", itemsRejected);
             attributes.put("BulkRequestsInFlight", bulkRequestsInFlight);
-            attributes.put("CurrentConcurrency", aimInFlight);
-            attributes.put("CurrentBulkDocuments", aimDocuments);
-            attributes.put("CurrentBulkBytes", aimBytes);
             attributes.put("BulkServiceTimeMillisTotal", bulkServiceTimeNanos / 1_000_000);
             attributes.put("BulkDocumentsTotal", bulkDocuments);
             attributes.put("BulkBytesTotal", bulkBytes);

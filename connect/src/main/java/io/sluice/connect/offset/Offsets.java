@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.connect.errors.ConnectException;
 
 /** The partitions this task owns, each with its undecided records. Used by the task's thread only. */
 public final class Offsets {
@@ -40,15 +41,32 @@ public final class Offsets {
         lastPartition = null;
     }
 
-    /** The undecided records of one partition; consecutive calls mostly ask for the same one. */
+    /**
+     * The undecided records of one partition; consecutive calls mostly ask for the same one.
+     *
+     * @throws ConnectException the task does not own the partition
+     */
     public PartitionOffsets of(String topic, int partition) {
         if (lastPartition == null
                 || lastPartition.partition() != partition
                 || !lastPartition.topic().equals(topic)) {
-            lastPartition = new TopicPartition(topic, partition);
-            lastOffsets = partitions.computeIfAbsent(lastPartition, this::followed);
+            TopicPartition asked = new TopicPartition(topic, partition);
+            lastOffsets = owned(asked);
+            lastPartition = asked;
         }
         return lastOffsets;
+    }
+
+    /** Offsets of another partition must never be taken for those of an own one: they would be committed. */
+    private PartitionOffsets owned(TopicPartition partition) {
+        PartitionOffsets offsets = partitions.get(partition);
+        if (offsets == null) {
+            throw new ConnectException(partition + ": got a record of a partition that this task does not own, expected"
+                    + " one of " + partitions.keySet()
+                    + "; a transformation that renames topics needs a worker of Kafka"
+                    + " Connect 3.6 or later");
+        }
+        return offsets;
     }
 
     /** Records of these partitions that were read and are not decided. */

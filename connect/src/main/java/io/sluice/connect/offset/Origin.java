@@ -14,6 +14,11 @@ public record Origin(String topic, int partition, long offset) {
         return new Origin(record.topic(), record.kafkaPartition(), record.kafkaOffset());
     }
 
+    /** Whether the worker says where a record was read, whatever a transformation made of its topic. */
+    public static boolean isTold() {
+        return WORKER_KEEPS_ORIGINALS;
+    }
+
     private static boolean workerKeepsOriginals() {
         try {
             SinkRecord.class.getMethod("originalTopic");

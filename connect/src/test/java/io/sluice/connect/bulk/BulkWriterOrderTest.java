@@ -79,7 +79,6 @@ class BulkWriterOrderTest extends WriterWorld {
             Random random = new Random(seed);
             WriterWorld world = new WriterWorld();
             boolean inOrder = seed % 2 == 0;
-            world.adaptive = seed % 3 == 0;
             world.encoder = encoder(inOrder ? "upsert" : "insert");
             world.client.onSend = bulk -> refuseOvertakingDeletes(world, bulk);
             BulkWriter writer = world.writer(7, 1 << 20, 3, inOrder);

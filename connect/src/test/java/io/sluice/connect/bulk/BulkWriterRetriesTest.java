@@ -73,11 +73,44 @@ class BulkWriterRetriesTest extends WriterWorld {
 
     /** A refusal that would last for ever ends the work at once. */
     @Test
-    void aBadRequestEndsTheWork() {
+    void aRefusalOfEverythingEndsTheWork() {
         sendThree();
-        client.refuse(0, 400);
+        client.refuse(0, 405);
         assertEquals(
-                "bulk request to t: status 400 some_exception: some reason (attempt 1, first record concerned t-0@0)",
+                "bulk request to t: status 405 some_exception: some reason (attempt 1, first record concerned t-0@0)",
+                book.failure.getMessage());
+    }
+
+    /** A document that spoils the request it is in is found by halving, and rejected alone. */
+    @Test
+    void aDocumentThatSpoilsItsRequestIsRejectedAlone() {
+        BulkWriter writer = writer(7, 1 << 20, 2, false);
+        add(writer, 7);
+        while (client.sent.size() > client.answered) {
+            int request = client.answered;
+            if (client.offsets(request).contains("4")) {
+                client.refuse(request, 400);
+            } else {
+                client.succeed(request);
+            }
+        }
+        assertEquals(List.of("4 400 some_exception"), book.rejected);
+        assertEquals(Set.of(0L, 1L, 2L, 3L, 5L, 6L), book.decided.keySet());
+        assertNull(book.failure);
+    }
+
+    /** Whatever the client throws is repeated like a lost connection; a client that is closed ends the work. */
+    @Test
+    void aBugOfTheClientIsRepeatedWhileItRuns() {
+        sendThree();
+        client.fail(0, new java.nio.channels.CancelledKeyException());
+        timers.advance(100);
+        assertNull(book.failure);
+        client.running = false;
+        client.fail(1, new IllegalStateException("I/O reactor status: STOPPED"));
+        assertEquals(
+                "bulk request to t: no answer: IllegalStateException: I/O reactor status: STOPPED (attempt 2, first"
+                        + " record concerned t-0@0)",
                 book.failure.getMessage());
     }
 
@@ -97,26 +130,6 @@ class BulkWriterRetriesTest extends WriterWorld {
             client.succeed(client.answered);
         }
         assertEquals(Set.of(1L, 2L, 3L, 4L), book.decided.keySet());
-    }
-
-    /** A large request that is refused as a whole again and again is halved; without adaptation it is not. */
-    @Test
-    void aRequestThatNeverGetsInIsHalved() {
-        for (boolean isAdaptive : new boolean[] {false, true}) {
-            WriterWorld world = new WriterWorld();
-            world.adaptive = isAdaptive;
-            BulkWriter writer = world.writer(4, 1 << 20, 1, false);
-            for (int i = 0; i < 4; i++) {
-                add(writer, world.operation("k" + i, "{\"a\":\"" + "x".repeat(100_003) + "\"}"));
-            }
-            for (int attempt = 0; attempt < 3; attempt++) {
-                world.client.refuse(attempt, 429);
-                world.timers.advance(1_000);
-            }
-            assertEquals(isAdaptive ? List.of("0", "1") : List.of("0", "1", "2", "3"), world.client.offsets(3));
-            world.client.succeed(3);
-            assertEquals(isAdaptive ? 5 : 4, world.client.sent.size());
-        }
     }
 
     /** The last error is told while something that failed is undecided, and no longer. */

@@ -22,6 +22,7 @@ final class HeldClient implements BulkClient {
     private final ArrayDeque<Integer> open = new ArrayDeque<>();
     private Listener listener;
     int answered;
+    boolean running = true;
     Consumer<Bulk> onSend = bulk -> {};
 
     @Override
@@ -89,6 +90,11 @@ final class HeldClient implements BulkClient {
     private static String itemOf(int status) {
         String error = status < 300 ? "" : ",\"error\":{\"type\":\"some_exception\",\"reason\":\"some reason\"}";
         return "{\"index\":{\"status\":" + status + error + "}}";
+    }
+
+    @Override
+    public boolean isRunning() {
+        return running;
     }
 
     @Override

@@ -29,6 +29,11 @@ public final class Wire implements BulkClient {
     }
 
     @Override
+    public boolean isRunning() {
+        return true;
+    }
+
+    @Override
     public void close() {
         // Nothing is open.
     }

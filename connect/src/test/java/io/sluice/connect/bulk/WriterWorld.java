@@ -28,22 +28,29 @@ class WriterWorld {
     final NotedDecisions book = new NotedDecisions();
     final SinkMetrics metrics = new SinkMetrics();
     final Offsets offsets = new Offsets(metrics);
-    PartitionOffsets partition = offsets.of("t", 0);
+    PartitionOffsets partition = opened(0);
     RecordEncoder encoder = encoder("insert");
-    boolean adaptive;
     long documentsPerSecond;
     long bytesPerSecond;
     private long nextOffset;
     private final Map<Object, TreeSet<Long>> addedByKey = new HashMap<>();
 
     static RecordEncoder encoder(String writeMethod) {
-        return new RecordEncoder(
-                new SinkConfig(Map.of("connection.url", "http://localhost:9", "write.method", writeMethod)));
+        return encoder(writeMethod, "t");
+    }
+
+    static RecordEncoder encoder(String writeMethod, String index) {
+        return new RecordEncoder(new SinkConfig(
+                Map.of("connection.url", "http://localhost:9", "write.method", writeMethod, "index.name", index)));
+    }
+
+    BulkSettings settings(int batchSize, long bytes, int inFlight, boolean inOrder) {
+        return new BulkSettings(
+                batchSize, bytes, 5, inFlight, 3, 60_000, inOrder, true, documentsPerSecond, bytesPerSecond);
     }
 
     BulkWriter writer(int batchSize, long bytes, int inFlight, boolean inOrder) {
-        BulkSettings settings = new BulkSettings(
-                batchSize, bytes, 5, inFlight, adaptive, 3, 60_000, inOrder, documentsPerSecond, bytesPerSecond);
+        BulkSettings settings = settings(batchSize, bytes, inFlight, inOrder);
         return new BulkWriter(settings, client, new Backoff(100, 1_000, () -> 1.0), timers, book, metrics);
     }
 
@@ -61,6 +68,11 @@ class WriterWorld {
         } catch (MalformedRecordException malformed) {
             throw new AssertionError(malformed);
         }
+    }
+
+    PartitionOffsets opened(int number) {
+        offsets.open(List.of(new TopicPartition("t", number)));
+        return offsets.of("t", number);
     }
 
     static void add(BulkWriter writer, Operation operation) {

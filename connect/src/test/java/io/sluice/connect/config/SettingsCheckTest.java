@@ -174,21 +174,6 @@ class SettingsCheckTest {
         assertEquals(Long.MAX_VALUE, config.requests().bulkSizeBytes());
     }
 
-    /** A search for the level has room to go up, unless a bound is given. */
-    @Test
-    void adaptiveRequestsHaveRoom() {
-        Map<String, String> given =
-                Map.of("connection.url", "http://a", "bulk.adaptive", " True", "max.in.flight.requests", "7");
-        SinkConfig config = new SinkConfig(given);
-        assertEquals(
-                List.of(10_000L, 20L << 20, 7L, 60_000L),
-                List.of(
-                        (long) config.requests().batchSize(),
-                        config.requests().bulkSizeBytes(),
-                        (long) config.requests().maxInFlightRequests(),
-                        (long) config.buffers().maxBufferedRecords()));
-    }
-
     /** A password or key shows neither in the settings' text nor in a refusal. */
     @Test
     void secretsAreHidden() {

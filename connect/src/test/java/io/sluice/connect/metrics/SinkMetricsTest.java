@@ -225,7 +225,7 @@ class SinkMetricsTest {
                 "[BulkBytesHistogram, BulkBytesTotal, BulkDocumentsHistogram, BulkDocumentsTotal, BulkRequests,"
                         + " BulkRequestsByStatus, BulkRequestsFailed, BulkRequestsInFlight, BulkRetries,"
                         + " BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
-                        + " CurrentBulkBytes, CurrentBulkDocuments, CurrentConcurrency, ItemRetries, ItemsRejected,"
+                        + " ItemRetries, ItemsRejected,"
                         + " LastError, LedgerByPartition, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
                         + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped,"
                         + " RecordsGivenBack, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsStale,"

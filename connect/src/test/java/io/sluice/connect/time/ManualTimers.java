@@ -2,6 +2,7 @@ package io.sluice.connect.time;
 
 import java.util.Comparator;
 import java.util.PriorityQueue;
+import java.util.function.Consumer;
 
 /** Time that moves when a test says so, or while somebody waits. */
 public final class ManualTimers implements Timers {
@@ -43,8 +44,8 @@ public final class ManualTimers implements Timers {
         advance(Math.min(longestMs, nextMs));
     }
 
-    /** The same time for one thread of many: once that has ended, its calls never come. */
-    public Timers thread() {
+    /** The same time for one thread of many: once that has ended, its calls never come; what they throw is told. */
+    public Timers thread(Consumer<Throwable> onFailure) {
         return new Timers() {
             private boolean closed;
 
@@ -57,7 +58,11 @@ public final class ManualTimers implements Timers {
             public void after(long delayMs, Runnable call) {
                 ManualTimers.this.after(delayMs, () -> {
                     if (!closed) {
-                        call.run();
+                        try {
+                            call.run();
+                        } catch (RuntimeException thrown) {
+                            onFailure.accept(thrown);
+                        }
                     }
                 });
             }

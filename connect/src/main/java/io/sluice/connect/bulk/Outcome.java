@@ -1,0 +1,114 @@
+package io.sluice.connect.bulk;
+
+import io.sluice.connect.encode.Operation;
+import io.sluice.connect.encode.Operation.Kind;
+import io.sluice.connect.metrics.Fate;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** What an answer means for one item of a bulk request, or for a request that was refused as a whole. */
+sealed interface Outcome {
+    /** The record needs nothing more. */
+    record Decided(Fate fate) implements Outcome {}
+
+    /** The document will never be accepted; its neighbours are not concerned. */
+    record Rejected() implements Outcome {}
+
+    /** The cluster is busy, blocked or incomplete: again, for as long as the time bound allows. */
+    record Again() implements Outcome {}
+
+    /** A failure that waiting alone may not cure: again, a counted number of times. */
+    record AgainCounted() implements Outcome {}
+
+    /** Too large, or one of the documents spoils it: again in two halves, until the one to be rejected is alone. */
+    record InHalves() implements Outcome {}
+
+    /** The index, the account or the request is the trouble: no record can get through. */
+    record Fatal() implements Outcome {}
+
+    Outcome INDEXED = new Decided(Fate.INDEXED);
+    Outcome UPDATED = new Decided(Fate.UPDATED);
+    Outcome DELETED = new Decided(Fate.DELETED);
+    Outcome ALREADY_THERE = new Decided(Fate.ALREADY_THERE);
+    Outcome STALE = new Decided(Fate.STALE);
+    Outcome REJECTED = new Rejected();
+    Outcome AGAIN = new Again();
+    Outcome AGAIN_COUNTED = new AgainCounted();
+    Outcome IN_HALVES = new InHalves();
+    Outcome FATAL = new Fatal();
+
+    String INDEX_NOT_FOUND = "index_not_found_exception";
+    Set<String> INDEX_TROUBLES = Set.of(INDEX_NOT_FOUND, "index_closed_exception", "invalid_index_name_exception");
+    Pattern CURRENT_VERSION = Pattern.compile("current version \\[(\\d{1,18}|[0-8]\\d{18})\\]");
+
+    /**
+     * The outcome of one item; its status decides.
+     *
+     * @param error what was wrong, or {@code null}; its reason only tells stale from already there
+     * @param mayCreate whether Elasticsearch may create the index that the item names
+     */
+    static Outcome ofItem(Operation operation, int status, ItemError error, boolean mayCreate) {
+        Kind kind = operation.kind();
+        if (kind == Kind.DELETE && mayCreate && isOfType(error, INDEX_NOT_FOUND)) {
+            // Without a version no delete creates the index, and where there is none there is nothing to delete.
+            return ALREADY_THERE;
+        }
+        if (isIndexTrouble(error)) {
+            return FATAL;
+        }
+        return switch (status) {
+            case 200 -> kind == Kind.DELETE ? DELETED : UPDATED;
+            case 201 -> INDEXED;
+            case 404 -> kind == Kind.DELETE ? ALREADY_THERE : REJECTED;
+            case 409 -> ofConflict(operation, error);
+            case 429, 502, 503, 504 -> AGAIN;
+            case 403 -> isOfType(error, "cluster_block_exception") ? AGAIN : AGAIN_COUNTED;
+            case 401 -> AGAIN_COUNTED;
+            default -> status >= 500 ? AGAIN_COUNTED : REJECTED;
+        };
+    }
+
+    private static Outcome ofConflict(Operation operation, ItemError error) {
+        if (operation.kind() == Kind.UPDATE) {
+            return AGAIN_COUNTED;
+        }
+        // The id of a create is made of the record's origin, so that what is there is the record itself.
+        if (operation.kind() == Kind.CREATE || error == null) {
+            return ALREADY_THERE;
+        }
+        Matcher current = CURRENT_VERSION.matcher(error.reason());
+        return current.find() && Long.parseLong(current.group(1)) > operation.version() ? STALE : ALREADY_THERE;
+    }
+
+    /**
+     * The outcome of a request that was refused as a whole.
+     *
+     * @param isAuthorised whether an earlier request with the same credentials was accepted
+     */
+    static Outcome ofRequest(int status, ItemError error, boolean isAuthorised) {
+        return switch (status) {
+            case 408, 429, 502, 503, 504 -> AGAIN;
+            case 401, 403 -> isAuthorised ? AGAIN_COUNTED : FATAL;
+            case 413 -> IN_HALVES;
+            // Elasticsearch checks versions and parses upserts before it looks at any item. Another's 400 is no
+            // verdict.
+            case 400 -> isIndexTrouble(error) || error == ItemError.UNKNOWN ? FATAL : IN_HALVES;
+            default -> status >= 500 ? AGAIN_COUNTED : FATAL;
+        };
+    }
+
+    /** Whether the index, not a document, is the trouble. */
+    static boolean isIndexTrouble(ItemError error) {
+        return error != null && INDEX_TROUBLES.contains(error.type());
+    }
+
+    /** Whether it names a user and an action, never a document. */
+    static boolean isAboutAccess(ItemError error) {
+        return isOfType(error, "security_exception");
+    }
+
+    private static boolean isOfType(ItemError error, String type) {
+        return error != null && error.type().equals(type);
+    }
+}
