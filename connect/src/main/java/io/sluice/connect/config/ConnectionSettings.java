@@ -39,15 +39,28 @@ public final class ConnectionSettings {
                         NO_DEFAULT_VALUE,
                         Accepts.urls(),
                         HIGH,
-                        "Elasticsearch URLs, separated by commas.")
-                .define(CONNECTION_USERNAME, Type.STRING, null, MEDIUM, "User name for basic authentication.")
-                .define(CONNECTION_PASSWORD, Type.PASSWORD, null, MEDIUM, "Password for basic authentication.")
+                        "URLs of the cluster, http or https, separated by commas. Requests go to each in turn. A "
+                                + "trailing slash is fine; a path, a query, credentials or another scheme is refused. "
+                                + "Redirects are not followed.")
+                .define(
+                        CONNECTION_USERNAME,
+                        Type.STRING,
+                        null,
+                        MEDIUM,
+                        "User name for basic authentication. Needs connection.password; refused with "
+                                + "connection.api.key.")
+                .define(
+                        CONNECTION_PASSWORD,
+                        Type.PASSWORD,
+                        null,
+                        MEDIUM,
+                        "Password for basic authentication. Needs connection.username.")
                 .define(
                         CONNECTION_API_KEY,
                         Type.PASSWORD,
                         null,
                         MEDIUM,
-                        "API key, base64 of id:key, in place of a user name and password.")
+                        "API key (base64 of id:key), instead of a user name and password.")
                 .define(
                         CONNECTION_HEADERS,
                         Type.PASSWORD,
@@ -61,21 +74,28 @@ public final class ConnectionSettings {
                         1_000,
                         Accepts.atLeast(1),
                         LOW,
-                        "How long connecting may take, in milliseconds.")
+                        "Longest time to open a connection, in milliseconds.")
                 .define(
                         READ_TIMEOUT_MS,
                         Type.INT,
                         30_000,
                         Accepts.atLeast(1),
                         LOW,
-                        "How long an answer may keep silent, in milliseconds.")
-                .define(CONNECTION_COMPRESSION, Type.BOOLEAN, false, LOW, "Compress requests with gzip.")
+                        "Longest time without a byte of the answer, in milliseconds. The request is then sent "
+                                + "again.")
+                .define(
+                        CONNECTION_COMPRESSION,
+                        Type.BOOLEAN,
+                        false,
+                        LOW,
+                        "Compress request bodies with gzip, which costs CPU in the worker.")
                 .define(
                         VALIDATE_CONNECTION,
                         Type.BOOLEAN,
                         true,
                         LOW,
-                        "Ask the cluster before a connector is made or changed; false to do so while it is down.");
+                        "Check version, credentials, privileges and targets in the cluster before a connector is "
+                                + "created or changed, for 5 s at most. Use false while the cluster is down.");
     }
 
     static void check(Findings findings) {

@@ -34,34 +34,39 @@ public final class DocumentSettings {
                         "",
                         Accepts.routing(),
                         LOW,
-                        "Where a document's routing comes from: key, header:NAME, or a JSON pointer into it.")
+                        "Where routing comes from: key, header:NAME, or a JSON pointer such as /shop/id. A record "
+                                + "without it is not routed; an object or array there is malformed. A pointer is refused "
+                                + "with behavior.on.null.values=delete.")
                 .define(
                         METADATA_FIELDS,
                         Type.LIST,
                         "",
                         Accepts.someOf(MetadataField.class),
                         LOW,
-                        "What to add to each document: topic, partition, offset, timestamp, key, headers.")
+                        "What to add to each document: any of topic, partition, offset, timestamp, key, headers, "
+                                + "separated by commas.")
                 .define(
                         METADATA_OBJECT,
                         Type.STRING,
                         "kafka",
                         Accepts.text(),
                         LOW,
-                        "The document's field that holds metadata.fields.")
+                        "Field that holds metadata.fields. A document that already has this field is rejected.")
                 .define(
                         DATA_STREAM_TIMESTAMP_FIELD,
                         Type.LIST,
                         "",
                         LOW,
-                        "Fields that give a document's @timestamp if it has none; otherwise the record's timestamp does.")
+                        "Fields, separated by commas, of which the first present becomes @timestamp in a data "
+                                + "stream; otherwise the record's timestamp does. A document's own @timestamp is kept.")
                 .define(
                         AGE_HEADER,
                         Type.STRING,
                         "sluice.intended-send-time-us",
                         Accepts.text(),
                         LOW,
-                        "Header with the time a record was due, 8 bytes, microseconds since the epoch.");
+                        "Header with the time a record was due (8 bytes big-endian, microseconds since the "
+                                + "epoch), for RecordAgeHistogram. Without it the record's timestamp counts.");
     }
 
     /** A tombstone has no document to find the shard by, and would delete nothing. */

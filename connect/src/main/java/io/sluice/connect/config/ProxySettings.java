@@ -22,10 +22,25 @@ public final class ProxySettings {
 
     static void define(ConfigDef definition) {
         definition
-                .define(PROXY_HOST, Type.STRING, "", LOW, "Host of an HTTP proxy.")
+                .define(
+                        PROXY_HOST,
+                        Type.STRING,
+                        "",
+                        LOW,
+                        "Host of an HTTP proxy between the worker and the cluster. Blank: no proxy.")
                 .define(PROXY_PORT, Type.INT, 8_080, Accepts.between(1, 65_535), LOW, "Port of the HTTP proxy.")
-                .define(PROXY_USERNAME, Type.STRING, "", LOW, "User name for the HTTP proxy.")
-                .define(PROXY_PASSWORD, Type.PASSWORD, null, LOW, "Password for the HTTP proxy.");
+                .define(
+                        PROXY_USERNAME,
+                        Type.STRING,
+                        "",
+                        LOW,
+                        "User name for the proxy. Needs proxy.host and proxy.password.")
+                .define(
+                        PROXY_PASSWORD,
+                        Type.PASSWORD,
+                        null,
+                        LOW,
+                        "Password for the proxy. Needs proxy.host and proxy.username.");
     }
 
     static void check(Findings findings) {

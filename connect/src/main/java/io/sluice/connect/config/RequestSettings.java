@@ -32,42 +32,46 @@ public final class RequestSettings {
                         2_000,
                         Accepts.between(1, 1_000_000),
                         MEDIUM,
-                        "Most operations in one bulk request.")
+                        "Most operations in one bulk request. Requests are filled across polls.")
                 .define(
                         BULK_SIZE_BYTES,
                         Type.LONG,
                         5L << 20,
                         Accepts.atLeastOr(1, NO_LIMIT),
                         MEDIUM,
-                        "Most bytes in one bulk request; a larger document goes alone; -1 for no limit.")
+                        "Most bytes in the body of one bulk request, -1 for no limit. A larger document is sent "
+                                + "alone.")
                 .define(
                         LINGER_MS,
                         Type.LONG,
                         1L,
                         Accepts.atLeast(0),
                         LOW,
-                        "How long a bulk request waits for more records while requests may be sent, in milliseconds.")
+                        "How long a request that is not full waits for more records, in milliseconds. Under load "
+                                + "requests fill up anyway, because each index has at most one in flight that is not full.")
                 .define(
                         MAX_IN_FLIGHT_REQUESTS,
                         Type.INT,
                         5,
                         Accepts.between(1, 1_000),
                         MEDIUM,
-                        "Bulk requests under way at once, those waiting for their next attempt included.")
+                        "Most bulk requests in flight per task, including those that wait for a retry. All "
+                                + "indices share them, the one with the oldest record first.")
                 .define(
                         MAX_DOCUMENTS_PER_SECOND,
                         Type.LONG,
                         0L,
                         Accepts.atLeast(0),
                         LOW,
-                        "Documents that a task sends per second at most; 0 for no limit.")
+                        "Most documents that a task sends per second, including retries, evenly spread. 0: no "
+                                + "limit.")
                 .define(
                         MAX_BYTES_PER_SECOND,
                         Type.LONG,
                         0L,
                         Accepts.atLeast(0),
                         LOW,
-                        "Bytes of request bodies that a task sends per second at most; 0 for no limit.");
+                        "The same in bytes of request bodies. 0: no limit.");
     }
 
     public int batchSize() {

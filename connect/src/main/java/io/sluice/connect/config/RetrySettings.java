@@ -29,35 +29,39 @@ public final class RetrySettings {
                         5,
                         Accepts.atLeast(0),
                         MEDIUM,
-                        "Attempts after the first for failures that waiting alone does not cure.")
+                        "Retries of failures that waiting alone does not cure, such as 500 or 403. A cluster that "
+                                + "is busy or down does not use them up.")
                 .define(
                         RETRY_BACKOFF_MS,
                         Type.LONG,
                         100L,
                         Accepts.atLeast(1),
                         LOW,
-                        "Upper end of the first random wait before an attempt, in milliseconds; it doubles each time.")
+                        "Upper bound of the random wait before the first retry, in milliseconds. It doubles with "
+                                + "each retry.")
                 .define(
                         RETRY_BACKOFF_MAX_MS,
                         Type.LONG,
                         30_000L,
                         Accepts.atLeast(1),
                         LOW,
-                        "Longest wait before an attempt, in milliseconds.")
+                        "Longest wait before any retry, in milliseconds. At least retry.backoff.ms.")
                 .define(
                         RETRY_TIMEOUT_MS,
                         Type.LONG,
                         600_000L,
                         Accepts.atLeast(0),
                         MEDIUM,
-                        "How long a bulk request without any progress is repeated, in milliseconds.")
+                        "How long a bulk request is retried without progress, in milliseconds. Then the task "
+                                + "fails.")
                 .define(
                         STALL_TIMEOUT_MS,
                         Type.LONG,
                         300_000L,
                         Accepts.atLeast(1),
                         LOW,
-                        "How long records may be in flight with none decided before a warning says why, in milliseconds.");
+                        "Time without any final result after which a warning names the last error (status, type, "
+                                + "host), in milliseconds; repeated after each such time.");
     }
 
     static void check(Findings findings) {

@@ -34,37 +34,53 @@ public final class TargetSettings {
                         TOPIC_PLACEHOLDER,
                         Accepts.indexName(),
                         MEDIUM,
-                        "Index, alias or data stream to write to; ${topic} stands for the record's topic, {yyyy.MM.dd} for"
-                                + " its timestamp in UTC.")
-                .define(AUTO_CREATE, Type.BOOLEAN, true, LOW, "Let Elasticsearch create an index that is missing.")
+                        "Index, alias or data stream, put into lower case. ${topic} is the record's topic, "
+                                + "{yyyy.MM.dd} its timestamp in UTC (hours at the finest). Dates are refused with "
+                                + "behavior.on.null.values=delete.")
+                .define(
+                        AUTO_CREATE,
+                        Type.BOOLEAN,
+                        true,
+                        LOW,
+                        "true: the cluster creates a target that does not exist. false: the task fails instead; "
+                                + "targets are looked for again after a second.")
                 .define(
                         DATA_STREAM_TYPE,
                         Type.STRING,
                         "none",
                         Accepts.oneOf(DataStreamType.class),
                         LOW,
-                        "First part of the data stream's name; with data.stream.dataset it makes data streams the targets.")
-                .define(DATA_STREAM_DATASET, Type.STRING, "", LOW, "Second part of the data stream's name.")
+                        "logs or metrics: write to the data stream TYPE-DATASET-NAMESPACE. Needs "
+                                + "data.stream.dataset and key.ignore=true; refuses upserts and deletes.")
+                .define(
+                        DATA_STREAM_DATASET,
+                        Type.STRING,
+                        "",
+                        LOW,
+                        "Second part of the data stream's name. Needs data.stream.type. Blank: no data stream.")
                 .define(
                         DATA_STREAM_NAMESPACE,
                         Type.STRING,
                         TOPIC_PLACEHOLDER,
                         LOW,
-                        "Third part of the data stream's name; ${topic} stands for the record's topic.")
+                        "Third part of the data stream's name; ${topic} is the record's topic.")
                 .define(
                         EXTERNAL_RESOURCE_USAGE,
                         Type.STRING,
                         "DISABLED",
                         Accepts.oneOf(ExternalResource.class),
                         LOW,
-                        "What the targets named in topic.to.external.resource.mapping are.")
+                        "What the targets in topic.to.external.resource.mapping are: INDEX, DATASTREAM, "
+                                + "ALIAS_INDEX or ALIAS_DATASTREAM. They must exist. Data streams need key.ignore=true and "
+                                + "refuse upserts and deletes.")
                 .define(
                         TOPIC_TO_EXTERNAL_RESOURCE,
                         Type.LIST,
                         "",
                         Accepts.mappings(),
                         LOW,
-                        "Existing targets as topic:target, separated by commas.");
+                        "Existing targets as topic:target, separated by commas, names verbatim. Other topics go "
+                                + "to index.name. Needs external.resource.usage.");
     }
 
     static void check(Findings findings) {

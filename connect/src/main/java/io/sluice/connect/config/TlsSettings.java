@@ -36,20 +36,35 @@ public final class TlsSettings {
                         "PLAINTEXT",
                         Accepts.oneOf(SecurityProtocol.class),
                         MEDIUM,
-                        "SSL uses the settings elastic.https.ssl.*.")
+                        "PLAINTEXT, or SSL to use elastic.https.ssl.*, which refuses http URLs. With PLAINTEXT, "
+                                + "https URLs are verified with the trust store of the JVM.")
                 .define(TLS_PROTOCOL, Type.STRING, "TLSv1.3", Accepts.text(), LOW, "Protocol of the TLS context.")
                 .define(
                         TLS_ENDPOINT_IDENTIFICATION,
                         Type.STRING,
                         "https",
                         LOW,
-                        "https checks that the certificate is for the host; an empty value does not.")
-                .define(TLS_KEY_PASSWORD, Type.PASSWORD, null, LOW, "Password of the key, if not the key store's.");
+                        "https verifies that the certificate is for the host. Empty: any host is accepted.")
+                .define(
+                        TLS_KEY_PASSWORD,
+                        Type.PASSWORD,
+                        null,
+                        LOW,
+                        "Password of the private key. Blank: that of the key store.");
         for (String store : List.of(TLS_KEYSTORE, TLS_TRUSTSTORE)) {
+            String location = store.equals(TLS_KEYSTORE)
+                    ? "Path of the store with the client's key and certificate. Blank: none."
+                    : "Path of the store with the authorities to trust. Blank: those of the JVM.";
             definition
-                    .define(store + LOCATION, Type.STRING, null, LOW, "Path of the store.")
+                    .define(store + LOCATION, Type.STRING, null, LOW, location)
                     .define(store + STORE_PASSWORD, Type.PASSWORD, null, LOW, "Password of the store.")
-                    .define(store + STORE_TYPE, Type.STRING, "JKS", Accepts.text(), LOW, "Type of the store.");
+                    .define(
+                            store + STORE_TYPE,
+                            Type.STRING,
+                            "JKS",
+                            Accepts.text(),
+                            LOW,
+                            "Type of the store, such as JKS or PKCS12.");
         }
     }
 

@@ -28,28 +28,33 @@ public final class WriteSettings {
                         "insert",
                         Accepts.oneOf(WriteMethod.class),
                         LOW,
-                        "insert replaces the stored document, upsert merges into it.")
+                        "insert replaces the stored document unless that is newer. upsert merges fields into it, "
+                                + "without versions; refused with key.ignore=true and data streams.")
                 .define(
                         ON_NULL_VALUES,
                         Type.STRING,
                         "fail",
                         Accepts.oneOf(OnNullValues.class),
                         LOW,
-                        "What becomes of records without a value.")
+                        "Tombstones (records without a value): ignore drops and counts them, delete deletes the "
+                                + "document of their key, fail fails the task. delete is refused with key.ignore=true, data "
+                                + "streams, a date in index.name, or a JSON pointer in routing.")
                 .define(
                         ON_MALFORMED_DOCUMENTS,
                         Type.STRING,
                         "fail",
                         Accepts.oneOf(OnMalformedDocuments.class),
                         LOW,
-                        "What becomes of records that are no document or that Elasticsearch rejects.")
+                        "Bad documents: ignore sends them to the dead-letter queue, or drops and counts them "
+                                + "without one; warn also logs a line without content; report is refused without "
+                                + "errors.tolerance=all and errors.deadletterqueue.topic.name; fail fails the task.")
                 .define(
                         DROP_INVALID_MESSAGE,
                         Type.BOOLEAN,
                         false,
                         LOW,
-                        "Drop and count records that are no document or have no usable key, instead of"
-                                + " behavior.on.malformed.documents.");
+                        "Drop and count records that are no JSON object or have no usable key, whatever "
+                                + "behavior.on.malformed.documents says. Every document is then parsed.");
     }
 
     public WriteMethod writeMethod() {
