@@ -1,10 +1,13 @@
-"""What connect/README.md says is tested: each test it names exists."""
+"""What connect/README.md and docs/sink-asks.md say is tested: each test they name exists, and so does each page."""
 
 import re
 from pathlib import Path
 
-CONNECT = Path(__file__).resolve().parents[2] / "connect"
+ROOT = Path(__file__).resolve().parents[2]
+CONNECT = ROOT / "connect"
 README = (CONNECT / "README.md").read_text(encoding="utf-8")
+ASKS = (ROOT / "docs/sink-asks.md").read_text(encoding="utf-8")
+PAGES = ["connect/README.md", "docs/sink-asks.md", "docs/sink-migration.md", "docs/sink-performance.md"]
 TEST_NAME = re.compile(r"`([a-z]+[A-Z]\w+)`")
 
 
@@ -17,9 +20,25 @@ def java_tests() -> set[str]:
 
 def asked_rows() -> list[str]:
     """What stands beside each thing that users asked for."""
-    table = README.partition("## What users of such sinks asked for")[2].partition("\n## ")[0]
-    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    rows = [line for line in ASKS.splitlines() if line.startswith("| ")]
     return [row.strip("| ").split(" | ", 1)[1] for row in rows[2:]]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> list[str]:
+    """The links of a page to files or headings that do not exist; addresses elsewhere are not followed."""
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if "://" not in link and (not target.exists() or (anchor and anchor not in anchors(target))):
+            broken.append(f"{page.name}: {link}")
+    return broken
 
 
 def test_every_test_that_the_sinks_readme_names_exists() -> None:
@@ -34,3 +53,8 @@ def test_every_test_that_the_sinks_readme_names_exists() -> None:
 def test_every_ask_has_a_test_or_a_reason() -> None:
     """Beside each thing that users asked for stands a test, or that it is not offered."""
     assert [row for row in asked_rows() if not TEST_NAME.search(row) and "not offered" not in row] == []
+
+
+def test_the_sinks_pages_link_to_what_exists() -> None:
+    """Each link between the pages about the sink names a file and a heading that exist."""
+    assert [link for page in PAGES for link in broken_links(ROOT / page)] == []
