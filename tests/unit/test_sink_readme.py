@@ -7,7 +7,14 @@ ROOT = Path(__file__).resolve().parents[2]
 CONNECT = ROOT / "connect"
 README = (CONNECT / "README.md").read_text(encoding="utf-8")
 ASKS = (ROOT / "docs/sink-asks.md").read_text(encoding="utf-8")
-PAGES = ["connect/README.md", "docs/sink-asks.md", "docs/sink-migration.md", "docs/sink-performance.md"]
+PAGES = [
+    "connect/README.md",
+    "docs/remote.md",
+    "docs/sink-asks.md",
+    "docs/sink-metrics.md",
+    "docs/sink-migration.md",
+    "docs/sink-performance.md",
+]
 TEST_NAME = re.compile(r"`([a-z]+[A-Z]\w+)`")
 
 
