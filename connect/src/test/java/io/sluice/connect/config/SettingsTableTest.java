@@ -65,6 +65,22 @@ class SettingsTableTest {
         return GROUPS.stream().map(Group::table).collect(Collectors.joining("\n"));
     }
 
+    /** The lines that only one of the two has, and what to do; empty when they are the same. */
+    private static String differences(String written, String defined) {
+        if (written.equals(defined)) {
+            return "";
+        }
+        List<String> outdated = written.lines()
+                .filter(line -> !defined.lines().toList().contains(line))
+                .toList();
+        List<String> missing = defined.lines()
+                .filter(line -> !written.lines().toList().contains(line))
+                .toList();
+        return "README.md: settings: got other lines than the settings define; rewrite them with: " + REMEDY
+                + "\nREADME.md:\n" + String.join("\n", outdated)
+                + "\ndefined:\n" + String.join("\n", missing) + "\n";
+    }
+
     /** README.md lists the settings as they are defined; with settings.write=true it is rewritten. */
     @Test
     void theReadmeListsTheSettingsAsTheyAreDefined() throws IOException {
@@ -78,10 +94,7 @@ class SettingsTableTest {
             Files.writeString(README, tables);
             return;
         }
-        assertEquals(
-                tables(),
-                readme.substring(begin + BEGIN.length(), end),
-                "README.md: got other settings than are defined; to update it: " + REMEDY);
+        assertEquals("", differences(readme.substring(begin + BEGIN.length(), end), tables()));
     }
 
     /** Each setting is in exactly one table. */
