@@ -27,7 +27,7 @@ public final class ProxySettings {
                         Type.STRING,
                         "",
                         LOW,
-                        "Host of an HTTP proxy between the worker and the cluster. Blank: no proxy.")
+                        "Name or address of an HTTP proxy, without scheme and port. Blank: no proxy.")
                 .define(PROXY_PORT, Type.INT, 8_080, Accepts.between(1, 65_535), LOW, "Port of the HTTP proxy.")
                 .define(
                         PROXY_USERNAME,

@@ -50,8 +50,8 @@ public final class TargetSettings {
                         "none",
                         Accepts.oneOf(DataStreamType.class),
                         LOW,
-                        "logs or metrics: write to the data stream TYPE-DATASET-NAMESPACE. Needs "
-                                + "data.stream.dataset and key.ignore=true; refuses upserts and deletes.")
+                        "logs or metrics: write to the data stream TYPE-DATASET-NAMESPACE, put into lower case. "
+                                + "Needs data.stream.dataset and key.ignore=true; refuses upserts and deletes.")
                 .define(
                         DATA_STREAM_DATASET,
                         Type.STRING,
