@@ -6,14 +6,25 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class OneLineTest {
+    private static final JsonFactory STRICT = new JsonFactory();
+
+    /** Takes comments, as Elasticsearch's does. */
+    private static final JsonFactory ELASTICSEARCHS =
+            JsonFactory.builder().enable(JsonReadFeature.ALLOW_JAVA_COMMENTS).build();
+
     /** Text between braces passes, whether it is JSON or not: that is for Elasticsearch to say. */
     @ParameterizedTest
     @ValueSource(
@@ -48,13 +59,66 @@ class OneLineTest {
         }
     }
 
-    /** What may be a comment does not pass, wherever in a word it stands; asterisks and slashes do. */
+    /** What may be a comment does not pass, wherever in a word it stands; asterisks, slashes and URLs do. */
     @Test
     void noCommentPasses() {
         for (int padding = 0; padding < 19; padding++) {
-            String before = "{" + "x".repeat(padding);
-            assertFalse(OneLine.isBraced((before + "/**/12345678}").getBytes(UTF_8)), "after " + padding);
-            assertTrue(OneLine.isBraced((before + "*/ ** // /12345678}").getBytes(UTF_8)), "after " + padding);
+            for (String filling : new String[] {"x", "가"}) {
+                String before = "{" + filling.repeat(padding);
+                for (String comment : new String[] {"/**/", "//", "///", "://*", ":/ //", "https:// //"}) {
+                    for (String behind : new String[] {"", "12345678"}) {
+                        String text = before + comment + behind + "}";
+                        assertFalse(OneLine.isBraced(text.getBytes(UTF_8)), text);
+                    }
+                }
+                for (String harmless : new String[] {"*/ ** / /", "https://a/b/c:////", ":/", "/"}) {
+                    String text = before + harmless + "12345678}";
+                    assertTrue(OneLine.isBraced(text.getBytes(UTF_8)), text);
+                }
+            }
+        }
+    }
+
+    /** Whatever passes and Elasticsearch's reader takes for one object is JSON: all texts of up to seven characters. */
+    @Test
+    void noShortTextPassesThatOnlyElasticsearchTakesForJson() {
+        assertTrue(stricterThanElasticsearch(List.of("{", "}", "\"", "/", "*", ":", "\\", "a", "1", ","), 5) > 9);
+    }
+
+    /** Likewise with members, comments and URLs put together from five pieces. */
+    @Test
+    void noPiecesPassThatOnlyElasticsearchTakesForJson() {
+        List<String> pieces =
+                List.of("\"a\":", "\"b\":", "\"", "http://", "//", "/*", "*/", "\\", "1", ",", "{", "}", " ");
+        assertTrue(stricterThanElasticsearch(pieces, 5) > 99);
+    }
+
+    /** How many texts of so many pieces between braces pass and are JSON; none may be JSON to Elasticsearch alone. */
+    private static int stricterThanElasticsearch(List<String> pieces, int most) {
+        int json = 0;
+        List<String> texts = List.of("{");
+        for (int length = 0; length <= most; length++) {
+            for (String text : texts) {
+                byte[] bytes = (text + "}").getBytes(UTF_8);
+                if (OneLine.isBraced(bytes) && isOneObject(ELASTICSEARCHS, bytes)) {
+                    assertTrue(isOneObject(STRICT, bytes), text + "}");
+                    json++;
+                }
+            }
+            texts = texts.stream()
+                    .flatMap(text -> pieces.stream().map(piece -> text + piece))
+                    .toList();
+        }
+        return json;
+    }
+
+    private static boolean isOneObject(JsonFactory json, byte[] text) {
+        try (JsonParser parser = json.createParser(text)) {
+            parser.nextToken();
+            parser.skipChildren();
+            return parser.nextToken() == null;
+        } catch (IOException notJson) {
+            return false;
         }
     }
 
