@@ -12,6 +12,8 @@ import java.util.Map;
 /** The answer to a bulk request: a status for each item and, for the failed ones, the error. */
 final class BulkAnswer {
     private static final JsonFactory JSON = new JsonFactory();
+    private static final int LEAST_STATUS = 100;
+    private static final int MOST_STATUS = 599;
 
     private final Map<Integer, ItemError> errors = new HashMap<>();
     private int[] statuses;
@@ -22,7 +24,7 @@ final class BulkAnswer {
         statuses = new int[expectedItems];
     }
 
-    /** Reads the answer to a request of that many items; an answer to another number of items is an IOException. */
+    /** Reads the answer to a request of that many items; an answer to another number, or without a status, is an IOException. */
     static BulkAnswer read(InputStream body, int expectedItems) throws IOException {
         BulkAnswer answer = new BulkAnswer(expectedItems);
         try (JsonParser parser = JSON.createParser(body)) {
@@ -31,6 +33,7 @@ final class BulkAnswer {
         if (answer.items != expectedItems) {
             throw new IOException("the answer holds " + answer.items + " items, expected " + expectedItems);
         }
+        answer.requireStatuses();
         return answer;
     }
 
@@ -43,6 +46,15 @@ final class BulkAnswer {
             return ItemError.UNKNOWN;
         }
         return answer.requestError;
+    }
+
+    /** Without one an item would be taken for rejected, and its record be lost. */
+    private void requireStatuses() throws IOException {
+        for (int status : statuses) {
+            if (status < LEAST_STATUS || status > MOST_STATUS) {
+                throw new IOException("an item of the answer has no HTTP status");
+            }
+        }
     }
 
     int status(int item) {

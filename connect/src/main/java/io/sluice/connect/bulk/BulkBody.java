@@ -1,8 +1,9 @@
 package io.sluice.connect.bulk;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import io.sluice.connect.encode.Operation;
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -72,20 +73,19 @@ final class BulkBody extends AbstractHttpEntity implements HttpAsyncContentProdu
         return false;
     }
 
+    /** The client writes what {@link #produceContent} gives; this is for its log, which no document may get into. */
     @Override
     public void writeTo(OutputStream out) throws IOException {
-        for (Operation each : operations) {
-            for (int l = 0; l < each.lines(); l++) {
-                out.write(each.line(l));
-                out.write('\n');
-            }
-        }
+        getContent().transferTo(out);
     }
 
     @Override
-    public InputStream getContent() throws IOException {
-        ByteArrayOutputStream whole = new ByteArrayOutputStream((int) length);
-        writeTo(whole);
-        return new ByteArrayInputStream(whole.toByteArray());
+    public InputStream getContent() {
+        return placeholder(operations);
+    }
+
+    /** What stands for a body where it is not sent, but shown. */
+    static InputStream placeholder(List<Operation> operations) {
+        return new ByteArrayInputStream(("(bulk body of " + operations.size() + " operations)").getBytes(US_ASCII));
     }
 }

@@ -36,10 +36,12 @@ final class CompressedBulkBody extends AbstractHttpEntity implements HttpAsyncCo
     private static final byte[] HEADER = {0x1f, (byte) 0x8b, Deflater.DEFLATED, 0, 0, 0, 0, 0, 4, (byte) 0xff};
     private static final int TRAILER_BYTES = 8;
 
+    private final List<Operation> operations;
     private final OperationLines lines;
     private Attempt attempt;
 
     CompressedBulkBody(List<Operation> operations) {
+        this.operations = operations;
         this.lines = new OperationLines(operations);
         setContentType("application/x-ndjson");
         setContentEncoding("gzip");
@@ -127,13 +129,14 @@ final class CompressedBulkBody extends AbstractHttpEntity implements HttpAsyncCo
         return -1;
     }
 
+    /** As for the plain body: for the client's log only. */
     @Override
     public InputStream getContent() {
-        throw new UnsupportedOperationException("the body is written by produceContent only");
+        return BulkBody.placeholder(operations);
     }
 
     @Override
-    public void writeTo(OutputStream out) {
-        throw new UnsupportedOperationException("the body is written by produceContent only");
+    public void writeTo(OutputStream out) throws IOException {
+        getContent().transferTo(out);
     }
 }

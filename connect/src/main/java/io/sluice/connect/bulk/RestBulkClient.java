@@ -6,10 +6,9 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import io.sluice.connect.cluster.ClusterClient;
 import io.sluice.connect.config.SinkConfig;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.http.HttpHost;
 import org.apache.http.HttpStatus;
@@ -30,8 +29,8 @@ public final class RestBulkClient implements BulkClient {
     private final boolean compressed;
     private final String pipeline;
 
-    /** Targets that were seen to exist; asked for only when Elasticsearch may not create them. */
-    private final Set<String> present = ConcurrentHashMap.newKeySet();
+    /** Only of use when Elasticsearch may not create targets. */
+    private final Sightings sightings = new Sightings(System::nanoTime);
 
     /** Bytes beside the records themselves that so many requests take while they are written. */
     public static long writingBytes(boolean compressed, int requests) {
@@ -50,7 +49,7 @@ public final class RestBulkClient implements BulkClient {
 
     @Override
     public void send(Bulk bulk, Listener listener) {
-        if (mayCreate || present.contains(bulk.index())) {
+        if (mayCreate || sightings.areFreshOf(bulk.index())) {
             sendBulk(bulk, listener);
         } else {
             rest.performRequestAsync(new Request("HEAD", path(bulk)), new Presence(bulk, listener));
@@ -105,7 +104,7 @@ public final class RestBulkClient implements BulkClient {
                 answers.listener()
                         .refused(bulk, HttpStatus.SC_NOT_FOUND, new ItemError("index_not_found_exception", reason));
             } else {
-                present.add(bulk.index());
+                sightings.add(bulk.index());
                 sendBulk(bulk, answers.listener());
             }
         }
@@ -134,7 +133,7 @@ public final class RestBulkClient implements BulkClient {
             bulk.setHost(response.getHost().toHostString());
             BulkAnswer answer;
             try {
-                answer = BulkAnswer.read(response.getEntity().getContent(), bulk.size());
+                answer = BulkAnswer.read(bodyOf(response), bulk.size());
             } catch (JsonProcessingException notJson) {
                 // The cause is left out: its message may quote the answer, and that a document.
                 listener.unanswered(bulk, new IOException("the answer is no valid JSON"));
@@ -144,6 +143,14 @@ public final class RestBulkClient implements BulkClient {
                 return;
             }
             listener.answered(bulk, answer);
+        }
+
+        /** A proxy may answer 204, which has no body. */
+        private static InputStream bodyOf(Response response) throws IOException {
+            if (response.getEntity() == null) {
+                throw new IOException("the answer has no body");
+            }
+            return response.getEntity().getContent();
         }
 
         @Override
