@@ -103,6 +103,66 @@ class AccessIT extends MisbehavingServer {
                 seen);
     }
 
+    /** A container's name with an underscore in it reaches the proxy as it is. */
+    @Test
+    void hostsMayHaveUnderscores() throws Exception {
+        List<String> seen = Collections.synchronizedList(new ArrayList<>());
+        misbehaviour = (request, exchange, ids) -> {
+            seen.add(exchange.getRequestHeaders().getFirst("Host"));
+            return false;
+        };
+        Map<String, String> proxy =
+                Map.of("proxy.host", "127.0.0.1", "proxy.port", Integer.toString(server.port()), "linger.ms", "1009");
+        for (String host : new String[] {"es_1:9200", "es_1", "[::1]"}) {
+            accepted.clear();
+            try (TaskHarness harness = new TaskHarness("http://" + host + "/", proxy)) {
+                harness.put(records(harness, 5));
+                assertAllAccepted(harness, 5);
+            }
+        }
+        assertEquals(List.of("es_1:9200", "es_1:80", "[::1]:80"), seen);
+    }
+
+    /** Nothing that the task asks or sends is asked of another host, whatever the server says of where to go. */
+    @Test
+    void redirectionsAreNotFollowed() throws Exception {
+        List<String> seenElsewhere = Collections.synchronizedList(new ArrayList<>());
+        try (LocalServer other = LocalServer.start(exchange -> {
+            try (exchange) {
+                seenElsewhere.add(exchange.getRequestMethod() + " "
+                        + exchange.getRequestHeaders().getFirst("Authorization"));
+                LocalServer.answer(exchange, 200, "");
+            }
+        })) {
+            for (String mayCreate : new String[] {"true", "false"}) {
+                for (int status : new int[] {301, 302, 303, 307, 308}) {
+                    misbehaviour = (request, exchange, ids) -> {
+                        exchange.getResponseHeaders().add("Location", other.url() + exchange.getRequestURI());
+                        exchange.sendResponseHeaders(status, -1);
+                        return true;
+                    };
+                    try (TaskHarness harness = harness(
+                            "connection.api.key",
+                            "aWQ6a2V5",
+                            "auto.create",
+                            mayCreate,
+                            "flush.timeout.ms",
+                            "0",
+                            "max.retries",
+                            "0")) {
+                        List<SinkRecord> records = records(harness, 5);
+                        assertThrows(ConnectException.class, () -> {
+                            harness.put(records);
+                            harness.putUntilDecided();
+                        });
+                        assertEquals(0, harness.committable());
+                    }
+                }
+            }
+            assertEquals(List.of(), seenElsewhere);
+        }
+    }
+
     /** A certificate is trusted if it is in the trust store given, and by nothing else. */
     @Test
     void theTrustStoreGivenDecides(@TempDir Path folder) throws Exception {

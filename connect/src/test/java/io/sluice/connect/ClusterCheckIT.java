@@ -31,6 +31,7 @@ class ClusterCheckIT {
     private final Map<String, Reply> replies = new HashMap<>();
     private final List<String> asked = Collections.synchronizedList(new ArrayList<>());
     private LocalServer server;
+    private String elsewhere = "";
 
     private record Reply(int status, String body) {}
 
@@ -51,6 +52,9 @@ class ClusterCheckIT {
         asked.add(request + " " + new String(exchange.getRequestBody().readAllBytes(), UTF_8));
         Reply reply = replies.getOrDefault(request, new Reply(400, "{\"error\":\"no handler found\"}"));
         try (exchange) {
+            if (reply.status() / 100 == 3) {
+                exchange.getResponseHeaders().add("Location", elsewhere + exchange.getRequestURI());
+            }
             LocalServer.answer(exchange, reply.status(), reply.body());
         }
     }
@@ -89,15 +93,94 @@ class ClusterCheckIT {
         refusals(
                 "topics", "Books, offers,sales",
                 "key.ignore.topics", "offers",
-                "index.name", "${topic}-{yyyy.MM}",
+                "index.name", "${topic}-x",
                 "behavior.on.null.values", "delete",
                 "auto.create", "false");
         assertEquals(
                 PRIVILEGES + " {\"index\":["
-                        + "{\"names\":[\"books-*\"],\"privileges\":[\"delete\",\"index\",\"view_index_metadata\"]},"
-                        + "{\"names\":[\"offers-*\"],\"privileges\":[\"create_doc\",\"view_index_metadata\"]},"
-                        + "{\"names\":[\"sales-*\"],\"privileges\":[\"delete\",\"index\",\"view_index_metadata\"]}]}",
+                        + "{\"names\":[\"books-x\"],\"privileges\":[\"delete\",\"index\",\"view_index_metadata\"]},"
+                        + "{\"names\":[\"offers-x\"],\"privileges\":[\"create_doc\",\"view_index_metadata\"]},"
+                        + "{\"names\":[\"sales-x\"],\"privileges\":[\"delete\",\"index\",\"view_index_metadata\"]}]}",
                 asked.get(0));
+    }
+
+    /** A date in a name stands for any. */
+    @Test
+    void datesAreAskedForAsAnyName() {
+        refusals("index.name", "${topic}-{yyyy.MM}");
+        assertEquals(PRIVILEGES + " {\"index\":[{\"names\":[\"books-*\"],\"privileges\":[\"index\"]}]}", asked.get(0));
+    }
+
+    /** A redirection is refused as the URL's fault; where it leads to, nobody is asked and no credentials go. */
+    @Test
+    void redirectionsAreNotFollowed() throws IOException {
+        List<String> askedElsewhere = Collections.synchronizedList(new ArrayList<>());
+        try (LocalServer other = LocalServer.start(exchange -> {
+            try (exchange) {
+                askedElsewhere.add(exchange.getRequestURI() + " "
+                        + exchange.getRequestHeaders().getFirst("Authorization"));
+                LocalServer.answer(exchange, 200, "{}");
+            }
+        })) {
+            elsewhere = other.url();
+            String[][] settings = {
+                {"connection.api.key", "s3cret"},
+                {"connection.api.key", "s3cret", "topics", "", "topics.regex", "b.*"},
+                {"connection.username", "u", "connection.password", "s3cret", "auto.create", "false"},
+            };
+            for (int status : new int[] {301, 302, 303, 307, 308}) {
+                for (String path : new String[] {PRIVILEGES, "GET /_security/_authenticate"}) {
+                    replies.put(path, new Reply(status, ""));
+                }
+                for (String[] each : settings) {
+                    assertEquals(List.of(redirected(status)), refusals(each));
+                }
+            }
+            replies.clear();
+            for (String path : new String[] {"GET /_resolve/index/books", "GET /"}) {
+                replies.clear();
+                replies.put(PRIVILEGES, new Reply(200, ALL_GRANTED));
+                replies.put("GET /_resolve/index/books", new Reply(200, "{\"indices\":[{\"name\":\"books\"}]}"));
+                replies.put(path, new Reply(302, ""));
+                assertEquals(List.of(redirected(302)), refusals(settings[2]));
+            }
+            assertEquals(List.of(), askedElsewhere);
+        }
+    }
+
+    private String redirected(int status) {
+        return "connection.url: got status " + status + " from " + server.host()
+                + ", expected Elasticsearch's own URL: redirects are not followed";
+    }
+
+    /** Settings that a template leaves blank are not given, a slash behind a URL is none of its path. */
+    @Test
+    void blanksAndSlashesAreNoFault() {
+        for (String key : new ElasticsearchSinkConnector().config().names()) {
+            if (!key.equals("connection.url")) {
+                assertEquals(List.of(), refusals(key, " "), key);
+                assertEquals(List.of(), refusals(key, ""), key);
+            }
+        }
+        assertEquals(List.of(), refusals("connection.url", server.url() + "/"));
+        assertEquals(
+                List.of("connection.url: got a URL with a path, a query or a fragment, expected scheme, host and port"
+                        + " alone, such as http://localhost:9200"),
+                refusals("connection.url", server.url() + "/es"));
+    }
+
+    /** Hosts that only a URL's own rules describe are asked like any other. */
+    @Test
+    void hostsWithoutAPortAreAsked() {
+        for (String host : new String[] {"[::1]", "no_such_host.invalid", "nosuchhost.invalid"}) {
+            for (String scheme : new String[] {"http", "https"}) {
+                List<String> refusals = refusals("connection.url", scheme + "://" + host + "/");
+                assertEquals(1, refusals.size());
+                assertTrue(
+                        refusals.get(0).startsWith("connection.url: got no answer from " + host + " ("),
+                        refusals.get(0));
+            }
+        }
     }
 
     /** Topics that only a pattern describes leave the question who the account is. */

@@ -9,8 +9,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URLEncoder;
-import java.util.stream.Collectors;
-import org.apache.http.HttpHost;
 import org.apache.http.HttpStatus;
 import org.elasticsearch.client.Request;
 import org.elasticsearch.client.Response;
@@ -38,9 +36,7 @@ public final class RestBulkClient implements BulkClient {
     }
 
     public RestBulkClient(SinkConfig config) {
-        hostNames = config.connection().urls().stream()
-                .map(url -> HttpHost.create(url).toHostString())
-                .collect(Collectors.joining(" or "));
+        hostNames = config.connection().hostNames();
         rest = ClusterClient.open(config);
         mayCreate = config.targets().autoCreate();
         pipeline = config.documents().pipeline();

@@ -8,10 +8,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.apache.http.HttpStatus;
 
 /** What the cluster said; a body that is no JSON says nothing. */
 record Answer(int status, String body) {
     private static final JsonFactory JSON = new JsonFactory();
+
+    boolean isRedirection() {
+        return status >= HttpStatus.SC_MULTIPLE_CHOICES && status < HttpStatus.SC_BAD_REQUEST;
+    }
 
     /** Each scalar of the body by its JSON pointer, in order. */
     Map<String, String> scalars() {

@@ -3,16 +3,15 @@ package io.sluice.connect.cluster;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.sluice.connect.config.ConnectionSettings;
+import io.sluice.connect.config.GivenSettings;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.config.Target;
 import java.io.IOException;
 import java.net.URLEncoder;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
-import org.apache.http.HttpHost;
 import org.apache.http.HttpStatus;
 import org.apache.kafka.common.config.Config;
 import org.apache.kafka.common.config.ConfigValue;
@@ -57,16 +56,9 @@ public final class ClusterCheck {
         if (config.connection().validated()) {
             Map<String, ConfigValue> values =
                     judged.configValues().stream().collect(Collectors.toMap(ConfigValue::name, value -> value));
-            ask(config, topics(settings), (key, why) -> values.get(key).addErrorMessage(key + ": " + why));
+            ask(config, GivenSettings.topics(settings), (key, why) -> values.get(key)
+                    .addErrorMessage(key + ": " + why));
         }
-    }
-
-    /** The topics given by name; those that only a pattern describes are not known here. */
-    private static List<String> topics(Map<String, String> settings) {
-        return Arrays.stream(settings.getOrDefault("topics", "").split(","))
-                .map(String::trim)
-                .filter(topic -> !topic.isEmpty())
-                .collect(Collectors.toList());
     }
 
     private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
@@ -85,6 +77,11 @@ public final class ClusterCheck {
                 requireTargets();
                 requireVersion();
             }
+        } catch (Redirected elsewhere) {
+            refuse.accept(
+                    ConnectionSettings.CONNECTION_URL,
+                    "got status " + elsewhere.status() + " from " + hosts()
+                            + ", expected Elasticsearch's own URL: redirects are not followed");
         } catch (Unanswered unanswered) {
             refuse.accept(
                     ConnectionSettings.CONNECTION_URL,
@@ -95,15 +92,22 @@ public final class ClusterCheck {
     }
 
     private String hosts() {
-        return config.connection().urls().stream()
-                .map(url -> HttpHost.create(url).toHostString())
-                .collect(Collectors.joining(" or "));
+        return config.connection().hostNames();
+    }
+
+    /** Whatever the answer's status is, as long as it is the cluster's own. */
+    private Answer ask(Request request) throws Unanswered, Redirected {
+        Answer answer = questions.ask(request);
+        if (answer.isRedirection()) {
+            throw new Redirected(answer.status());
+        }
+        return answer;
     }
 
     /** Whether the cluster takes the credentials; says which privileges they lack. */
-    private boolean isLetIn() throws Unanswered {
+    private boolean isLetIn() throws Unanswered, Redirected {
         Privileges needed = Privileges.of(config, topics);
-        Answer answer = questions.ask(needed.question());
+        Answer answer = ask(needed.question());
         switch (answer.status()) {
             case HttpStatus.SC_UNAUTHORIZED, HttpStatus.SC_FORBIDDEN -> refuseCredentials(answer.status());
             case HttpStatus.SC_PROXY_AUTHENTICATION_REQUIRED ->
@@ -137,7 +141,7 @@ public final class ClusterCheck {
                         + ", expected one that has it; see the role in the sink's README");
     }
 
-    private void requireTargets() throws Unanswered {
+    private void requireTargets() throws Unanswered, Redirected {
         if (config.targets().autoCreate()) {
             return;
         }
@@ -149,8 +153,8 @@ public final class ClusterCheck {
         }
     }
 
-    private void requireTarget(String topic, String name) throws Unanswered {
-        Answer answer = questions.ask(new Request("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8)));
+    private void requireTarget(String topic, String name) throws Unanswered, Redirected {
+        Answer answer = ask(new Request("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8)));
         String key = config.targets().existenceKey();
         if (isMissing(answer)) {
             refuse.accept(
@@ -178,8 +182,8 @@ public final class ClusterCheck {
     }
 
     /** Needs a cluster privilege that the sink does without; no answer means no finding. */
-    private void requireVersion() throws Unanswered {
-        Answer answer = questions.ask(new Request("GET", "/"));
+    private void requireVersion() throws Unanswered, Redirected {
+        Answer answer = ask(new Request("GET", "/"));
         String version = answer.status() == HttpStatus.SC_OK ? answer.elasticsearchVersion() : null;
         if (version != null && isTooOld(version)) {
             refuse.accept(

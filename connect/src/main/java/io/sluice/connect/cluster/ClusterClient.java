@@ -33,17 +33,15 @@ public final class ClusterClient {
     }
 
     static RestClient open(SinkConfig config, int connectTimeoutMs, int readTimeoutMs, int connectionsPerNode) {
-        return RestClient.builder(hosts(config.connection()))
+        return RestClient.builder(config.connection().hosts().toArray(new HttpHost[0]))
                 .setRequestConfigCallback(request -> request.setConnectTimeout(connectTimeoutMs)
+                        // Another host must not get our credentials, which stand in every request.
+                        .setRedirectsEnabled(false)
                         .setSocketTimeout(readTimeoutMs)
                         .setConnectionRequestTimeout(0))
                 .setHttpClientConfigCallback(http -> configured(http, config, connectionsPerNode))
                 .setDefaultHeaders(headers(config.connection()))
                 .build();
-    }
-
-    private static HttpHost[] hosts(ConnectionSettings connection) {
-        return connection.urls().stream().map(HttpHost::create).toArray(HttpHost[]::new);
     }
 
     private static Header[] headers(ConnectionSettings connection) {
@@ -59,7 +57,7 @@ public final class ClusterClient {
     private static HttpAsyncClientBuilder configured(
             HttpAsyncClientBuilder http, SinkConfig config, int connectionsPerNode) {
         http.setMaxConnPerRoute(connectionsPerNode);
-        http.setMaxConnTotal(connectionsPerNode * config.connection().urls().size());
+        http.setMaxConnTotal(connectionsPerNode * config.connection().hosts().size());
         http.setDefaultIOReactorConfig(IOReactorConfig.custom()
                 .setIoThreadCount(1)
                 .setSoKeepAlive(true)
@@ -81,7 +79,7 @@ public final class ClusterClient {
     private static CredentialsProvider credentials(ConnectionSettings connection, ProxySettings proxy) {
         CredentialsProvider credentials = new BasicCredentialsProvider();
         if (connection.username() != null) {
-            for (HttpHost host : hosts(connection)) {
+            for (HttpHost host : connection.hosts()) {
                 credentials.setCredentials(
                         new AuthScope(host),
                         new UsernamePasswordCredentials(

@@ -4,6 +4,7 @@ import io.sluice.connect.config.TlsSettings;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -53,7 +54,7 @@ final class Tls {
         KeyStore store = KeyStore.getInstance(given.type());
         try (InputStream bytes = Files.newInputStream(Path.of(given.location()))) {
             store.load(bytes, characters(given.password()));
-        } catch (IOException unreadable) {
+        } catch (IOException | InvalidPathException unreadable) {
             throw new ConnectException(
                     given.key() + ": got " + given.location() + ", which cannot be read ("
                             + unreadable.getClass().getSimpleName() + "), expected a " + given.type()

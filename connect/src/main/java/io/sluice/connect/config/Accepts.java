@@ -1,7 +1,5 @@
 package io.sluice.connect.config;
 
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -49,14 +47,6 @@ final class Accepts {
         });
     }
 
-    static Validator text() {
-        return present((key, value) -> {
-            if (value.toString().isBlank()) {
-                throw refusal(key, "nothing", "text");
-            }
-        });
-    }
-
     static Validator oneOf(Class<? extends Enum<?>> choices) {
         List<String> names = Arrays.stream(choices.getEnumConstants())
                 .map(choice -> choice.name().toLowerCase(Locale.ROOT))
@@ -73,9 +63,9 @@ final class Accepts {
         return present((key, value) -> ((List<?>) value).forEach(choice -> one.ensureValid(key, choice)));
     }
 
-    static Validator indexName() {
+    /** A target's name, which may hold dates. */
+    static Validator targetName() {
         return present((key, value) -> {
-            text().ensureValid(key, value);
             String offence = Target.offence(value.toString());
             if (offence != null) {
                 throw refusal(key, offence, "a date pattern of hours or more such as {yyyy.MM.dd}");
@@ -85,8 +75,8 @@ final class Accepts {
 
     static Validator mappings() {
         return present((key, value) -> ((List<?>) value).forEach(mapping -> {
-            if (!mapping.toString().matches("[^:]+:[^:]+")) {
-                throw refusal(key, mapping, "topic:target");
+            if (!mapping.toString().matches("\\s*[^:\\s][^:]*:\\s*[^:\\s][^:]*")) {
+                throw refusal(key, mapping.toString().isBlank() ? "nothing" : mapping, "topic:target");
             }
         }));
     }
@@ -116,28 +106,20 @@ final class Accepts {
             if (urls.isEmpty()) {
                 throw refusal(key, "nothing", "at least one URL such as http://localhost:9200");
             }
-            urls.forEach(url -> requireUrl(key, url.toString()));
+            urls.forEach(url -> NodeUrl.parse(key, url.toString()));
         });
     }
 
-    /** A URL with a user and password in it is refused without being repeated. */
-    private static void requireUrl(String key, String text) {
-        URI url;
-        try {
-            url = new URI(text);
-        } catch (URISyntaxException malformed) {
-            throw refusal(key, "a malformed URL", "URLs such as http://localhost:9200");
-        }
-        if (url.getUserInfo() != null) {
-            throw refusal(key, "a URL with credentials in it", "them in connection.username and connection.password");
-        }
-        boolean isHttp = "http".equals(url.getScheme()) || "https".equals(url.getScheme());
-        if (!isHttp || url.getHost() == null) {
-            throw refusal(key, text, "URLs such as http://localhost:9200");
-        }
+    /** A name or an address of a host, without a port. */
+    static Validator hostName() {
+        return present((key, value) -> {
+            if (!value.toString().matches("[\\w.-]*|\\[?[0-9A-Fa-f:.]+]?")) {
+                throw refusal(key, value, "a host's name or address alone");
+            }
+        });
     }
 
-    private static ConfigException refusal(String key, Object got, String expected) {
+    static ConfigException refusal(String key, Object got, String expected) {
         return new ConfigException(key + ": got " + got + ", expected " + expected);
     }
 }

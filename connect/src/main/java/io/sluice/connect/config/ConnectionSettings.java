@@ -8,6 +8,8 @@ import static org.apache.kafka.common.config.ConfigDef.NO_DEFAULT_VALUE;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import org.apache.http.HttpHost;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Type;
@@ -105,8 +107,16 @@ public final class ConnectionSettings {
         }
     }
 
-    public List<String> urls() {
-        return values.getList(CONNECTION_URL);
+    /** The nodes; a port of -1 is the scheme's. */
+    public List<HttpHost> hosts() {
+        return values.getList(CONNECTION_URL).stream()
+                .map(url -> NodeUrl.parse(CONNECTION_URL, url))
+                .collect(Collectors.toList());
+    }
+
+    /** The nodes in a message. */
+    public String hostNames() {
+        return hosts().stream().map(HttpHost::toHostString).collect(Collectors.joining(" or "));
     }
 
     public String username() {

@@ -49,7 +49,6 @@ public final class DocumentSettings {
                         METADATA_OBJECT,
                         Type.STRING,
                         "kafka",
-                        Accepts.text(),
                         LOW,
                         "Field that holds metadata.fields. A document that already has this field is rejected.")
                 .define(
@@ -63,7 +62,6 @@ public final class DocumentSettings {
                         AGE_HEADER,
                         Type.STRING,
                         "sluice.intended-send-time-us",
-                        Accepts.text(),
                         LOW,
                         "Header with the time a record was due (8 bytes big-endian, microseconds since the "
                                 + "epoch), for RecordAgeHistogram. Without it the record's timestamp counts.");

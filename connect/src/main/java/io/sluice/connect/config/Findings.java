@@ -8,14 +8,28 @@ import org.apache.kafka.common.config.ConfigValue;
 /** The settings as given, right or wrong, and what is wrong with them so far. */
 final class Findings {
     private final Map<String, ConfigValue> values = new HashMap<>();
+    private final Map<String, String> given;
 
-    Findings(List<ConfigValue> all) {
+    /** @param given the worker's own settings among them */
+    Findings(List<ConfigValue> all, Map<String, String> given) {
+        this.given = given;
         all.forEach(value -> values.put(value.name(), value));
     }
 
     /** The value of a setting, or {@code null} if it is missing or of the wrong type. */
     Object valueOf(String key) {
         return values.get(key).value();
+    }
+
+    /** The values of a setting, none if it is missing or of the wrong type. */
+    List<String> listOf(String key) {
+        return valueOf(key) instanceof List<?> all
+                ? all.stream().map(String::valueOf).toList()
+                : List.of();
+    }
+
+    Map<String, String> given() {
+        return given;
     }
 
     boolean isText(String key, String text) {

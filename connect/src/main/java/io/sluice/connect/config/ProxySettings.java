@@ -26,6 +26,7 @@ public final class ProxySettings {
                         PROXY_HOST,
                         Type.STRING,
                         "",
+                        Accepts.hostName(),
                         LOW,
                         "Name or address of an HTTP proxy, without scheme and port. Blank: no proxy.")
                 .define(PROXY_PORT, Type.INT, 8_080, Accepts.between(1, 65_535), LOW, "Port of the HTTP proxy.")

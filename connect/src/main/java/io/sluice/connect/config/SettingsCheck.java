@@ -10,8 +10,9 @@ public final class SettingsCheck {
     private SettingsCheck() {}
 
     public static Config of(Map<String, String> settings) {
-        List<ConfigValue> all = SinkConfig.definition().validate(settings);
-        Findings findings = new Findings(all);
+        Map<String, String> given = GivenSettings.withoutBlanks(settings);
+        List<ConfigValue> all = SinkConfig.definition().validate(given);
+        Findings findings = new Findings(all, given);
         ConnectionSettings.check(findings);
         ProxySettings.check(findings);
         TlsSettings.check(findings);

@@ -17,7 +17,7 @@ public record SinkConfig(
         WriteSettings writing,
         DocumentSettings documents) {
     public SinkConfig(Map<String, String> settings) {
-        this(new Values(definition(), settings));
+        this(new Values(definition(), GivenSettings.withoutBlanks(settings)));
     }
 
     private SinkConfig(AbstractConfig values) {

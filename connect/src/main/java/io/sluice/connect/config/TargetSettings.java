@@ -32,7 +32,7 @@ public final class TargetSettings {
                         INDEX_NAME,
                         Type.STRING,
                         TOPIC_PLACEHOLDER,
-                        Accepts.indexName(),
+                        Accepts.targetName(),
                         MEDIUM,
                         "Index, alias or data stream, put into lower case. ${topic} is the record's topic, "
                                 + "{yyyy.MM.dd} its timestamp in UTC (hours at the finest). Dates are refused with "

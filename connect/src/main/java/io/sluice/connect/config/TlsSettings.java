@@ -14,7 +14,7 @@ import org.apache.kafka.common.config.types.Password;
 public final class TlsSettings {
     private static final String SECURITY_PROTOCOL = "elastic.security.protocol";
     private static final String TLS_PROTOCOL = "elastic.https.ssl.protocol";
-    private static final String TLS_ENDPOINT_IDENTIFICATION = "elastic.https.ssl.endpoint.identification.algorithm";
+    static final String ENDPOINT_IDENTIFICATION = "elastic.https.ssl.endpoint.identification.algorithm";
     private static final String TLS_KEY_PASSWORD = "elastic.https.ssl.key.password";
     private static final String TLS_KEYSTORE = "elastic.https.ssl.keystore.";
     private static final String TLS_TRUSTSTORE = "elastic.https.ssl.truststore.";
@@ -38,9 +38,9 @@ public final class TlsSettings {
                         MEDIUM,
                         "PLAINTEXT, or SSL to use elastic.https.ssl.*, which refuses http URLs. With PLAINTEXT, "
                                 + "https URLs are verified with the trust store of the JVM.")
-                .define(TLS_PROTOCOL, Type.STRING, "TLSv1.3", Accepts.text(), LOW, "Protocol of the TLS context.")
+                .define(TLS_PROTOCOL, Type.STRING, "TLSv1.3", LOW, "Protocol of the TLS context.")
                 .define(
-                        TLS_ENDPOINT_IDENTIFICATION,
+                        ENDPOINT_IDENTIFICATION,
                         Type.STRING,
                         "https",
                         LOW,
@@ -62,7 +62,6 @@ public final class TlsSettings {
                             store + STORE_TYPE,
                             Type.STRING,
                             "JKS",
-                            Accepts.text(),
                             LOW,
                             "Type of the store, such as JKS or PKCS12.");
         }
@@ -70,7 +69,7 @@ public final class TlsSettings {
 
     static void check(Findings findings) {
         boolean isPlain = findings.valueOf(ConnectionSettings.CONNECTION_URL) instanceof List<?> urls
-                && urls.stream().anyMatch(url -> url.toString().startsWith("http:"));
+                && urls.stream().anyMatch(url -> url.toString().regionMatches(true, 0, "http:", 0, "http:".length()));
         if (isPlain && findings.isText(SECURITY_PROTOCOL, "ssl")) {
             findings.refuse(
                     ConnectionSettings.CONNECTION_URL,
@@ -93,7 +92,7 @@ public final class TlsSettings {
     }
 
     public boolean hostVerified() {
-        return !values.getString(TLS_ENDPOINT_IDENTIFICATION).isEmpty();
+        return !values.getString(ENDPOINT_IDENTIFICATION).isBlank();
     }
 
     public Password keyPassword() {
