@@ -19,6 +19,7 @@ public final class SettingsCheck {
         RetrySettings.check(findings);
         IdentitySettings.check(findings);
         TargetSettings.check(findings);
+        WriteSettings.check(findings);
         DocumentSettings.check(findings);
         return new Config(all);
     }

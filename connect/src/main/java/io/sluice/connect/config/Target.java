@@ -9,11 +9,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * Where the records of one topic go: a name, with dates in it or not. Not safe for several threads.
- *
- * <p>{@code {yyyy.MM.dd}} stands for the record's timestamp in UTC; no part is finer than an hour.
- */
+/** Where the records of one topic go: a name, with dates in it or not. Not safe for several threads. */
 public final class Target {
     /** Letters that stand for an hour or more, and what may separate them. */
     private static final Pattern DATE = Pattern.compile("(?<!\\$)\\{([^{}]*)}");
@@ -27,17 +23,38 @@ public final class Target {
     private long hour = Long.MIN_VALUE;
     private String nameOfHour = "";
 
-    /** @param name may hold dates */
-    Target(String name, boolean dataStream) {
+    private Target(boolean dataStream) {
         this.dataStream = dataStream;
-        Matcher found = DATE.matcher(name);
+    }
+
+    /** A target that exists under this very name; aliases may be in upper case. */
+    static Target named(String name, boolean dataStream) {
+        Target target = new Target(dataStream);
+        target.texts.add(name);
+        return target;
+    }
+
+    /**
+     * A target whose name is put into lower case, as Elasticsearch wants it of what it creates.
+     *
+     * @param pattern in which {@code {yyyy.MM.dd}} stands for the record's timestamp in UTC; no part is finer than an hour
+     */
+    static Target ofPattern(String pattern, boolean dataStream) {
+        Target target = new Target(dataStream);
+        Matcher found = DATE.matcher(pattern);
         int from = 0;
         while (found.find()) {
-            texts.add(name.substring(from, found.start()));
-            dates.add(DateTimeFormatter.ofPattern(found.group(1), Locale.ROOT).withZone(ZoneOffset.UTC));
+            target.texts.add(pattern.substring(from, found.start()).toLowerCase(Locale.ROOT));
+            target.dates.add(
+                    DateTimeFormatter.ofPattern(found.group(1), Locale.ROOT).withZone(ZoneOffset.UTC));
             from = found.end();
         }
-        texts.add(name.substring(from));
+        target.texts.add(pattern.substring(from).toLowerCase(Locale.ROOT));
+        return target;
+    }
+
+    static boolean holdsDate(String pattern) {
+        return DATE.matcher(pattern).find();
     }
 
     /** What is wrong with the dates in a name, or {@code null}. */
@@ -69,7 +86,7 @@ public final class Target {
         return !dates.isEmpty();
     }
 
-    /** The name for a record of that time; without dates in it the time may be {@code null}. Lower case, as Elasticsearch wants. */
+    /** The name for a record of that time; without dates in it the time may be {@code null}. */
     public String nameAt(Long timestampMs) {
         long wanted = isDated() ? Math.floorDiv(timestampMs, HOUR_MS) : 0;
         if (wanted != hour) {
@@ -79,16 +96,16 @@ public final class Target {
         return nameOfHour;
     }
 
-    /** The name in lower case with {@code *} for each date in it. */
+    /** The name with {@code *} for each date in it. */
     public String pattern() {
-        return String.join("*", texts).toLowerCase(Locale.ROOT);
+        return String.join("*", texts);
     }
 
     private String name(Instant time) {
         StringBuilder name = new StringBuilder(texts.get(0));
         for (int i = 0; i < dates.size(); i++) {
-            name.append(dates.get(i).format(time)).append(texts.get(i + 1));
+            name.append(dates.get(i).format(time).toLowerCase(Locale.ROOT)).append(texts.get(i + 1));
         }
-        return name.toString().toLowerCase(Locale.ROOT);
+        return name.toString();
     }
 }

@@ -3,8 +3,12 @@ package io.sluice.connect.config;
 import static org.apache.kafka.common.config.ConfigDef.Importance.LOW;
 import static org.apache.kafka.common.config.ConfigDef.Importance.MEDIUM;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Type;
@@ -56,12 +60,14 @@ public final class TargetSettings {
                         DATA_STREAM_DATASET,
                         Type.STRING,
                         "",
+                        Accepts.targetName(),
                         LOW,
                         "Second part of the data stream's name. Needs data.stream.type. Blank: no data stream.")
                 .define(
                         DATA_STREAM_NAMESPACE,
                         Type.STRING,
                         TOPIC_PLACEHOLDER,
+                        Accepts.targetName(),
                         LOW,
                         "Third part of the data stream's name; ${topic} is the record's topic.")
                 .define(
@@ -86,14 +92,66 @@ public final class TargetSettings {
     static void check(Findings findings) {
         checkDataStream(findings);
         checkMapping(findings);
-        boolean createsOnly = findings.isGiven(DATA_STREAM_DATASET)
-                || findings.isText(EXTERNAL_RESOURCE_USAGE, "datastream")
-                || findings.isText(EXTERNAL_RESOURCE_USAGE, "alias_datastream");
+        boolean createsOnly = findings.isGiven(DATA_STREAM_DATASET) || areMappedToDataStreams(findings);
         if (createsOnly && findings.isText(WriteSettings.WRITE_METHOD, "upsert")) {
             findings.refuse(WriteSettings.WRITE_METHOD, "got upsert, expected insert with a data stream");
         }
         if (createsOnly && findings.isText(WriteSettings.ON_NULL_VALUES, "delete")) {
             findings.refuse(WriteSettings.ON_NULL_VALUES, "got delete, expected ignore or fail with a data stream");
+        }
+        checkKeys(findings);
+        checkDates(findings);
+    }
+
+    private static boolean areMappedToDataStreams(Findings findings) {
+        return findings.isText(EXTERNAL_RESOURCE_USAGE, "datastream")
+                || findings.isText(EXTERNAL_RESOURCE_USAGE, "alias_datastream");
+    }
+
+    /** A data stream takes creates only: with ids from keys, all but the first event of a key would not be stored. */
+    private static void checkKeys(Findings findings) {
+        if (Boolean.TRUE.equals(findings.valueOf(IdentitySettings.KEY_IGNORE))) {
+            return;
+        }
+        Set<String> mapped =
+                targetsByTopic(findings.listOf(TOPIC_TO_EXTERNAL_RESOURCE)).keySet();
+        Set<String> keyed = new TreeSet<>(areMappedToDataStreams(findings) ? mapped : Set.of());
+        if (findings.isGiven(DATA_STREAM_DATASET)) {
+            List<String> named = GivenSettings.topics(findings.given());
+            if (named.isEmpty()) {
+                findings.refuse(
+                        IdentitySettings.KEY_IGNORE, "got false, expected true with a data stream and topics.regex");
+                return;
+            }
+            named.stream().filter(topic -> !mapped.contains(topic)).forEach(keyed::add);
+        }
+        keyed.removeIf(topic -> IdentitySettings.isKeyIgnored(findings, topic));
+        if (!keyed.isEmpty()) {
+            findings.refuse(
+                    IdentitySettings.KEY_IGNORE,
+                    "got false, expected true with a data stream, or " + String.join(", ", keyed) + " in "
+                            + IdentitySettings.KEY_IGNORE_TOPICS);
+        }
+    }
+
+    /** A tombstone is of another time than the document that it is to delete. */
+    private static void checkDates(Findings findings) {
+        boolean isDated = Target.holdsDate(String.valueOf(findings.valueOf(INDEX_NAME)));
+        boolean isUsed = !findings.isGiven(DATA_STREAM_DATASET);
+        if (!isDated || !isUsed || !findings.isText(WriteSettings.ON_NULL_VALUES, "delete")) {
+            return;
+        }
+        Set<String> mapped =
+                targetsByTopic(findings.listOf(TOPIC_TO_EXTERNAL_RESOURCE)).keySet();
+        List<String> named = GivenSettings.topics(findings.given());
+        boolean isDeletedFrom = named.isEmpty()
+                || named.stream()
+                        .anyMatch(topic -> !mapped.contains(topic) && !IdentitySettings.isKeyIgnored(findings, topic));
+        if (isDeletedFrom) {
+            findings.refuse(
+                    INDEX_NAME,
+                    "got a date in it, expected none with " + WriteSettings.ON_NULL_VALUES
+                            + "=delete (a tombstone is of another time than its document)");
         }
     }
 
@@ -109,7 +167,7 @@ public final class TargetSettings {
     }
 
     private static void checkMapping(Findings findings) {
-        boolean isMapped = findings.valueOf(TOPIC_TO_EXTERNAL_RESOURCE) instanceof List<?> all && !all.isEmpty();
+        boolean isMapped = !findings.listOf(TOPIC_TO_EXTERNAL_RESOURCE).isEmpty();
         boolean isUsed = !findings.isText(EXTERNAL_RESOURCE_USAGE, "disabled");
         if (isMapped && !isUsed) {
             findings.refuse(
@@ -143,12 +201,21 @@ public final class TargetSettings {
 
     /** The target named for a topic, or {@code null}. */
     private String mappedTarget(String topic) {
-        for (String mapping : values.getList(TOPIC_TO_EXTERNAL_RESOURCE)) {
-            if (mapping.startsWith(topic + ":")) {
-                return mapping.substring(topic.length() + 1).trim();
+        return targetsByTopic(values.getList(TOPIC_TO_EXTERNAL_RESOURCE)).get(topic);
+    }
+
+    /** What stands as topic:target; the first one counts where a topic stands there twice. */
+    private static Map<String, String> targetsByTopic(List<String> mappings) {
+        Map<String, String> targets = new HashMap<>();
+        for (String mapping : mappings) {
+            int colon = mapping.indexOf(':');
+            if (colon >= 0) {
+                targets.putIfAbsent(
+                        mapping.substring(0, colon).trim(),
+                        mapping.substring(colon + 1).trim());
             }
         }
-        return null;
+        return targets;
     }
 
     private ExternalResource externalResource() {
@@ -160,13 +227,13 @@ public final class TargetSettings {
     public Target targetOf(String topic) {
         String mapped = mappedTarget(topic);
         if (mapped != null) {
-            return new Target(mapped, externalResource().isDataStream());
+            return Target.named(mapped, externalResource().isDataStream());
         }
         String dataset = values.getString(DATA_STREAM_DATASET);
         if (!dataset.isEmpty()) {
             String namespace = values.getString(DATA_STREAM_NAMESPACE).replace(TOPIC_PLACEHOLDER, topic);
-            return new Target(values.getString(DATA_STREAM_TYPE) + "-" + dataset + "-" + namespace, true);
+            return Target.ofPattern(values.getString(DATA_STREAM_TYPE) + "-" + dataset + "-" + namespace, true);
         }
-        return new Target(values.getString(INDEX_NAME).replace(TOPIC_PLACEHOLDER, topic), false);
+        return Target.ofPattern(values.getString(INDEX_NAME).replace(TOPIC_PLACEHOLDER, topic), false);
     }
 }

@@ -57,6 +57,16 @@ public final class WriteSettings {
                                 + "behavior.on.malformed.documents says. Every document is then parsed.");
     }
 
+    /** Without a queue the worker only logs what is reported, and its offset would be committed all the same. */
+    static void check(Findings findings) {
+        if (findings.isText(ON_MALFORMED_DOCUMENTS, "report") && !ErrantRecords.haveAQueue(findings.given())) {
+            findings.refuse(
+                    ON_MALFORMED_DOCUMENTS,
+                    "got report without a dead-letter queue, expected errors.tolerance=all and"
+                            + " errors.deadletterqueue.topic.name");
+        }
+    }
+
     public WriteMethod writeMethod() {
         return WriteMethod.valueOf(values.getString(WRITE_METHOD).toUpperCase(Locale.ROOT));
     }

@@ -2,7 +2,10 @@ package io.sluice.connect.config;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +24,12 @@ class SettingsCheckTest {
                 .flatMap(List::stream)
                 .sorted()
                 .collect(Collectors.toList());
+    }
+
+    private static List<String> refusals(String[] settings, String... more) {
+        String[] all = Arrays.copyOf(settings, settings.length + more.length);
+        System.arraycopy(more, 0, all, settings.length, more.length);
+        return refusals(all);
     }
 
     /** The defaults are accepted. */
@@ -91,6 +100,7 @@ class SettingsCheckTest {
                         "data.stream.type: got none, expected logs or metrics with data.stream.dataset",
                         "external.resource.usage: got DISABLED, expected what the targets of"
                                 + " topic.to.external.resource.mapping are",
+                        "key.ignore: got false, expected true with a data stream and topics.regex",
                         "write.method: got upsert, expected insert with a data stream"),
                 refusals(
                         "data.stream.dataset", "shop",
@@ -180,5 +190,222 @@ class SettingsCheckTest {
         SinkConfig config = new SinkConfig(
                 Map.of("connection.url", "http://a", "connection.password", "s3cret", "connection.api.key", "k3y"));
         assertFalse((config.connection().password() + " " + config.connection().apiKey()).matches(".*(s3cret|k3y).*"));
+    }
+
+    /** Keys that would make ids in a data stream are refused, unless every topic that goes there ignores its keys. */
+    @Test
+    void keysInADataStreamAreRefused() {
+        String[] stream = {"data.stream.type", "logs", "data.stream.dataset", "app"};
+        String all = "key.ignore: got false, expected true with a data stream and topics.regex";
+        assertEquals(List.of(all), refusals(stream, "topics.regex", "a.*"));
+        assertEquals(List.of(all), refusals(stream, "topics.regex", "a.*", "key.ignore.topics", "a"));
+        assertEquals(List.of(), refusals(stream, "topics.regex", "a.*", "key.ignore", "true"));
+        String some = "key.ignore: got false, expected true with a data stream, or a, b in key.ignore.topics";
+        assertEquals(List.of(some), refusals(stream, "topics", "b, a"));
+        assertEquals(List.of(some), refusals(stream, "topics", "a,b,c", "topic.key.ignore", "c"));
+        assertEquals(List.of(), refusals(stream, "topics", "a,b", "key.ignore.topics", "a", "topic.key.ignore", "b"));
+        assertEquals(List.of(), refusals(stream, "topics", "a,b", "key.ignore", "true"));
+        String[] mapped = {"topic.to.external.resource.mapping", "a:x, b :y", "external.resource.usage", "DATASTREAM"};
+        assertEquals(List.of(some), refusals(mapped, "topics", "a,b,c"));
+        assertEquals(List.of(some), refusals(mapped, "topics.regex", ".*"));
+        assertEquals(List.of(), refusals(mapped, "topics", "a,b,c", "key.ignore.topics", "a,b"));
+        mapped[3] = "alias_datastream";
+        assertEquals(List.of(some), refusals(mapped, "topics", "a,b,c"));
+        mapped[3] = "ALIAS_INDEX";
+        assertEquals(List.of(), refusals(mapped, "topics", "a,b,c"));
+        String[] both = {
+            "topic.to.external.resource.mapping", "a:x", "external.resource.usage", "INDEX",
+            "data.stream.type", "logs", "data.stream.dataset", "app"
+        };
+        assertEquals(
+                List.of("key.ignore: got false, expected true with a data stream, or b in key.ignore.topics"),
+                refusals(both, "topics", "a,b"));
+        assertEquals(List.of(), refusals(both, "topics", "a"));
+    }
+
+    /** Deletes find no document in an index whose name has the tombstone's date in it. */
+    @Test
+    void deletesInDatedIndicesAreRefused() {
+        String[] deletes = {"index.name", "b-{yyyy.MM}", "behavior.on.null.values", "delete"};
+        List<String> refused = List.of("index.name: got a date in it, expected none with behavior.on.null.values=delete"
+                + " (a tombstone is of another time than its document)");
+        assertEquals(refused, refusals(deletes));
+        assertEquals(refused, refusals(deletes, "topics", "a"));
+        assertEquals(refused, refusals(deletes, "topics", "a,b", "key.ignore.topics", "a"));
+        assertEquals(List.of(), refusals(deletes, "topics", "a", "key.ignore.topics", "a"));
+        String[] mapped = {"topic.to.external.resource.mapping", "a:x", "external.resource.usage", "INDEX"};
+        assertEquals(List.of(), refusals(deletes, "topics", "a", mapped[0], mapped[1], mapped[2], mapped[3]));
+        assertEquals(refused, refusals(deletes, "topics", "a,b", mapped[0], mapped[1], mapped[2], mapped[3]));
+        deletes[3] = "ignore";
+        assertEquals(List.of(), refusals(deletes));
+    }
+
+    /** Reports need a dead-letter queue: a worker takes them without one, and only logs them. */
+    @Test
+    void reportsNeedAQueue() {
+        String[] report = {"behavior.on.malformed.documents", "report"};
+        List<String> refused = List.of("behavior.on.malformed.documents: got report without a dead-letter queue,"
+                + " expected errors.tolerance=all and errors.deadletterqueue.topic.name");
+        String topic = "errors.deadletterqueue.topic.name";
+        assertEquals(refused, refusals(report));
+        assertEquals(refused, refusals(report, "errors.tolerance", "all", "errors.log.enable", "true"));
+        assertEquals(refused, refusals(report, "errors.tolerance", "all", topic, " "));
+        assertEquals(refused, refusals(report, "errors.tolerance", "none", topic, "bad"));
+        assertEquals(refused, refusals(report, topic, "bad"));
+        assertEquals(List.of(), refusals(report, "errors.tolerance", " All", topic, "bad"));
+    }
+
+    /** What the worker does with reported records is read from its own settings. */
+    @Test
+    void theWorkersSettingsSayWhatBecomesOfReports() {
+        assertFalse(ErrantRecords.areLogged(Map.of()));
+        assertFalse(ErrantRecords.areLogged(Map.of("errors.log.enable", "false")));
+        assertTrue(ErrantRecords.areLogged(Map.of("errors.log.enable", " True ")));
+        assertFalse(ErrantRecords.haveAQueue(Map.of()));
+        assertTrue(ErrantRecords.haveAQueue(
+                Map.of("errors.tolerance", "all", "errors.deadletterqueue.topic.name", "bad")));
+    }
+
+    /** A setting that is left blank is not given, whichever it is and whatever its type; a missing value neither. */
+    @Test
+    void blankSettingsAreNotGiven() {
+        for (String key : SinkConfig.definition().names()) {
+            for (String blank : new String[] {"", " ", "\t\n", null}) {
+                List<String> expected = key.equals("connection.url")
+                        ? List.of("Missing required configuration \"connection.url\" which has no default value.")
+                        : List.of();
+                assertEquals(expected, refusals(key, blank), key);
+            }
+        }
+        Map<String, String> blanks = new HashMap<>();
+        SinkConfig.definition().names().forEach(key -> blanks.put(key, " "));
+        blanks.put("connection.url", "http://a");
+        SinkConfig config = new SinkConfig(blanks);
+        assertNull(config.connection().username());
+        assertNull(config.connection().apiKey());
+        assertFalse(config.connection().hasCredentials());
+        assertNull(config.tls().truststore().location());
+        assertEquals("JKS", config.tls().keystore().type());
+        assertEquals("books", config.targets().targetOf("Books").nameAt(null));
+        assertEquals("kafka", config.documents().metadataObject());
+        assertEquals(2_000, config.requests().batchSize());
+        assertEquals(
+                List.of("connection.password: got nothing, expected a value with connection.username"),
+                refusals("connection.username", "u", "connection.password", " "));
+    }
+
+    /** The one setting whose empty value says something: no check of host names. */
+    @Test
+    void noIdentificationIsGivenByNothing() {
+        String key = "elastic.https.ssl.endpoint.identification.algorithm";
+        assertTrue(new SinkConfig(Map.of("connection.url", "http://a")).tls().hostVerified());
+        assertFalse(new SinkConfig(Map.of("connection.url", "http://a", key, ""))
+                .tls()
+                .hostVerified());
+    }
+
+    /** URLs are read as URLs: with or without a port or a slash, of names, addresses and containers. */
+    @Test
+    void urlsAreReadAsUrls() {
+        String[][] urls = {
+            {"http://host", "http://host"},
+            {"http://host/", "http://host"},
+            {"http://host:9200/", "http://host:9200"},
+            {"HTTPS://Host:", "https://Host"},
+            {"https://[::1]", "https://[::1]"},
+            {"https://[::1]:9200/", "https://[::1]:9200"},
+            {"http://es_1:9200", "http://es_1:9200"},
+            {"http://my_stack-es_1/", "http://my_stack-es_1"},
+            {"http://10.0.0.1:65535", "http://10.0.0.1:65535"},
+        };
+        for (String[] url : urls) {
+            assertEquals(List.of(), refusals("connection.url", url[0]));
+            SinkConfig config = new SinkConfig(Map.of("connection.url", url[0]));
+            assertEquals(url[1], config.connection().hosts().get(0).toURI());
+        }
+        SinkConfig config = new SinkConfig(Map.of("connection.url", "http://a:9200/, https://[::1]"));
+        assertEquals("a:9200 or [::1]", config.connection().hostNames());
+    }
+
+    /** What is no URL of a node is refused in one sentence, in which nothing stands that may be secret. */
+    @Test
+    void otherUrlsAreRefused() {
+        String more = "a URL with a path, a query or a fragment, expected scheme, host and port alone, such as"
+                + " http://localhost:9200";
+        String malformed = "a malformed URL, expected URLs such as http://localhost:9200";
+        String credentials =
+                "a URL with credentials in it, expected them in connection.username and connection.password";
+        String[][] urls = {
+            {"http://host:9200/es", more},
+            {"http://host//", more},
+            {"http://host/?q", more},
+            {"http://host?key=s3cret", more},
+            {"http://host#f", more},
+            {"localhost:9200", "localhost:9200, expected URLs such as http://localhost:9200"},
+            {"localhost", "localhost, expected URLs such as http://localhost:9200"},
+            {"gopher://host", "gopher://host, expected URLs such as http://localhost:9200"},
+            {"http:host", "http:host, expected URLs such as http://localhost:9200"},
+            {"http:///", "http:///, expected URLs such as http://localhost:9200"},
+            {"http://", malformed},
+            {"http://:9200", malformed},
+            {"http://ho st", malformed},
+            {"http://[::1", malformed},
+            {"http://h\u00f6st", malformed},
+            {"http://host:port", malformed},
+            {"http://host:123456", "port 123456, expected 1 to 65535"},
+            {"http://ho_st:99999999999", malformed},
+            {"http://host:65536", "port 65536, expected 1 to 65535"},
+            {"http://ho_st:0", "port 0, expected 1 to 65535"},
+            {"u:s3cret@host:9200", credentials},
+            {"http://u:s3cret@ho_st:9200", credentials},
+        };
+        for (String[] url : urls) {
+            assertEquals(List.of("connection.url: got " + url[1]), refusals("connection.url", url[0]));
+        }
+        assertEquals(
+                List.of("proxy.host: got http://proxy, expected a host's name or address alone"),
+                refusals("proxy.host", "http://proxy"));
+    }
+
+    /** A target named for a topic is taken as it stands there; only what the sink puts together is in lower case. */
+    @Test
+    void mappedTargetsAreTakenAsTheyAre() {
+        String mapping = "Books:Books_Alias, a : b{yyyy} ,c :D";
+        String[] settings = {"topic.to.external.resource.mapping", mapping, "external.resource.usage", "ALIAS_INDEX"};
+        assertEquals(List.of(), refusals(settings));
+        TargetSettings targets = new SinkConfig(
+                        Map.of("connection.url", "http://x", settings[0], settings[1], settings[2], settings[3]))
+                .targets();
+        String[][] names = {{"Books", "Books_Alias"}, {"a", "b{yyyy}"}, {"c", "D"}, {"Other", "other"}};
+        for (String[] name : names) {
+            assertEquals(name[1], targets.targetOf(name[0]).nameAt(null));
+            assertEquals(name[1], targets.targetOf(name[0]).pattern());
+        }
+        assertEquals("aliases", targets.kindOf("c"));
+        assertEquals(
+                List.of("topic.to.external.resource.mapping: got a:, expected topic:target"),
+                refusals("topic.to.external.resource.mapping", "a: ,b:c", "external.resource.usage", "INDEX"));
+    }
+
+    /** A data stream's name may hold dates, which are checked like those of an index. */
+    @Test
+    void datesInADataStreamsNameAreChecked() {
+        String[] stream = {"data.stream.type", "logs", "data.stream.dataset", "App-{mm}", "key.ignore", "true"};
+        assertEquals(
+                List.of("data.stream.dataset: got {mm}, expected a date pattern of hours or more such as {yyyy.MM.dd}"),
+                refusals(stream));
+        assertEquals(
+                List.of("data.stream.namespace: got {b}, expected a date pattern of hours or more such as"
+                        + " {yyyy.MM.dd}"),
+                refusals("data.stream.namespace", "{b}"));
+        stream[3] = "App-{MMM}";
+        assertEquals(List.of(), refusals(stream));
+        Map<String, String> settings = new HashMap<>(Map.of("connection.url", "http://a"));
+        for (int i = 0; i < stream.length; i += 2) {
+            settings.put(stream[i], stream[i + 1]);
+        }
+        Target target = new SinkConfig(settings).targets().targetOf("Books");
+        assertEquals("logs-app-jan-books", target.nameAt(0L));
+        assertEquals("logs-app-*-books", target.pattern());
     }
 }
