@@ -121,7 +121,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
 
     private static void requireTheOriginsOfRecords(Map<String, String> settings) {
         boolean transforms = !settings.getOrDefault(TRANSFORMS, "").isBlank();
-        if (transforms && !Origin.isTold()) {
+        if (transforms && !Origin.workerKeepsOriginals()) {
             throw new ConnectException(TRANSFORMS + ": got " + settings.get(TRANSFORMS) + ", expected none on a worker"
                     + " before Kafka Connect 3.6, which does not tell where a transformed record was read");
         }

@@ -21,14 +21,23 @@ import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** The connector and a task on the classes of the last Connect 3.x, which the build puts into target/kafka-3.9. */
+/** The connector and a task on the classes of older Connect versions, which the build puts into target/kafka-VERSION. */
+@ParameterizedClass
+@ValueSource(strings = {"3.5", "3.9"})
 class OlderWorkerIT {
     private static final String TASK = "io.sluice.connect.ElasticsearchSinkTask";
     private static final String CONTEXT = "org.apache.kafka.connect.sink.SinkTaskContext";
 
+    private final String version;
     private LocalServer server;
     private URLClassLoader older;
+
+    OlderWorkerIT(String version) {
+        this.version = version;
+    }
 
     @BeforeEach
     void start() throws Exception {
@@ -48,9 +57,9 @@ class OlderWorkerIT {
     }
 
     /** What a test has, with the older Kafka in place of the one it is built with. */
-    private static URL[] classes() throws MalformedURLException {
+    private URL[] classes() throws MalformedURLException {
         List<URL> classes = new ArrayList<>();
-        for (File jar : Path.of("target", "kafka-3.9").toFile().listFiles()) {
+        for (File jar : Path.of("target", "kafka-" + version).toFile().listFiles()) {
             classes.add(jar.toURI().toURL());
         }
         for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
@@ -75,6 +84,14 @@ class OlderWorkerIT {
     void theOlderWorkerHasNoPluginMetrics() throws Exception {
         Class<?> context = older.loadClass(CONTEXT);
         assertThrows(NoSuchMethodException.class, () -> context.getMethod("pluginMetrics"));
+    }
+
+    /** Workers tell the topic that a record was read from since 3.6, and only to those is it known. */
+    @Test
+    void originalsAreKnownSince36() throws Exception {
+        Class<?> origin = older.loadClass("io.sluice.connect.offset.Origin");
+        assertEquals(
+                version.equals("3.9"), origin.getMethod("workerKeepsOriginals").invoke(null));
     }
 
     /** The connector judges its settings there. */

@@ -4,7 +4,7 @@ import org.apache.kafka.connect.sink.SinkRecord;
 
 /** Where in Kafka a record was read. */
 public record Origin(String topic, int partition, long offset) {
-    private static final boolean WORKER_KEEPS_ORIGINALS = workerKeepsOriginals();
+    private static final boolean WORKER_KEEPS_ORIGINALS = hasOriginals();
 
     /** The place the record was read from, whatever a transformation made of its topic (workers since 3.6 tell). */
     public static Origin of(SinkRecord record) {
@@ -14,12 +14,12 @@ public record Origin(String topic, int partition, long offset) {
         return new Origin(record.topic(), record.kafkaPartition(), record.kafkaOffset());
     }
 
-    /** Whether the worker says where a record was read, whatever a transformation made of its topic. */
-    public static boolean isTold() {
+    /** Whether this worker tells where a record was read that a transformation gave another topic (Connect 3.6 and later). */
+    public static boolean workerKeepsOriginals() {
         return WORKER_KEEPS_ORIGINALS;
     }
 
-    private static boolean workerKeepsOriginals() {
+    private static boolean hasOriginals() {
         try {
             SinkRecord.class.getMethod("originalTopic");
             return true;
