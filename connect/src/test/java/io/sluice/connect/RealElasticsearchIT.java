@@ -195,6 +195,132 @@ class RealElasticsearchIT {
         }
     }
 
+    /** A comment behind a document, which Elasticsearch's reader would skip, never gets into the index. */
+    @Test
+    void aCommentBehindADocumentIsNotStored() throws Exception {
+        String url = "{\"price\":1,\"url\":\"https://a//b\"}";
+        try (TaskHarness harness = harness()) {
+            harness.put(List.of(
+                    harness.record("good", url),
+                    harness.record("brace", "{\"n\":2}//}"),
+                    harness.record("quote", "{\"n\":2}//\"}"),
+                    harness.record("colon", "{\"n\"://}"),
+                    harness.record("block", "{\"n\":2}/*}"),
+                    harness.record("good too", url)));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 2L, "DeadLettered", 4L), harness.fates());
+            assertEquals(2, count());
+            assertTrue(ask("GET", "/" + INDEX + "/_doc/brace", null).contains("\"found\":false"));
+            assertTrue(ask("GET", "/" + INDEX + "/_doc/good", null).contains(url.substring(0, url.length() - 1)));
+        }
+    }
+
+    /** Eight bytes are the version that they are: 48 is newer than 47. */
+    @Test
+    void versionsOfEightBytesAreStored() throws Exception {
+        try (TaskHarness harness = harness("external.version.header", "v")) {
+            List<SinkRecord> records = new ArrayList<>();
+            for (long version = 47; version < 51; version++) {
+                SinkRecord record = harness.record("a", "{\"price\":" + version + "}");
+                record.headers()
+                        .add(
+                                "v",
+                                java.nio.ByteBuffer.allocate(8).putLong(version).array(),
+                                null);
+                records.add(record);
+                harness.put(List.of(record));
+                harness.putUntilDecided();
+                String stored = ask("GET", "/" + INDEX + "/_doc/a", null);
+                assertTrue(stored.contains("\"_version\":" + version + ","), stored);
+                assertTrue(stored.contains("\"price\":" + version + ","), stored);
+            }
+            assertEquals(Map.of("Indexed", 1L, "Updated", 3L), harness.fates());
+        }
+    }
+
+    /** A version that is none makes a bad document of its record, and no more: the neighbours are stored. */
+    @Test
+    void aNegativeVersionHarmsNoNeighbour() throws Exception {
+        Object[] wrong = {-5L, 1.5, "-5", new byte[] {-1, 0, 0, 0, 0, 0, 0, 0}};
+        try (TaskHarness harness = harness("external.version.header", "v")) {
+            List<SinkRecord> records = new ArrayList<>();
+            for (int i = 0; i < wrong.length; i++) {
+                SinkRecord good = harness.record("good" + i, "{\"price\":1}");
+                good.headers().add("v", Long.MAX_VALUE, null);
+                SinkRecord bad = harness.record("bad" + i, i % 2 == 0 ? "{\"price\":1}" : null);
+                bad.headers().add("v", wrong[i], null);
+                records.addAll(List.of(good, bad));
+            }
+            harness.put(records);
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 4L, "DeadLettered", 4L), harness.fates());
+            assertEquals(4, count());
+        }
+    }
+
+    /**
+     * Each event of a key is stored where a data stream is said to be, also when the settings say that keys make ids. A
+     * plain index takes the same creates, and every build of Elasticsearch has one.
+     */
+    @Test
+    void keyedEventsInADataStreamAreAllStored() throws Exception {
+        try (TaskHarness harness = harness(
+                "behavior.on.null.values", "ignore",
+                "external.resource.usage", "DATASTREAM",
+                "topic.to.external.resource.mapping", "books:" + INDEX)) {
+            for (int round = 0; round < 2; round++) {
+                harness.seek(0);
+                for (int event = 0; event < 3; event++) {
+                    harness.put(List.of(harness.record(
+                            "host-1", "{\"@timestamp\":\"2026-01-01T00:00:00Z\",\"price\":" + event + "}")));
+                    harness.putUntilDecided();
+                }
+            }
+            assertEquals(Map.of("Indexed", 3L, "AlreadyThere", 3L), harness.fates());
+            assertEquals(3, count());
+        }
+    }
+
+    /** An alias in upper case is written to under its name. */
+    @Test
+    void anAliasInUpperCaseIsWrittenTo() throws Exception {
+        ask("PUT", "/" + INDEX + "/_alias/Sluice_Alias_IT", null);
+        String[] mapping = mapping("Sluice_Alias_IT", "ALIAS_INDEX");
+        assertEquals(List.of(), refusals(mapping));
+        try (TaskHarness harness = harness(mapping)) {
+            harness.put(List.of(harness.record("a", "{}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 1L), harness.fates());
+            assertEquals(1, count());
+        }
+    }
+
+    /** With auto.create=false an index that was deleted while the task runs does not come back. */
+    @Test
+    void aDeletedIndexDoesNotComeBack() throws Exception {
+        try (TaskHarness harness = harness("auto.create", "false", "flush.timeout.ms", "0")) {
+            harness.put(List.of(harness.record("a", "{}")));
+            harness.putUntilDecided();
+            ask("DELETE", "/" + INDEX, null);
+            Thread.sleep(1_103);
+            harness.put(List.of(harness.record("b", "{}")));
+            assertThrows(ConnectException.class, harness::putUntilDecided);
+            String answer = ask("GET", "/" + INDEX, null);
+            assertTrue(answer.endsWith("\"status\":404}"), answer);
+        }
+    }
+
+    /** A URL as a user copies it, with a slash at its end, is accepted and written to. */
+    @Test
+    void aSlashBehindTheUrlIsNoFault() throws Exception {
+        assertEquals(List.of(), refusals("connection.url", URL + "/", "connection.username", "", "index.name", ""));
+        try (TaskHarness harness = new TaskHarness(URL + "/", Map.of("index.name", INDEX))) {
+            harness.put(List.of(harness.record("a", "{}")));
+            harness.putUntilDecided();
+            assertEquals(1, count());
+        }
+    }
+
     /** A tombstone deletes; one for a document that is not there is counted as already there. */
     @Test
     void tombstonesDelete() throws Exception {
