@@ -13,7 +13,8 @@ FROM ${MAVEN} AS plugin-sluice
 WORKDIR /build
 COPY connect/pom.xml ./
 COPY connect/src ./src
-RUN mvn -B -q package -DskipTests && mv target/plugin /plugins
+# The second folder holds the connector that drops everything, for EXPERIMENT=sink/empty.
+RUN mvn -B -q package -DskipTests && mv target/plugin /plugins && mv target/lab-plugin/* /plugins/
 
 FROM ${MAVEN} AS plugin-confluent
 ARG CONFLUENT_SINK_VERSION

@@ -132,7 +132,7 @@ def connect_spec(
     heap_mb: int,
     ports: Mapping[str, int],
     kafka_port: int,
-    plugin_path: Path,
+    plugin_path: Sequence[Path],
     plugin_version: str,
     more_plugins: Sequence[Path] = (),
 ) -> ServerSpec:
@@ -140,7 +140,7 @@ def connect_spec(
 
     Args:
         ports: `http` for the REST API, `metrics` for the agent.
-        plugin_path: Folder of plugin folders.
+        plugin_path: Folders of plugin folders, of our own.
         plugin_version: Fingerprint of the plugins; a worker with other plugins must be started anew.
         more_plugins: Further folders of plugin folders, of other people's; not all of those say what they hold.
     """
@@ -159,7 +159,7 @@ def connect_spec(
         "offset.storage.partitions": "1",
         "status.storage.partitions": "1",
         "listeners": f"http://{LOOPBACK}:{ports['http']}",
-        "plugin.path": ",".join(map(str, (plugin_path, *more_plugins))),
+        "plugin.path": ",".join(map(str, (*plugin_path, *more_plugins))),
         "plugin.discovery": "hybrid_warn" if more_plugins else "service_load",
         "connector.client.config.override.policy": "All",
         "offset.flush.interval.ms": "1000",

@@ -19,7 +19,7 @@ from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticse
 from lab.stack.interrupts import uninterrupted
 from lab.stack.jdk import Jdk, asked_jvm_options, choose_jdk, find_jdks, java_for_elasticsearch, java_for_kafka
 from lab.stack.places import ROOT, cache_dir, state_dir
-from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_folder
+from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_path
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_for_all
 from lab.stack.server import ServerProcess, ServerSpec
@@ -337,7 +337,7 @@ class LocalStack:
             heap_mb=shape.connect_heap_mb,
             ports=ports_of("connect", ports),
             kafka_port=ports["kafka.client"],
-            plugin_path=plugin_folder(self._project),
+            plugin_path=plugin_path(self._project),
             plugin_version=f"{plugin_version}{folders_fingerprint(shape.plugin_folders)}",
             more_plugins=shape.plugin_folders,
         )

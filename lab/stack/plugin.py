@@ -62,8 +62,18 @@ def source_fingerprint(project: Path) -> str:
 
 
 def plugin_folder(project: Path) -> Path:
-    """The folder for Connect's `plugin.path`."""
+    """The folder for Connect's `plugin.path` that holds what users get."""
     return project / "target" / "plugin"
+
+
+def lab_plugin_folder(project: Path) -> Path:
+    """The folder for Connect's `plugin.path` with the connector that drops everything, which only the lab needs."""
+    return project / "target" / "lab-plugin"
+
+
+def plugin_path(project: Path) -> tuple[Path, ...]:
+    """The folders that the lab's own workers find our plugins in."""
+    return plugin_folder(project), lab_plugin_folder(project)
 
 
 def is_built(project: Path) -> bool:
@@ -103,9 +113,10 @@ def build_plugin(project: Path, mvn: Path, jdk: Jdk) -> str:
 
 
 def run_maven(project: Path, mvn: Path, jdk: Jdk) -> None:
-    """`mvn package` without the tests, from an empty plugin folder."""
+    """`mvn package` without the tests, from empty plugin folders."""
     stamp_file(project).unlink(missing_ok=True)
-    shutil.rmtree(plugin_folder(project), ignore_errors=True)
+    for folder in plugin_path(project):
+        shutil.rmtree(folder, ignore_errors=True)
     command = [str(mvn), "-B", "-q", "-f", str(project / "pom.xml"), "package", "-DskipTests"]
     environment = {**os.environ, "JAVA_HOME": str(jdk.home)}
     done = subprocess.run(
@@ -118,5 +129,6 @@ def run_maven(project: Path, mvn: Path, jdk: Jdk) -> None:
             "the first build needs the network",
             lines[-12:],
         )
-    if not any(plugin_folder(project).glob("*/*.jar")):
-        raise StackError(f"{project}: mvn package left no plugin in {plugin_folder(project)}")
+    for folder in plugin_path(project):
+        if not any(folder.glob("*/*.jar")):
+            raise StackError(f"{project}: mvn package left no plugin in {folder}")

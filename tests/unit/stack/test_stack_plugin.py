@@ -8,7 +8,7 @@ import pytest
 from lab.errors import StackError
 from lab.stack.artifacts import ArtifactCache
 from lab.stack.jdk import Jdk
-from lab.stack.plugin import build_plugin, find_maven, is_built, plugin_folder, source_fingerprint
+from lab.stack.plugin import build_plugin, find_maven, is_built, plugin_path, source_fingerprint
 from tests.unit.stack.repository_server import artifact_of
 
 JDK = Jdk(Path("/jdk-17"), 17, "17.0.15")
@@ -41,8 +41,7 @@ def fake_mvn(folder: Path, script: str) -> Path:
 
 def good_mvn(folder: Path, project: Path) -> Path:
     """A Maven that makes a plugin."""
-    jars = plugin_folder(project) / "sluice"
-    return fake_mvn(folder, f"mkdir -p {jars} && touch {jars}/sink.jar")
+    return fake_mvn(folder, "\n".join(f"mkdir -p {jars}/of && touch {jars}/of/it.jar" for jars in plugin_path(project)))
 
 
 def calls(folder: Path) -> int:
@@ -95,8 +94,8 @@ def test_a_plugin_is_built_again_when_a_source_changes(project: Path, tmp_path: 
 
 def test_maven_runs_on_the_chosen_jdk(project: Path, tmp_path: Path) -> None:
     """Not on the one that happens to be on the path."""
-    jars = plugin_folder(project) / "sluice"
-    mvn = fake_mvn(tmp_path, f"echo $JAVA_HOME > {tmp_path}/home; mkdir -p {jars}; touch {jars}/sink.jar")
+    mvn = good_mvn(tmp_path, project)
+    mvn.write_text(f"{mvn.read_text()}echo $JAVA_HOME > {tmp_path}/home\n")
     build_plugin(project, mvn, JDK)
     assert (tmp_path / "home").read_text() == "/jdk-17\n"
 
@@ -113,11 +112,22 @@ def test_a_failed_build_is_one_sentence_with_the_last_lines(project: Path, tmp_p
     assert failure.value.log_lines == (*(f"line {number}" for number in range(21, 32)), "BUILD FAILURE")
 
 
-def test_a_build_without_a_plugin_is_one_sentence(project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lacking", ["plugin", "lab-plugin"])
+def test_a_build_without_a_plugin_is_one_sentence(project: Path, tmp_path: Path, lacking: str) -> None:
     """A worker would start without it, and fail later."""
+    mvn = good_mvn(tmp_path, project)
+    mvn.write_text(f"{mvn.read_text()}rm -r {project}/target/{lacking}\n")
     with pytest.raises(StackError) as failure:
-        build_plugin(project, fake_mvn(tmp_path, "exit 0"), JDK)
-    assert str(failure.value) == f"{project}: mvn package left no plugin in {project}/target/plugin"
+        build_plugin(project, mvn, JDK)
+    assert str(failure.value) == f"{project}: mvn package left no plugin in {project}/target/{lacking}"
+
+
+def test_a_build_starts_from_empty_plugin_folders(project: Path, tmp_path: Path) -> None:
+    """A worker would find the plugin of an older version beside the new one."""
+    for folder in plugin_path(project):
+        (folder / "older").mkdir(parents=True)
+    build_plugin(project, good_mvn(tmp_path, project), JDK)
+    assert [[path.name for path in folder.iterdir()] for folder in plugin_path(project)] == [["of"], ["of"]]
 
 
 def test_a_failed_build_leaves_no_plugin_that_counts_as_built(project: Path, tmp_path: Path) -> None:

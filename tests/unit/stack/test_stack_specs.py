@@ -43,7 +43,7 @@ def worker(folder: Path, **changes: Any) -> ServerSpec:
         "heap_mb": 1021,
         "ports": {"http": 9107, "metrics": 9109},
         "kafka_port": 9101,
-        "plugin_path": Path("/plugins"),
+        "plugin_path": (Path("/plugins"), Path("/lab-plugins")),
         "plugin_version": "first",
     }
     return connect_spec(**(values | changes))
@@ -93,10 +93,10 @@ def test_a_worker_finds_the_plugins_of_others_beside_ours(tmp_path: Path) -> Non
     """Not every plugin says what it holds, so that only then all classes are looked through."""
     worker(tmp_path, more_plugins=(Path("/rivals"), Path("/more")))
     lines = (tmp_path / "connect" / "worker.properties").read_text().splitlines()
-    assert {"plugin.path=/plugins,/rivals,/more", "plugin.discovery=hybrid_warn"} <= set(lines)
+    assert {"plugin.path=/plugins,/lab-plugins,/rivals,/more", "plugin.discovery=hybrid_warn"} <= set(lines)
     worker(tmp_path)
     lines = (tmp_path / "connect" / "worker.properties").read_text().splitlines()
-    assert {"plugin.path=/plugins", "plugin.discovery=service_load"} <= set(lines)
+    assert {"plugin.path=/plugins,/lab-plugins", "plugin.discovery=service_load"} <= set(lines)
 
 
 # --- shapes ---------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_a_broker_of_another_configuration_has_another_shape(tmp_path: Path, cha
         {"heap_mb": 1031},
         {"jdk": JDK_21},
         {"plugin_version": "second"},
-        {"plugin_path": Path("/other-plugins")},
+        {"plugin_path": (Path("/other-plugins"),)},
         {"more_plugins": (Path("/rivals"),)},
         {"kafka_port": 9102},
         {"ports": {"http": 9108, "metrics": 9109}},
@@ -344,5 +344,5 @@ def test_a_worker_passes_bytes_through(tmp_path: Path) -> None:
     settings = properties_of(tmp_path / "connect" / "worker.properties")
     converter = "org.apache.kafka.connect.converters.ByteArrayConverter"
     assert (settings["key.converter"], settings["value.converter"]) == (converter, converter)
-    assert settings["plugin.path"] == "/plugins"
+    assert settings["plugin.path"] == "/plugins,/lab-plugins"
     assert settings["bootstrap.servers"] == "127.0.0.1:9101"

@@ -20,7 +20,7 @@ public final class DiscardSinkTask extends SinkTask {
     @Override
     public void start(Map<String, String> settings) {
         String connector = settings.getOrDefault("name", "unnamed");
-        String task = settings.getOrDefault(ElasticsearchSinkConnector.TASK_ID, "0");
+        String task = settings.getOrDefault(NumberingSinkConnector.TASK_ID, "0");
         name = connector + "-" + task;
         bean = SinkTaskMBean.register(connector, task, metrics);
         LOG.info("{}: started; drops every record", name);
