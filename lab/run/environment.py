@@ -13,7 +13,7 @@ from lab.access import HIDDEN, is_secret
 from lab.profiles import Profile
 from lab.records import Environment, Server
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 
 def cpu_model() -> str:

@@ -49,7 +49,7 @@ def has_entry(jar: Path, entry: str) -> bool:
 def source_files(project: Path) -> Iterator[Path]:
     """What the plugin is made of, in a fixed order; tests are not."""
     yield project / "pom.xml"
-    for folder in (project / "src" / "main", project / "src" / "assembly"):
+    for folder in (project / "src" / "main", project / "etc"):
         yield from sorted(path for path in folder.rglob("*") if path.is_file())
 
 

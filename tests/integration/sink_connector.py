@@ -45,6 +45,16 @@ class SinkConnector:
         self._config = (self._config or self._template()) | given
         self._request("PUT", "/config", self._config)
 
+    def configure_as(self, settings: Mapping[str, str]) -> None:
+        """Make it from these settings alone, with its own name, topic and servers in place of theirs."""
+        places = {
+            "name": self.name,
+            "topics": self.name,
+            "connection.url": ",".join(self._endpoints.elasticsearch_urls),
+        }
+        self._config = {**settings, **places}
+        self._request("PUT", "/config", self._config)
+
     def _template(self) -> dict[str, str]:
         template = json.loads((ROOT / "connect" / "connectors" / "elasticsearch.json").read_text())
         ours = {

@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Path:
         "pom.xml": "<project/>",
         "src/main/java/Task.java": "class Task {}",
         "src/main/resources/META-INF/services/Connector": "Sink",
-        "src/assembly/plugin.xml": "<assembly/>",
+        "etc/example.json": "{}",
         "src/test/java/TaskTest.java": "class TaskTest {}",
     }
     for name, text in sources.items():
@@ -51,7 +51,7 @@ def calls(folder: Path) -> int:
 
 @pytest.mark.parametrize(
     "source",
-    ["pom.xml", "src/main/java/Task.java", "src/main/resources/META-INF/services/Connector", "src/assembly/plugin.xml"],
+    ["pom.xml", "src/main/java/Task.java", "src/main/resources/META-INF/services/Connector", "etc/example.json"],
 )
 def test_the_fingerprint_changes_with_a_source(project: Path, source: str) -> None:
     """Whatever goes into the plugin counts."""
