@@ -118,7 +118,7 @@ def elasticsearch_spec(
     if not config.is_dir():
         shutil.copytree(home / "config", config)
         options = config / "jvm.options"
-        options.write_text(with_own_folders(options.read_text(), folder))
+        options.write_text(with_present_modules(with_own_folders(options.read_text(), folder), jdk))
     write_if_changed(config / "elasticsearch.yml", yaml.safe_dump(settings, sort_keys=False))
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -152,6 +152,29 @@ def with_own_folders(jvm_options: str, folder: Path) -> str:
     return re.sub(
         r"(?<=[=:])(logs|data)(?=/|$|:)", lambda found: str(folder / found[1]), jvm_options, flags=re.MULTILINE
     )
+
+
+def with_present_modules(jvm_options: str, jdk: Jdk) -> str:
+    """The JVM options without the lines that add a module which this Java lacks, as small runtimes do.
+
+    A Java whose `release` file does not list its modules has them all.
+    """
+    present = modules_of(jdk)
+
+    def is_usable(line: str) -> bool:
+        added = re.search(r"--add-modules=(\S+)", line)
+        return added is None or present is None or set(added[1].split(",")) <= present
+
+    return "".join(line for line in jvm_options.splitlines(keepends=True) if is_usable(line))
+
+
+def modules_of(jdk: Jdk) -> set[str] | None:
+    """The modules that a Java says it has; `None` if it does not say."""
+    try:
+        found = re.search(r'^MODULES="([^"]*)"', (jdk.home / "release").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return set(found[1].split()) if found else None
 
 
 def check_readable(user: int | None, folders: Sequence[Path]) -> None:

@@ -31,6 +31,8 @@ OLDER_CONNECT_COORDINATES = (
 )
 """A worker of the oldest release line that the plugin is tested with."""
 ELASTICSEARCH = ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
+OPENSEARCH = ("2.19.1", "3.0.0")
+"""For the plugin's tests."""
 MAVEN = "3.9.15"
 JOLOKIA = "2.6.0"
 
@@ -74,6 +76,8 @@ def pinned(path: str) -> Artifact:
 
 def main() -> None:
     """Resolve, fetch, write."""
+    distributions = [("org.elasticsearch", "elasticsearch", version) for version in ELASTICSEARCH]
+    distributions += [("org.opensearch", "opensearch", version) for version in OPENSEARCH]
     paths = {
         "kafka": jar_paths(KAFKA_COORDINATES),
         f"connect-{OLDER_CONNECT}": jar_paths(OLDER_CONNECT_COORDINATES),
@@ -82,15 +86,10 @@ def main() -> None:
         ],
         "maven": [repository_path("org.apache.maven", "apache-maven", MAVEN, f"apache-maven-{MAVEN}-bin.tar.gz")],
     } | {
-        f"elasticsearch-{version}": [
-            repository_path(
-                "org.elasticsearch.distribution.integ-test-zip",
-                "elasticsearch",
-                version,
-                f"elasticsearch-{version}.zip",
-            )
+        f"{name}-{version}": [
+            repository_path(f"{group}.distribution.integ-test-zip", name, version, f"{name}-{version}.zip")
         ]
-        for version in ELASTICSEARCH
+        for group, name, version in distributions
     }
     with ThreadPoolExecutor(6) as pool:
         sets = {name: tuple(pool.map(pinned, members)) for name, members in paths.items()}

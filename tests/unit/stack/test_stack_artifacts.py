@@ -362,6 +362,8 @@ def test_the_lock_file_pins_every_set_that_servers_are_made_of() -> None:
         "elasticsearch-8.19.21",
         "elasticsearch-9.0.0",
         "elasticsearch-9.5.3",
+        "opensearch-2.19.1",
+        "opensearch-3.0.0",
     } == read_lock().sets.keys()
 
 

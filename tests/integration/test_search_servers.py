@@ -1,0 +1,124 @@
+"""The sink against other servers than the session's: an older and a newer Elasticsearch, and OpenSearch."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from lab.errors import StackError
+from lab.stack import server
+from lab.stack.artifacts import ArtifactCache, read_lock
+from lab.stack.jdk import JVM_OPTIONS, choose_jdk, find_jdks, java_for_kafka
+from lab.stack.places import cache_dir
+from lab.stack.plugin import find_maven
+from tests.integration.conftest import ROOT
+from tests.integration.search_servers import SearchServer, java_for, running, spec_of
+
+SERVERS = (
+    SearchServer("elasticsearch", "7.17.7"),
+    SearchServer("elasticsearch", "9.5.3"),
+    SearchServer("opensearch", "2.19.1"),
+    SearchServer("opensearch", "3.0.0"),
+)
+SIDE_BY_SIDE = 2
+TESTS = "RealElasticsearchIT"
+OF_DATA_STREAMS = "aReplayIntoADataStreamIsAlreadyThere"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What became of one Java test: `skipped` and `failed` hold the reason, or are `None`."""
+
+    name: str
+    skipped: str | None
+    failed: str | None
+
+
+def maven(*arguments: str, **environment: str) -> None:
+    """Run Maven on the plugin's project."""
+    jdk = choose_jdk(find_jdks(), java_for_kafka(), "Maven")
+    mvn = find_maven(ArtifactCache(cache_dir()), read_lock().sets["maven"][0])
+    java = {"JAVA_HOME": str(jdk.home), "JDK_JAVA_OPTIONS": os.environ[JVM_OPTIONS]}
+    done = subprocess.run(
+        [str(mvn), "-B", "--no-transfer-progress", "-f", str(ROOT / "connect" / "pom.xml"), *arguments],
+        env={**os.environ, **java, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:]
+
+
+def cases(report: Path) -> list[Case]:
+    """The tests of a JUnit report."""
+
+    def reason(case: ElementTree.Element, *tags: str) -> str | None:
+        told = [entry.text or entry.get("message") or "no reason given" for tag in tags for entry in case.iter(tag)]
+        return told[0] if told else None
+
+    suite = ElementTree.parse(report).getroot()  # noqa: S314 - written by our own tests
+    return [
+        Case(case.attrib["name"], reason(case, "skipped"), reason(case, "failure", "error"))
+        for case in suite.iter("testcase")
+    ]
+
+
+def outcome(wanted: SearchServer, folder: Path) -> list[Case]:
+    """The plugin's tests against a server that is started for them."""
+    reports = folder / str(wanted) / "reports"
+    with running(spec_of(wanted, folder / str(wanted)), folder) as url:
+        # Failed tests are in the report, which says more than Maven does.
+        maven(
+            "failsafe:integration-test",
+            f"-Dit.test={TESTS}",
+            f"-Dit.reports={reports}",
+            SLUICE_TEST_ELASTICSEARCH_URL=url,
+        )
+    (report,) = reports.glob(f"TEST-*{TESTS}.xml")
+    return cases(report)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[Mapping[SearchServer, Future[list[Case]]]]:
+    """The plugin's tests, compiled once, on their way against all servers, two at a time."""
+    maven("-q", "test-compile")
+    folder = Path(tempfile.mkdtemp(prefix="sluice-test-"))
+    # Elasticsearch's unprivileged user may not enter pytest's own.
+    folder.chmod(0o755)
+    try:
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            yield {wanted: pool.submit(outcome, wanted, folder) for wanted in SERVERS}
+    finally:
+        server.stop_processes(server.marked_processes(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.parametrize("wanted", SERVERS, ids=str)
+def test_the_sink_keeps_its_promises_with(
+    wanted: SearchServer, outcomes: Mapping[SearchServer, Future[list[Case]]], subtests: pytest.Subtests
+) -> None:
+    """Bulks, versions, deletes, upserts, rejections, routing, dates; what a server lacks is skipped, and says so."""
+    try:
+        java_for(wanted)
+    except StackError as error:
+        pytest.skip(str(error))
+
+    done = outcomes[wanted].result()
+
+    for case in done:
+        with subtests.test(case.name):
+            assert case.failed is None
+            if case.skipped is not None:
+                pytest.skip(case.skipped.partition("\n")[0])
+    ran = {case.name for case in done if case.skipped is None}
+    assert len(ran) >= len(done) - 1 > 0
+    # Elasticsearch's plain build has no data streams, OpenSearch's has.
+    assert (OF_DATA_STREAMS in ran) == (wanted.product == "opensearch")

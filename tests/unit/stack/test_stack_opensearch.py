@@ -1,0 +1,97 @@
+"""A node of OpenSearch as a specification, and Java runtimes that lack modules."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lab.stack.elasticsearch import with_present_modules
+from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.opensearch import java_for_opensearch, opensearch_spec
+from lab.stack.server import ServerSpec
+
+VECTORS = "-Xlog:gc\n20-:--add-modules=jdk.incubator.vector\n-XX:+UseG1GC\n"
+
+
+def java(home: Path, release: str) -> Jdk:
+    """A Java runtime whose `release` file says this."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "release").write_text(release)
+    return Jdk(home, 21, "21.0.8")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An unpacked distribution."""
+    (tmp_path / "home" / "config").mkdir(parents=True)
+    (tmp_path / "home" / "config" / "jvm.options").write_text("-XX:HeapDumpPath=data\n" + VECTORS)
+    return tmp_path / "home"
+
+
+def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
+    """A node of it."""
+    values = {
+        "version": "3.0.0",
+        "home": home,
+        "folder": folder / "node",
+        "jdk": java(folder / "java", 'MODULES="java.base java.sql"\n'),
+        "heap_mb": 389,
+        "ports": {"http": 9157, "transport": 9161},
+        "user": None,
+    }
+    return opensearch_spec(**(values | changes))
+
+
+@pytest.mark.parametrize(
+    ("release", "kept"),
+    [
+        ('MODULES="java.base jdk.incubator.vector java.sql"\n', True),
+        ('MODULES="java.base java.sql"\n', False),
+        ('JAVA_VERSION="21.0.8"\n', True),
+    ],
+    ids=["has it", "lacks it", "does not say"],
+)
+def test_a_module_that_a_java_lacks_is_not_added(tmp_path: Path, release: str, kept: bool) -> None:  # noqa: FBT001
+    """The JVM refuses to start otherwise; all other options stay."""
+    expected = VECTORS if kept else "-Xlog:gc\n-XX:+UseG1GC\n"
+    assert with_present_modules(VECTORS, java(tmp_path, release)) == expected
+
+
+def test_a_java_without_a_release_file_has_every_module(tmp_path: Path) -> None:
+    """Nothing is known against it."""
+    assert with_present_modules(VECTORS, Jdk(tmp_path, 21, "21.0.8")) == VECTORS
+
+
+def test_a_node_of_opensearch_is_a_cluster_of_its_own(home: Path, tmp_path: Path) -> None:
+    """On the loopback interface, its files below its own folder."""
+    spec = node(home, tmp_path)
+    config = Path(spec.environment["OPENSEARCH_PATH_CONF"])
+    assert yaml.safe_load((config / "opensearch.yml").read_text()) == {
+        "cluster.name": "sluice",
+        "node.name": "opensearch",
+        "discovery.type": "single-node",
+        "network.host": "127.0.0.1",
+        "http.port": 9157,
+        "transport.port": 9161,
+        "path.data": str(tmp_path / "node" / "data"),
+        "path.logs": str(tmp_path / "node" / "logs"),
+        "cluster.routing.allocation.disk.watermark.low": "2gb",
+        "cluster.routing.allocation.disk.watermark.high": "1gb",
+        "cluster.routing.allocation.disk.watermark.flood_stage": "500mb",
+    }
+    assert (config / "jvm.options").read_text() == f"-XX:HeapDumpPath={tmp_path}/node/data\n-Xlog:gc\n-XX:+UseG1GC\n"
+    assert spec.environment["OPENSEARCH_JAVA_OPTS"] == "-Xms389m -Xmx389m"
+    assert spec.command == (str(home / "bin" / "opensearch"),)
+
+
+@pytest.mark.parametrize("change", [{"version": "3.0.1"}, {"heap_mb": 397}, {"ports": {"http": 1, "transport": 2}}])
+def test_another_configuration_is_another_shape(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    """It must be started anew."""
+    assert node(home, tmp_path).shape != node(home, tmp_path, **change).shape
+
+
+@pytest.mark.parametrize(("version", "java"), [("2.19.1", JavaRange(11, 23)), ("3.0.0", JavaRange(21, 24))])
+def test_opensearch_runs_on_the_java_releases_of_its_version(version: str, java: JavaRange) -> None:
+    """2.x needs the security manager, 3.0 reads no classes beyond Java 24."""
+    assert java_for_opensearch(version) == java
