@@ -19,7 +19,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -150,10 +149,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
     }
 
     private Backoff backoff() {
-        return new Backoff(
-                config.retries().retryBackoffMs(),
-                config.retries().retryBackoffMaxMs(),
-                () -> ThreadLocalRandom.current().nextDouble());
+        return new Backoff(config.retries().retryBackoffMs(), config.retries().retryBackoffMaxMs(), machine::random);
     }
 
     private static long epochMicros() {

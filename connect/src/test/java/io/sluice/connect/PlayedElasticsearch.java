@@ -128,6 +128,11 @@ final class PlayedElasticsearch {
             fail(answer, 404, "index_not_found_exception", "no such index [" + index + "]");
             return;
         }
+        // A document is parsed before its version is looked at.
+        JsonNode source = item.action.equals("delete") ? null : sourceOf(item, answer, isStream);
+        if (source == null && !item.action.equals("delete")) {
+            return;
+        }
         Map<String, Document> documents = indices.computeIfAbsent(index, name -> new TreeMap<>());
         String id = item.id() == null ? "made-" + named++ : item.id();
         Document stored = documents.get(id);
@@ -150,20 +155,13 @@ final class PlayedElasticsearch {
                             + "])");
             return;
         }
+        if (item.action.equals("update") && isThere) {
+            source = ((ObjectNode) stored.source.deepCopy()).setAll((ObjectNode) source);
+        }
         long version = item.isVersioned() ? item.version() : stored == null ? 1 : stored.version + 1;
-        if (item.action.equals("delete")) {
-            documents.put(id, new Document(null, version));
-            answer.put("status", isThere ? 200 : 404);
-            return;
-        }
-        JsonNode source = sourceOf(item, answer, isStream);
-        if (source != null) {
-            if (item.action.equals("update") && isThere) {
-                source = ((ObjectNode) stored.source.deepCopy()).setAll((ObjectNode) source);
-            }
-            documents.put(id, new Document(source, version));
-            answer.put("status", isThere ? 200 : 201);
-        }
+        documents.put(id, new Document(source, version));
+        int created = source == null ? 404 : 201;
+        answer.put("status", isThere ? 200 : created);
     }
 
     /** The document, or {@code null} where it cannot be parsed or mapped. */

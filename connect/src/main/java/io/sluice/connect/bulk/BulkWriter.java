@@ -5,7 +5,7 @@ import io.sluice.connect.metrics.SinkMetrics;
 import io.sluice.connect.offset.Delivery;
 import io.sluice.connect.time.Timers;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -31,7 +31,7 @@ public final class BulkWriter implements BulkClient.Listener {
     private final SinkMetrics metrics;
 
     private final Lanes lanes;
-    private final Set<Bulk> underWay = new HashSet<>();
+    private final Set<Bulk> underWay = new LinkedHashSet<>();
     private final Failures failures;
     private final HeldOperations held;
     private volatile boolean authorised;

@@ -58,12 +58,7 @@ public final class TlsSettings {
             definition
                     .define(store + LOCATION, Type.STRING, null, LOW, location)
                     .define(store + STORE_PASSWORD, Type.PASSWORD, null, LOW, "Password of the store.")
-                    .define(
-                            store + STORE_TYPE,
-                            Type.STRING,
-                            "JKS",
-                            LOW,
-                            "Type of the store, such as JKS or PKCS12.");
+                    .define(store + STORE_TYPE, Type.STRING, "JKS", LOW, "Type of the store, such as JKS or PKCS12.");
         }
     }
 
