@@ -255,6 +255,8 @@ class ClusterCheckIT {
         for (String version : new String[] {
             "{\"number\":\"7.17.0\"}",
             "{\"number\":\"9.5.3\"}",
+            "{\"number\":\"99999999999.1\"}",
+            "{\"number\":\"7.99999999999\"}",
             "{\"number\":\"2.19.0\",\"distribution\":\"opensearch\"}"
         }) {
             replies.put("GET /", new Reply(200, "{\"version\":" + version + "}"));

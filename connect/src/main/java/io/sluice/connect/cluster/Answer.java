@@ -46,6 +46,6 @@ record Answer(int status, String body) {
         Map<String, String> scalars = scalars();
         boolean isOther = scalars.containsKey("/version/distribution");
         String version = scalars.getOrDefault("/version/number", "");
-        return !isOther && version.matches("\\d+\\.\\d+.*") ? version : null;
+        return !isOther && version.matches("\\d{1,4}\\.\\d{1,4}(\\D.*)?") ? version : null;
     }
 }

@@ -7,7 +7,6 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.http.HttpHost;
-import org.apache.kafka.common.config.ConfigException;
 
 /** One URL of a node: scheme, host, and the port if it is not the scheme's. */
 final class NodeUrl {
@@ -60,7 +59,7 @@ final class NodeUrl {
     }
 
     /** @param port -1 for the scheme's */
-    private static HttpHost host(String key, String scheme, String name, int port) throws ConfigException {
+    private static HttpHost host(String key, String scheme, String name, int port) {
         if (port == 0 || port > HIGHEST_PORT) {
             throw Accepts.refusal(key, "port " + port, "1 to " + HIGHEST_PORT);
         }
