@@ -4,7 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -65,14 +68,20 @@ class DiscardSinkTaskTest {
         task.stop();
     }
 
-    /** A worker finds both connectors, makes as many tasks as it is told, and needs no setting for this one. */
+    /** A user's worker finds the sink alone; the connector that drops everything is named in a jar of its own. */
     @Test
-    void aWorkerFindsTheConnector() {
+    void onlyTheLabsWorkersFindTheConnector() throws IOException {
         List<Class<?>> found = new ArrayList<>();
         ServiceLoader.load(SinkConnector.class).forEach(connector -> found.add(connector.getClass()));
-        assertTrue(
-                found.containsAll(List.of(ElasticsearchSinkConnector.class, DiscardSinkConnector.class)), "" + found);
+        assertEquals(List.of(ElasticsearchSinkConnector.class), found);
+        assertEquals(
+                DiscardSinkConnector.class.getName() + "\n",
+                Files.readString(Path.of("src/main/discard/META-INF/services/" + SinkConnector.class.getName())));
+    }
 
+    /** As many tasks as a worker tells it, and no setting of its own. */
+    @Test
+    void theConnectorNeedsNoSetting() {
         DiscardSinkConnector connector = new DiscardSinkConnector();
         connector.start(Map.of("name", "floor"));
         assertEquals(
