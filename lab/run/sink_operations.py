@@ -77,7 +77,7 @@ class SinkRules:
                 "topic"
             )
         ignored = {
-            name.strip() for name in config.get("key.ignore.topics", config.get("topic.key.ignore", "")).split(",")
+            name.strip() for key in ("key.ignore.topics", "topic.key.ignore") for name in config.get(key, "").split(",")
         }
         return cls(
             index=index,
@@ -127,12 +127,11 @@ class SinkRules:
         told = letter.header(self.version_header) if self.version_header else None
         if told is None:
             return letter.origin.offset
-        try:
-            return int(told)
-        except ValueError as error:
-            if len(told) == 8:
-                return int.from_bytes(told, "big", signed=True)
-            raise UnfitLetterError(f"record header {self.version_header}: expected a whole number") from error
+        is_binary = len(told) == 8 and not told.isdigit()
+        version = int.from_bytes(told, "big", signed=True) if is_binary else int(told) if told.isdigit() else -1
+        if not 0 <= version < 1 << 63:
+            raise UnfitLetterError(f"record header {self.version_header}: expected a whole number of 0 or more")
+        return version
 
     def _routing(self, letter: Letter) -> str | None:
         if self.routing == "key":

@@ -227,8 +227,18 @@ BY_KEY = {"_id": "9788", "version": 11, "version_type": "external"}
         ),
         (
             {"external.version.header": "edition"},
-            {"headers": (("edition", (1 << 40).to_bytes(8, "big")),)},
-            {"index": {**BY_KEY, "version": 1 << 40}},
+            {"headers": (("edition", (48).to_bytes(8, "big")),)},
+            {"index": {**BY_KEY, "version": 48}},
+        ),
+        (
+            {"external.version.header": "edition"},
+            {"headers": (("edition", b"20261122"),)},
+            {"index": {**BY_KEY, "version": 20261122}},
+        ),
+        (
+            {"key.ignore.topics": "a", "topic.key.ignore": TOPIC},
+            {},
+            {"create": {"_id": f"{TOPIC}+3+11"}},
         ),
         ({"external.version.header": "edition"}, {}, {"index": BY_KEY}),
         ({}, {"refused_at": Place(TOPIC, 3, 1013)}, {"index": BY_KEY}),
@@ -264,7 +274,12 @@ def test_a_document_is_sent_as_it_is_on_one_line() -> None:
         (
             {"external.version.header": "edition"},
             {"headers": (("edition", b"secret"),)},
-            "record header edition: expected a whole number",
+            "record header edition: expected a whole number of 0 or more",
+        ),
+        (
+            {"external.version.header": "edition"},
+            {"headers": (("edition", b"-5"),)},
+            "record header edition: expected a whole number of 0 or more",
         ),
     ],
 )

@@ -2,7 +2,6 @@ package io.sluice.connect;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -77,12 +76,12 @@ class FailedRequestsIT extends MisbehavingServer {
         try (TaskHarness harness =
                 new TaskHarness(server.url(), Map.of("max.buffered.records", "101", "batch.size", "13"))) {
             harness.put(records(harness, 211));
-            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused);
+            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused());
             assertEquals(0, harness.committable());
             assertTrue(harness.attribute("OldestUnacknowledgedAgeMillis") >= 1_000);
             server.comeBack();
             assertAllAccepted(harness, 211);
-            assertEquals(Set.of(), harness.paused);
+            assertEquals(Set.of(), harness.paused());
         }
     }
 
@@ -121,8 +120,7 @@ class FailedRequestsIT extends MisbehavingServer {
                 403,
                 "{\"error\":{\"type\":\"security_exception\",\"reason\":\"not authorised\"},\"status\":403}");
         try (TaskHarness harness = harness("flush.timeout.ms", "0")) {
-            harness.put(records(harness, 5));
-            ConnectException failure = assertThrows(ConnectException.class, harness::putUntilDecided);
+            ConnectException failure = harness.putUntilFailed(records(harness, 5));
             assertEquals(
                     "bulk request to books: status 403 security_exception: not authorised (attempt 1, first record"
                             + " concerned books-0@0)",

@@ -28,7 +28,7 @@ final class PlayedBroker {
     /** Appends a record; returns its offset. */
     synchronized long append(TopicPartition partition, byte[] key, byte[] value, Headers headers, long timestampMs) {
         List<ConsumerRecord<byte[], byte[]>> log = logs.get(partition);
-        long offset = log.size();
+        long offset = end(partition);
         log.add(new ConsumerRecord<>(
                 partition.topic(),
                 partition.partition(),
@@ -47,6 +47,13 @@ final class PlayedBroker {
 
     synchronized long end(TopicPartition partition) {
         return logs.get(partition).size();
+    }
+
+    /** Forgets what was written from this offset on, and commits it. */
+    synchronized void truncate(TopicPartition partition, long end) {
+        List<ConsumerRecord<byte[], byte[]>> log = logs.get(partition);
+        log.subList((int) Math.min(end, log.size()), log.size()).clear();
+        commit(partition, end);
     }
 
     synchronized List<ConsumerRecord<byte[], byte[]>> records(TopicPartition partition, long from, int most) {

@@ -32,7 +32,9 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
     private final IntSupplier recordsPerPoll;
     private final Map<TopicPartition, Long> positions = new HashMap<>();
     private final Set<TopicPartition> paused = new HashSet<>();
-    private final Queue<Runnable> duringPoll = new ArrayDeque<>();
+    private final Queue<Runnable> rebalances = new ArrayDeque<>();
+    private final Queue<Runnable> callbacks = new ArrayDeque<>();
+    private long polls;
     private ConsumerRebalanceListener listener;
     private boolean woken;
     private boolean fenced;
@@ -46,7 +48,7 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
 
     /** During the next poll these partitions are added. */
     synchronized void assignDuringPoll(Collection<TopicPartition> partitions) {
-        duringPoll.add(() -> {
+        rebalances.add(() -> {
             partitions.forEach(partition -> positions.put(partition, broker.committed(partition)));
             listener.onPartitionsAssigned(partitions);
         });
@@ -55,7 +57,7 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
 
     /** During the next poll these partitions are taken away, in good order. */
     synchronized void revokeDuringPoll(Collection<TopicPartition> partitions) {
-        duringPoll.add(() -> {
+        rebalances.add(() -> {
             listener.onPartitionsRevoked(partitions);
             remove(partitions);
         });
@@ -64,7 +66,7 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
 
     /** During the next poll it turns out that the group has given them to somebody else. */
     synchronized void loseDuringPoll(Collection<TopicPartition> partitions) {
-        duringPoll.add(() -> {
+        rebalances.add(() -> {
             remove(partitions);
             listener.onPartitionsLost(partitions);
         });
@@ -83,9 +85,9 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
 
     @Override
     public synchronized ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
-        for (Runnable call = duringPoll.poll(); call != null; call = duringPoll.poll()) {
-            call.run();
-        }
+        polls++;
+        runAll(callbacks);
+        runAll(rebalances);
         Map<TopicPartition, List<ConsumerRecord<byte[], byte[]>>> records = new HashMap<>();
         int most = recordsPerPoll.getAsInt();
         for (TopicPartition partition : List.copyOf(positions.keySet())) {
@@ -106,6 +108,28 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
             throw new WakeupException();
         }
         return new ConsumerRecords<>(records, Map.of());
+    }
+
+    private static void runAll(Queue<Runnable> calls) {
+        while (!calls.isEmpty()) {
+            calls.peek().run();
+            calls.remove();
+        }
+    }
+
+    /** How many polls have begun. */
+    synchronized long polls() {
+        return polls;
+    }
+
+    /** Whether a change of the assignment waits for its poll. */
+    synchronized boolean isRebalancing() {
+        return !rebalances.isEmpty();
+    }
+
+    /** Whether all that the broker holds of its partitions was read. */
+    synchronized boolean isAtTheEnd() {
+        return positions.entrySet().stream().allMatch(next -> next.getValue() == broker.end(next.getKey()));
     }
 
     private void await(Duration timeout) {
@@ -187,10 +211,10 @@ final class PlayedConsumer extends MockConsumer<byte[], byte[]> {
     public synchronized void commitAsync(
             Map<TopicPartition, OffsetAndMetadata> offsets, OffsetCommitCallback callback) {
         if (fenced) {
-            duringPoll.add(() -> callback.onComplete(offsets, new CommitFailedException()));
+            callbacks.add(() -> callback.onComplete(offsets, new CommitFailedException()));
             return;
         }
         commitSync(offsets);
-        duringPoll.add(() -> callback.onComplete(offsets, null));
+        callbacks.add(() -> callback.onComplete(offsets, null));
     }
 }

@@ -2,7 +2,6 @@ package io.sluice.connect;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -303,8 +302,7 @@ class RealElasticsearchIT {
             harness.putUntilDecided();
             ask("DELETE", "/" + INDEX, null);
             Thread.sleep(1_103);
-            harness.put(List.of(harness.record("b", "{}")));
-            assertThrows(ConnectException.class, harness::putUntilDecided);
+            harness.putUntilFailed(List.of(harness.record("b", "{}")));
             String answer = ask("GET", "/" + INDEX, null);
             assertTrue(answer.endsWith("\"status\":404}"), answer);
         }
@@ -367,8 +365,7 @@ class RealElasticsearchIT {
             assertEquals(Map.of("Indexed", 1L), harness.fates());
         }
         try (TaskHarness harness = harness("auto.create", "false", "index.name", "sluice-it-missing")) {
-            harness.put(List.of(harness.record("a", "{}")));
-            ConnectException failure = assertThrows(ConnectException.class, harness::putUntilDecided);
+            ConnectException failure = harness.putUntilFailed(List.of(harness.record("a", "{}")));
             assertEquals(
                     "bulk request to sluice-it-missing: status 404 index_not_found_exception: no index, alias or data"
                             + " stream has this name, and auto.create is false (attempt 1, first record concerned"

@@ -77,7 +77,7 @@ class RequestsIT extends MisbehavingServer {
         String document = "{\"a\":\"" + "x".repeat(1_000_003) + "\"}";
         try (TaskHarness harness = harness("max.buffered.bytes", "16777216", "read.timeout.ms", "60000")) {
             int read = 0;
-            while (harness.paused.isEmpty()) {
+            while (harness.paused().isEmpty()) {
                 harness.put(List.of(harness.record("k" + read++, document), harness.record("k" + read++, document)));
             }
             assertEquals(18, read, "records read when 16 MiB are reached");

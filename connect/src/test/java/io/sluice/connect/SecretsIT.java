@@ -59,7 +59,7 @@ class SecretsIT extends MisbehavingServer {
             assertTrue(log.linesWith("stopped; {RecordsRead=").size() >= 9);
             assertTrue(log.linesWith("status 400 x_exception").size() >= 2);
             assertTrue(log.linesWith("stalled: ").size() >= 1);
-            assertTrue(log.linesWith("task failed").size() >= 2);
+            assertTrue(log.linesWith("unrecoverable exception").size() >= 2);
             for (String secret : new String[] {PASSWORD, API_KEY, HEADER, PROXY_PASSWORD, DOCUMENT}) {
                 assertEquals(List.of(), log.linesWith(secret));
             }

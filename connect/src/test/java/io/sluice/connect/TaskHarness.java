@@ -1,67 +1,93 @@
 package io.sluice.connect;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.sluice.connect.metrics.Fate;
+import io.sluice.connect.time.TaskTimers;
+import io.sluice.connect.time.Timers;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.logging.Level;
-import java.util.logging.Logger;
+import java.util.concurrent.Future;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 import javax.management.JMException;
 import javax.management.ObjectName;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.metrics.PluginMetrics;
-import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.errors.ConnectException;
-import org.apache.kafka.connect.sink.ErrantRecordReporter;
+import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.runtime.SinkTaskWorker;
+import org.apache.kafka.connect.runtime.errors.ProcessingContext;
 import org.apache.kafka.connect.sink.SinkRecord;
-import org.apache.kafka.connect.sink.SinkTaskContext;
 
-/** A started task with the worker's side of it played: a partition, a dead-letter queue, polls. */
-final class TaskHarness implements AutoCloseable, SinkTaskContext {
+/**
+ * A task on a thread of Connect's own worker, one partition of a broker that is played, and a dead-letter queue. The worker
+ * converts, polls, commits and closes as it always does; tests only write records and look.
+ */
+final class TaskHarness implements AutoCloseable {
     static final TopicPartition PARTITION = new TopicPartition("books", 0);
 
     private static final Pattern SECRET = Pattern.compile("password|api\\.key|headers$");
-    private static final Logger WORKER = Logger.getLogger("worker");
+    private static final long COMMIT_INTERVAL_MS = 50;
+    private static final int RECORDS_PER_POLL = 10_000;
+    private static final long LONGEST_WAIT_NANOS = 60_000_000_000L;
 
-    final ElasticsearchSinkTask task = new ElasticsearchSinkTask();
     final List<String> deadLetters = new ArrayList<>();
-    final Set<TopicPartition> paused = new HashSet<>();
-    private Set<TopicPartition> assignment = Set.of(PARTITION);
-    private final Map<String, String> settings = new HashMap<>();
     volatile Runnable beforeReport = () -> {};
     volatile String reportedBy = "";
-    private final Metrics workerMetrics = new Metrics();
+
+    private final Timers timers = new TaskTimers("harness", failure -> {});
+    private final PlayedBroker broker = new PlayedBroker();
+    private final PlayedConsumer consumer = new PlayedConsumer(broker, timers, () -> RECORDS_PER_POLL);
+    private final WatchedTask task = new WatchedTask();
+    private final SinkTaskWorker worker;
+    private final Thread thread;
     private long nextOffset;
 
     TaskHarness(String url, Map<String, String> more) {
+        Map<String, String> settings = new HashMap<>();
         settings.put("name", "harness");
+        settings.put("topics", PARTITION.topic());
         settings.put("connection.url", url);
+        settings.put("errors.tolerance", "all");
+        settings.put("errors.deadletterqueue.topic.name", "letters");
         settings.put("behavior.on.malformed.documents", "report");
         settings.put("behavior.on.null.values", "delete");
         settings.put("retry.backoff.ms", "3");
         settings.put("retry.backoff.max.ms", "47");
-        settings.put("flush.timeout.ms", "20011");
+        settings.put("flush.timeout.ms", "503");
         settings.putAll(more);
         settings.forEach((key, value) -> {
             if (SECRET.matcher(key).find()) {
                 LogSafety.keep(value);
             }
         });
-        task.initialize(this);
-        task.start(settings);
-        task.open(List.of(PARTITION));
+        broker.create(PARTITION);
+        worker = new SinkTaskWorker(
+                ElasticsearchSinkConnector.class,
+                task,
+                settings,
+                consumer,
+                this::deadLetter,
+                COMMIT_INTERVAL_MS,
+                Time.SYSTEM);
+        consumer.assignDuringPoll(List.of(PARTITION));
+        thread = new Thread(worker::run, "worker");
+        thread.start();
+        await(() -> consumer.polls() > 0);
+        throwFailure();
     }
 
     /** Settings with more laid over them, which stand as key, value, key, value. */
@@ -71,6 +97,15 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
             all.put(more[i], more[i + 1]);
         }
         return all;
+    }
+
+    private Future<RecordMetadata> deadLetter(ProcessingContext<ConsumerRecord<byte[], byte[]>> context) {
+        reportedBy = Thread.currentThread().getName();
+        beforeReport.run();
+        synchronized (deadLetters) {
+            deadLetters.add(context.error().getMessage());
+        }
+        return CompletableFuture.completedFuture(null);
     }
 
     /** The next record of the partition; something that no log line may hold stands in its document. */
@@ -94,47 +129,114 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
         return value.substring(0, value.length() - 1) + comma + "\"m\":\"" + LogSafety.DOCUMENT + "\"}";
     }
 
-    /** Lets the next record have this offset. */
+    /** Loses the partition to somebody who forgets what was written from this offset on, and gets it back. */
     void seek(long offset) {
+        consumer.loseDuringPoll(List.of(PARTITION));
+        awaitRebalance();
+        broker.truncate(PARTITION, offset);
         nextOffset = offset;
+        assignAgain();
     }
 
-    /** As a worker does: a failure of the task is logged. */
+    /** Writes the records for one poll and waits until the task has taken them, or has paused its partition. */
     void put(Collection<SinkRecord> records) {
-        try {
-            task.put(records);
-        } catch (ConnectException failure) {
-            WORKER.log(Level.SEVERE, "task failed", failure);
-            throw failure;
+        records.forEach(record -> broker.append(
+                PARTITION,
+                (byte[]) record.key(),
+                (byte[]) record.value(),
+                headers(record),
+                record.timestamp() == null ? 1 : record.timestamp()));
+        awaitPolls();
+        await(() -> consumer.isAtTheEnd() || !consumer.paused().isEmpty());
+        awaitPolls();
+        throwFailure();
+    }
+
+    private static Headers headers(SinkRecord record) {
+        Headers headers = new RecordHeaders();
+        for (Header header : record.headers()) {
+            headers.add(header.key(), header.value() instanceof byte[] raw ? raw : bytes(header.value()));
+        }
+        return headers;
+    }
+
+    private static byte[] bytes(Object value) {
+        return value.toString().getBytes(UTF_8);
+    }
+
+    /** Waits until a poll has begun and ended that began after now: what was read before has been taken by then. */
+    private void awaitPolls() {
+        long polls = consumer.polls() + 2;
+        await(() -> consumer.polls() >= polls);
+    }
+
+    private void throwFailure() {
+        Throwable cause = worker.failure();
+        while (cause != null && cause.getCause() instanceof ConnectException inner) {
+            cause = inner;
+        }
+        if (cause != null) {
+            throw new ConnectException(cause.getMessage(), cause);
         }
     }
 
-    /** Polls without records, as a worker does, until the ledger has nothing in flight. */
-    void putUntilDecided() throws InterruptedException {
+    /** Writes the records; returns what makes the task fail. */
+    ConnectException putUntilFailed(Collection<SinkRecord> records) {
+        return assertThrows(ConnectException.class, () -> {
+            put(records);
+            putUntilDecided();
+        });
+    }
+
+    /** Waits until the ledger has nothing in flight. */
+    void putUntilDecided() {
         putUntilInFlight(0);
     }
 
-    void putUntilInFlight(long records) throws InterruptedException {
-        long deadline = System.nanoTime() + 60_000_000_000L;
-        while (attribute("RecordsInFlight") > records) {
-            if (System.nanoTime() > deadline) {
-                throw new AssertionError("undecided after 60 s: " + attribute("RecordsInFlight"));
-            }
-            put(List.of());
-            Thread.sleep(2);
+    void putUntilInFlight(long records) {
+        await(() -> hasInFlightAtMost(records) && consumer.isAtTheEnd());
+        throwFailure();
+        awaitPolls();
+        throwFailure();
+    }
+
+    /** A task that fails has no metrics any more, a little before its failure is known. */
+    private boolean hasInFlightAtMost(long records) {
+        try {
+            return attribute("RecordsInFlight") <= records;
+        } catch (AssertionError gone) {
+            return false;
         }
     }
 
     /** Waits until no request is on the wire. */
-    void awaitAnswers() throws InterruptedException {
-        while (attribute("BulkRequestsInFlight") > 0) {
-            Thread.sleep(1);
+    void awaitAnswers() {
+        await(() -> attribute("BulkRequestsInFlight") == 0);
+    }
+
+    private void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + LONGEST_WAIT_NANOS;
+        while (!condition.getAsBoolean() && worker.failure() == null) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("not within a minute");
+            }
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException interrupt) {
+                throw new AssertionError(interrupt);
+            }
         }
     }
 
+    /** What the worker has committed after it has asked the task twice more. */
     long committable() {
-        Map<TopicPartition, OffsetAndMetadata> consumed = Map.of(PARTITION, new OffsetAndMetadata(nextOffset));
-        return task.preCommit(consumed).get(PARTITION).offset();
+        int commits = task.commits.get() + 2;
+        await(() -> task.commits.get() >= commits);
+        return broker.committed(PARTITION);
+    }
+
+    Set<TopicPartition> paused() {
+        return consumer.paused();
     }
 
     long attribute(String name) {
@@ -169,79 +271,36 @@ final class TaskHarness implements AutoCloseable, SinkTaskContext {
         return fates;
     }
 
+    /** Takes the partition away in good order; polls go on while the group finds out who gets it. */
+    void revoke() {
+        consumer.revokeDuringPoll(List.of(PARTITION));
+        awaitRebalance();
+    }
+
+    /** The group has given the partition to somebody else. */
+    void lose() {
+        consumer.loseDuringPoll(List.of(PARTITION));
+        awaitRebalance();
+    }
+
+    void assignAgain() {
+        consumer.assignDuringPoll(List.of(PARTITION));
+        awaitRebalance();
+    }
+
+    private void awaitRebalance() {
+        await(() -> !consumer.isRebalancing());
+    }
+
+    /** Stops the task as a worker does. */
     @Override
     public void close() {
-        task.close(List.of(PARTITION));
-        task.stop();
-        workerMetrics.close();
-    }
-
-    @Override
-    public ErrantRecordReporter errantRecordReporter() {
-        return (record, error) -> {
-            reportedBy = Thread.currentThread().getName();
-            beforeReport.run();
-            synchronized (deadLetters) {
-                deadLetters.add(error.getMessage());
-            }
-            return CompletableFuture.completedFuture(null);
-        };
-    }
-
-    @Override
-    public Map<String, String> configs() {
-        return settings;
-    }
-
-    @Override
-    public void offset(Map<TopicPartition, Long> offsets) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void offset(TopicPartition partition, long offset) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void timeout(long timeoutMs) {
-        // Polls here never wait.
-    }
-
-    @Override
-    public Set<TopicPartition> assignment() {
-        return assignment;
-    }
-
-    /** Takes the partition away; polls go on while the group finds out who gets it. */
-    void revoke() {
-        task.close(List.of(PARTITION));
-        assignment = Set.of();
-    }
-
-    /** Assigns the partition again, paused as it was, as a worker does. */
-    void assignAgain() {
-        assignment = Set.of(PARTITION);
-        task.open(List.of(PARTITION));
-    }
-
-    @Override
-    public void pause(TopicPartition... partitions) {
-        paused.addAll(List.of(partitions));
-    }
-
-    @Override
-    public void resume(TopicPartition... partitions) {
-        List.of(partitions).forEach(paused::remove);
-    }
-
-    @Override
-    public PluginMetrics pluginMetrics() {
-        return new PluginMetricsImpl(workerMetrics, Map.of());
-    }
-
-    @Override
-    public void requestCommit() {
-        throw new UnsupportedOperationException();
+        worker.stop(LONGEST_WAIT_NANOS / 1_000_000);
+        try {
+            thread.join();
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
+        timers.close();
     }
 }

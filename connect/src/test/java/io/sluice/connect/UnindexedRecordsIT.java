@@ -17,13 +17,15 @@ class UnindexedRecordsIT extends MisbehavingServer {
         misbehaviour = (request, exchange, ids) -> answer(exchange, 503, "");
         try (TaskHarness harness = harness("flush.timeout.ms", "101", "max.buffered.records", "7")) {
             harness.put(records(harness, 11));
-            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused);
+            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused());
             harness.revoke();
             harness.putUntilDecided();
-            assertEquals(Set.of(TaskHarness.PARTITION), harness.paused);
             harness.assignAgain();
-            harness.put(List.of());
-            assertEquals(Set.of(), harness.paused);
+            misbehaviour = (request, exchange, ids) -> false;
+            harness.put(List.of(harness.record("later", "{}")));
+            harness.putUntilDecided();
+            assertEquals(12, accepted.size());
+            assertEquals(12, harness.committable());
         }
     }
 
@@ -33,7 +35,7 @@ class UnindexedRecordsIT extends MisbehavingServer {
         misbehaviour = (request, exchange, ids) -> answer(exchange, 503, "");
         try (TaskHarness harness = harness("flush.timeout.ms", "101", "write.method", "upsert")) {
             harness.put(records(harness, 997));
-            harness.task.close(List.of(TaskHarness.PARTITION));
+            harness.lose();
             // What is on the wire already cannot be taken back, and a busy machine hands it to the server late.
             harness.awaitAnswers();
             misbehaviour = (request, exchange, ids) -> false;
