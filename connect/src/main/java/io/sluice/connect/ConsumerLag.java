@@ -8,6 +8,7 @@ import javax.management.JMException;
 import javax.management.MBeanServer;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
+import javax.management.RuntimeMBeanException;
 
 /**
  * How many records wait for a task, as far as the worker's consumer knew when it last fetched: a task sees neither the
@@ -56,7 +57,7 @@ final class ConsumerLag implements Supplier<OptionalLong> {
         try {
             double lag = ((Number) server.getAttribute(name, LAG)).doubleValue();
             return Double.isNaN(lag) ? OptionalLong.empty() : OptionalLong.of((long) lag);
-        } catch (JMException goneMeanwhile) {
+        } catch (JMException | RuntimeMBeanException goneMeanwhile) {
             return OptionalLong.empty();
         }
     }

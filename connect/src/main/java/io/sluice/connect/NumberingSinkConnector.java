@@ -15,7 +15,8 @@ abstract class NumberingSinkConnector extends SinkConnector {
 
     @Override
     public void start(Map<String, String> given) {
-        settings = Map.copyOf(given);
+        // A value may be null, which an immutable copy refuses.
+        settings = new HashMap<>(given);
     }
 
     @Override

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.File;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.net.MalformedURLException;
 import java.net.URL;
@@ -130,6 +131,26 @@ class OlderWorkerIT {
         });
         call(task, type, "close", Collection.class, List.of(partition));
         type.getMethod("stop").invoke(task);
+    }
+
+    /** A task refuses transformations where the worker does not tell what they renamed. */
+    @Test
+    void transformationsAreRefusedBefore36() throws Exception {
+        Class<?> type = older.loadClass(TASK);
+        Object task = type.getConstructor().newInstance();
+        call(task, type, "initialize", older.loadClass(CONTEXT), context());
+        Map<String, String> settings = Map.of("connection.url", server.url(), "name", "older", "transforms", "rename");
+        if (version.equals("3.9")) {
+            call(task, type, "start", Map.class, settings);
+            type.getMethod("stop").invoke(task);
+            return;
+        }
+        InvocationTargetException refusal =
+                assertThrows(InvocationTargetException.class, () -> call(task, type, "start", Map.class, settings));
+        assertEquals(
+                "transforms: got rename, expected none on a worker before Kafka Connect 3.6, which does not tell where a"
+                        + " transformed record was read",
+                refusal.getCause().getMessage());
     }
 
     private Object context() throws ClassNotFoundException {

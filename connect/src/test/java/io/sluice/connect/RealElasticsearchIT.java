@@ -374,6 +374,48 @@ class RealElasticsearchIT {
         }
     }
 
+    /** A tombstone that comes before its index does has nothing to delete, with upserts as well. */
+    @Test
+    void aTombstoneBeforeItsIndexIsAlreadyThere() throws Exception {
+        ask("DELETE", "/" + INDEX, null);
+        try (TaskHarness harness = harness("write.method", "upsert")) {
+            harness.put(List.of(harness.record("a", null)));
+            harness.putUntilDecided();
+            harness.put(List.of(harness.record("a", "{\"price\":1}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("AlreadyThere", 1L, "Indexed", 1L), harness.fates());
+            assertEquals(1, count());
+        }
+    }
+
+    /** An upsert that Elasticsearch cannot parse, for which it refuses the whole request, is a dead letter alone. */
+    @Test
+    void anUpsertWithAKeyTwiceHarmsNoNeighbour() throws Exception {
+        try (TaskHarness harness = harness("write.method", "upsert")) {
+            List<SinkRecord> records = new ArrayList<>();
+            for (int i = 0; i < 13; i++) {
+                records.add(harness.record("k" + i, i == 5 ? "{\"price\":1,\"price\":2}" : "{\"price\":1}"));
+            }
+            harness.put(records);
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 12L, "DeadLettered", 1L), harness.fates());
+            assertEquals(12, count());
+            assertTrue(harness.deadLetters.get(0).startsWith("books-0@5: status 400 "), harness.deadLetters.get(0));
+        }
+    }
+
+    /** A pipeline that does not exist fails the task: no document is at fault. */
+    @Test
+    void aMissingPipelineFailsTheTask() throws Exception {
+        try (TaskHarness harness = harness("pipeline", "sluice-it-missing")) {
+            ConnectException failure = harness.putUntilFailed(List.of(harness.record("a", "{}")));
+            assertTrue(
+                    failure.getMessage().contains("pipeline with id [sluice-it-missing] does not exist"),
+                    failure.getMessage());
+            assertEquals(List.of(), harness.deadLetters);
+        }
+    }
+
     /** The cluster is asked without any cluster privilege: a target that is missing is told of, one that is there is not. */
     @Test
     void theClusterIsAskedForItsTargets() throws Exception {

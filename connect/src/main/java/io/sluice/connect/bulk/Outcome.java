@@ -40,6 +40,7 @@ sealed interface Outcome {
 
     String INDEX_NOT_FOUND = "index_not_found_exception";
     Set<String> INDEX_TROUBLES = Set.of(INDEX_NOT_FOUND, "index_closed_exception", "invalid_index_name_exception");
+    Pattern MISSING_PIPELINE = Pattern.compile("pipeline with id \\[[^]]*] does not exist");
     Pattern CURRENT_VERSION = Pattern.compile("current version \\[(\\d{1,18}|[0-8]\\d{18})\\]");
 
     /**
@@ -98,9 +99,11 @@ sealed interface Outcome {
         };
     }
 
-    /** Whether the index, not a document, is the trouble. */
+    /** Whether the index or the pipeline, not a document, is the trouble. */
     static boolean isIndexTrouble(ItemError error) {
-        return error != null && INDEX_TROUBLES.contains(error.type());
+        return error != null
+                && (INDEX_TROUBLES.contains(error.type())
+                        || MISSING_PIPELINE.matcher(error.reason()).matches());
     }
 
     /** Whether it names a user and an action, never a document. */

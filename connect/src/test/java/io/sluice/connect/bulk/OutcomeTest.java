@@ -25,6 +25,7 @@ class OutcomeTest {
                 "DELETE|404|index_not_found_exception|no such index [b]|ALREADY_THERE",
                 "INDEX|404|index_not_found_exception|no such index [b]|FATAL",
                 "INDEX|400|index_closed_exception|closed|FATAL",
+                "INDEX|400|illegal_argument_exception|pipeline with id [enrich] does not exist|FATAL",
                 "INDEX|400|document_parsing_exception|failed to parse|REJECTED",
                 "INDEX|400|mapper_parsing_exception|failed to parse|REJECTED",
                 "INDEX|400|an_error_of_the_future|what|REJECTED",

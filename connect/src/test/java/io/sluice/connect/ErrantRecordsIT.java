@@ -1,0 +1,66 @@
+package io.sluice.connect;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of bad documents under the worker's own errors.* settings, which decide what its reporter does. */
+class ErrantRecordsIT extends MisbehavingServer {
+    private static final String[] ONLY_LOGGED = {
+        "errors.deadletterqueue.topic.name",
+        "",
+        "errors.log.enable",
+        "true",
+        "behavior.on.malformed.documents",
+        "ignore"
+    };
+
+    private TaskHarness harnessWith(String[] settings, String... more) {
+        return new TaskHarness(server.url(), TaskHarness.settings(TaskHarness.settings(Map.of(), settings), more));
+    }
+
+    /** Without a queue, report is refused at the start: the worker's reporter would only log. */
+    @Test
+    void reportWithoutAQueueIsRefused() {
+        ConnectException refusal = org.junit.jupiter.api.Assertions.assertThrows(
+                ConnectException.class, () -> harnessWith(ONLY_LOGGED, "behavior.on.malformed.documents", "report")
+                        .close());
+        assertEquals(
+                "behavior.on.malformed.documents: got report without a dead-letter queue, expected errors.tolerance=all"
+                        + " and errors.deadletterqueue.topic.name",
+                refusal.getMessage());
+    }
+
+    /** With a log and no tolerance the worker's reporter throws; the setting says ignore, and so the task goes on. */
+    @Test
+    void ignoredDocumentsDoNotFailATaskWithoutTolerance() throws Exception {
+        try (TaskHarness harness = harnessWith(ONLY_LOGGED, "errors.tolerance", "none")) {
+            harness.put(List.of(harness.record("a", "{"), harness.record("b", "{}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 1L, "Dropped", 1L), harness.fates());
+            assertEquals(2, harness.committable());
+        }
+    }
+
+    /** Where the worker logs what is reported, the reason is left out: it may quote the document. */
+    @Test
+    void reasonsThatAreLoggedQuoteNothing() throws Exception {
+        misbehaviour = (request, exchange, ids) -> answer(
+                exchange,
+                200,
+                "{\"items\":[{\"index\":{\"status\":400,\"error\":{\"type\":\"x_exception\",\"reason\":\""
+                        + LogSafety.DOCUMENT + "\"}}}]}");
+        try (CapturedLog log = new CapturedLog();
+                TaskHarness harness = harness("errors.log.enable", "true")) {
+            harness.put(List.of(harness.record("a", "{}")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("DeadLettered", 1L), harness.fates());
+            assertEquals(List.of("books-0@0: status 400 x_exception"), harness.deadLetters);
+            assertTrue(log.linesWith("books-0@0: status 400 x_exception").size() > 0);
+        }
+    }
+}
