@@ -28,7 +28,7 @@ SERVERS = (
     SearchServer("opensearch", "3.0.0"),
 )
 SIDE_BY_SIDE = 2
-TESTS = "RealElasticsearchIT"
+TESTS = ("RealElasticsearchIT", "PlayedElasticsearchIT")
 OF_DATA_STREAMS = "aReplayIntoADataStreamIsAlreadyThere"
 
 
@@ -78,12 +78,11 @@ def outcome(wanted: SearchServer, folder: Path) -> list[Case]:
         # Failed tests are in the report, which says more than Maven does.
         maven(
             "failsafe:integration-test",
-            f"-Dit.test={TESTS}",
+            f"-Dit.test={','.join(TESTS)}",
             f"-Dit.reports={reports}",
             SLUICE_TEST_ELASTICSEARCH_URL=url,
         )
-    (report,) = reports.glob(f"TEST-*{TESTS}.xml")
-    return cases(report)
+    return [case for name in TESTS for report in reports.glob(f"TEST-*.{name}.xml") for case in cases(report)]
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +112,7 @@ def test_the_sink_keeps_its_promises_with(
 
     done = outcomes[wanted].result()
 
+    assert done
     for case in done:
         with subtests.test(case.name):
             assert case.failed is None

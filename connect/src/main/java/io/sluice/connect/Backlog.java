@@ -6,6 +6,9 @@ import java.util.function.BooleanSupplier;
 
 /** The records this task has read and not decided, bounded in number and bytes. */
 final class Backlog {
+    /** Not every change that somebody waits for is told here. */
+    private static final long LONGEST_NAP_MS = 100;
+
     private final long maxRecords;
     private final long maxBytes;
     private final Timers timers;
@@ -47,7 +50,7 @@ final class Backlog {
                 if (remainingMs <= 0) {
                     return;
                 }
-                timers.pause(this, remainingMs);
+                timers.pause(this, Math.min(remainingMs, LONGEST_NAP_MS));
             }
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();

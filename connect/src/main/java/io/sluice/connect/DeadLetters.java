@@ -15,6 +15,7 @@ import org.apache.kafka.connect.sink.SinkTaskContext;
 
 /** Hands records to the worker's dead-letter queue and tells when they have arrived there. */
 final class DeadLetters {
+    private static final String WORKERS_REPORTER = "org.apache.kafka.connect.runtime.errors.WorkerErrantRecordReporter";
     private static final int LONGEST_REASON = 1_000;
 
     private final ErrantRecordReporter reporter;
@@ -49,9 +50,22 @@ final class DeadLetters {
         String text = reason.length() > LONGEST_REASON ? reason.substring(0, LONGEST_REASON) + "…" : reason;
         Exception rejection = new RejectedRecordException(delivery.origin() + ": " + text);
         Future<Void> arrival = reporter.report(delivery.record(), rejection);
+        if (mayBeRefused(arrival)) {
+            // Should it have arrived as quickly as that, it arrives twice.
+            arrival = reporter.report(delivery.record(), rejection);
+            if (mayBeRefused(arrival)) {
+                throw new ConnectException("the producer refused it at once; it may be larger than the producer's"
+                        + " max.request.size, or the topic may be missing or forbidden");
+            }
+        }
         synchronized (pending) {
             pending.add(new Pending(delivery, arrival));
         }
+    }
+
+    /** Connect's own reporter takes a letter that its producer refuses at once for one that has arrived. */
+    private boolean mayBeRefused(Future<Void> arrival) {
+        return arrival.isDone() && reporter.getClass().getName().equals(WORKERS_REPORTER);
     }
 
     /** Removes and returns the records that have arrived; one that did not is a ConnectException. */

@@ -46,6 +46,21 @@ class ErrantRecordsIT extends MisbehavingServer {
         }
     }
 
+    /** Connect takes a letter that the producer refuses at once for one that arrived; the record is not lost for that. */
+    @Test
+    void aLetterThatIsRefusedAtOnceFailsTheTask() throws Exception {
+        try (TaskHarness harness = harness("flush.timeout.ms", "0")) {
+            harness.refusesLetters = true;
+            ConnectException failure =
+                    harness.putUntilFailed(List.of(harness.record("a", "{}"), harness.record("b", "{")));
+            assertEquals(
+                    "the producer refused it at once; it may be larger than the producer's max.request.size, or the topic"
+                            + " may be missing or forbidden",
+                    failure.getMessage());
+            assertTrue(harness.committed() <= 1, "committed " + harness.committed());
+        }
+    }
+
     /** Where the worker logs what is reported, the reason is left out: it may quote the document. */
     @Test
     void reasonsThatAreLoggedQuoteNothing() throws Exception {

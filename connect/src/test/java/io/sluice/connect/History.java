@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -26,6 +27,8 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -42,7 +45,13 @@ import org.apache.kafka.connect.runtime.errors.ProcessingContext;
  */
 final class History {
     private static final long COMMIT_INTERVAL_MS = 1_000;
+    /** So long a task waits for the wire at least, if it had no reason to wait long for its commit. */
+    private static final long SHORTEST_CLOSE_MS = 1_900;
+
     private static final long LONGEST_RECOVERY_MS = 3_600_000;
+
+    /** A document by its number, or a delete by the number that its key begins with. */
+    private static final Pattern RECORD = Pattern.compile("\"n\":(\\d++)(?!,\"n\")|\"delete\":\\{\"_id\":\"(\\d)k");
 
     private enum Mode {
         KEYED,
@@ -74,7 +83,12 @@ final class History {
     private final boolean isAmbiguous;
     private final boolean refuses;
     private final boolean forgetsDeletes;
+    private final boolean mayFail;
+    private final int slowLetters;
+    private final Map<Integer, TopicPartition> partitionOfDocument = new HashMap<>();
     private boolean isHealthy;
+    private long busyUntilMs;
+    private String offence;
     private int documents;
 
     History(long seed) {
@@ -89,7 +103,9 @@ final class History {
         refuses = chance(0.6);
         isAmbiguous = refuses && chance(0.6);
         forgetsDeletes = chance(0.3);
+        slowLetters = oneOf(1, 100, 3_000);
         choose();
+        mayFail = settings.get("behavior.on.malformed.documents").equals("fail");
     }
 
     /** What is wrong in the end, or {@code null}. */
@@ -107,6 +123,10 @@ final class History {
             if (chance(0.06)) {
                 disturb();
             }
+            if (refuses && chance(0.02)) {
+                busyUntilMs = time.nowMs() + random.nextInt(20_000);
+                log.add("busy until " + busyUntilMs);
+            }
         }
         isHealthy = true;
         String unfinished = recover();
@@ -119,7 +139,7 @@ final class History {
                 return "failed at the end: " + member.worker.failure();
             }
         }
-        return difference();
+        return offence == null ? difference() : offence;
     }
 
     private void choose() {
@@ -132,6 +152,7 @@ final class History {
         settings.put("linger.ms", oneOf("0", "1", "50"));
         settings.put("max.in.flight.requests", Integer.toString(1 + random.nextInt(5)));
         settings.put("max.buffered.records", Integer.toString(5 + random.nextInt(100)));
+        settings.put("flush.timeout.ms", oneOf("0", "100", "180000"));
         settings.put("retry.backoff.ms", "10");
         settings.put("retry.backoff.max.ms", "500");
         settings.put("retry.timeout.ms", "100000000");
@@ -200,12 +221,16 @@ final class History {
         String key = partition.partition() + "k" + random.nextInt(6);
         ObjectNode document = PlayedElasticsearch.JSON.createObjectNode();
         document.put("n", documents);
+        partitionOfDocument.put(documents, partition);
         document.put("f" + random.nextInt(3), documents++);
         if (mode == Mode.STREAMED) {
             document.put("@timestamp", "2026-01-01T00:00:00Z");
         }
         long offset = broker.end(partition);
-        long version = mode == Mode.VERSIONED ? 40 + (chance(0.2) ? offset / 2 * 7 : offset * 7) : offset;
+        // A version behind that of a delete which is forgotten brings the document back, whatever a sink does.
+        // No two versions are equal: of two such operations under way at once either may win.
+        boolean isBehind = !forgetsDeletes && chance(0.2);
+        long version = mode == Mode.VERSIONED ? 40 + (isBehind ? offset / 2 * 7 + offset % 2 + 1 : offset * 7) : offset;
         boolean isTombstone = chance(deletes ? 0.25 : 0.05);
         boolean mayBeBad = !settings.get("behavior.on.malformed.documents").equals("fail")
                 || settings.containsKey("drop.invalid.message") && chance(0);
@@ -251,19 +276,49 @@ final class History {
     }
 
     /** One task, with all that dies with its process. */
-    private final class Member implements Machine {
+    private final class Member implements Machine, WatchedTask.Watcher {
         private final List<Timers> threads = new ArrayList<>();
         private final PlayedConsumer consumer = new PlayedConsumer(broker, time, () -> random.nextInt(30));
         private final Set<TopicPartition> owned = new HashSet<>();
         private final SinkTaskWorker worker = new SinkTaskWorker(
                 ElasticsearchSinkConnector.class,
-                new ElasticsearchSinkTask(this),
+                new WatchedTask(new ElasticsearchSinkTask(this), this),
                 settings,
                 consumer,
                 this::deadLetter,
                 COMMIT_INTERVAL_MS,
                 new WorkerTime(time));
+        private final Set<TopicPartition> closed = new HashSet<>();
+        private final Set<Wire.Exchange> onTheWire = new LinkedHashSet<>();
         private boolean dead;
+        private boolean hasStopped;
+        /** A task that has failed waits for nothing. */
+        private boolean mayHaveFailed;
+
+        @Override
+        public void opened(Collection<TopicPartition> partitions) {
+            closed.removeAll(partitions);
+        }
+
+        /** Nothing of these is sent from now on, and nothing is on the wire when the call is over, unless it took too long. */
+        @Override
+        public void closes(Collection<TopicPartition> partitions, Runnable call) {
+            closed.addAll(partitions);
+            long before = time.nowMs();
+            call.run();
+            long longestMs = Math.min(SHORTEST_CLOSE_MS, Long.parseLong(settings.get("flush.timeout.ms")));
+            boolean isInTime = time.nowMs() - before < longestMs && mode != Mode.NAMED_BY_ELASTICSEARCH;
+            boolean isLeft = onTheWire.stream()
+                    .anyMatch(exchange -> partitionsOf(exchange).stream().anyMatch(partitions::contains));
+            if (isInTime && isLeft && worker.failure() == null && !mayFail && !mayHaveFailed) {
+                offend("on the wire after close of " + partitions);
+            }
+        }
+
+        @Override
+        public void stopped() {
+            hasStopped = true;
+        }
 
         @Override
         public Timers timers(String threadName, Consumer<Throwable> onFailure) {
@@ -284,21 +339,81 @@ final class History {
 
         private Future<RecordMetadata> deadLetter(ProcessingContext<ConsumerRecord<byte[], byte[]>> context) {
             ConsumerRecord<byte[], byte[]> record = context.original();
-            deadLetters.add(record.topic() + "-" + record.partition() + "@" + record.offset());
-            return CompletableFuture.completedFuture(null);
+            Letter letter = new Letter(time);
+            later(this, random.nextInt(slowLetters), () -> {
+                deadLetters.add(record.topic() + "-" + record.partition() + "@" + record.offset());
+                letter.complete(null);
+            });
+            return letter;
         }
     }
 
+    /** A letter on its way to the queue; who waits for it lets time pass. */
+    private static final class Letter extends CompletableFuture<RecordMetadata> {
+        private final ManualTimers time;
+
+        Letter(ManualTimers time) {
+            this.time = time;
+        }
+
+        @Override
+        public RecordMetadata get() {
+            while (!isDone()) {
+                time.pause(this, 1);
+            }
+            return join();
+        }
+    }
+
+    /** The first thing that went wrong on the way. */
+    private void offend(String what) {
+        offence = offence == null ? what + " at " + time.nowMs() : offence;
+    }
+
+    /** Where the records of a request were read. */
+    private Set<TopicPartition> partitionsOf(Wire.Exchange exchange) {
+        Set<TopicPartition> partitions = new HashSet<>();
+        String topic = exchange.index().substring(exchange.index().length() - 1);
+        Matcher number = RECORD.matcher(exchange.body());
+        while (number.find()) {
+            partitions.add(
+                    number.group(1) == null
+                            ? new TopicPartition(topic, Integer.parseInt(number.group(2)))
+                            : partitionOfDocument.get(Integer.parseInt(number.group(1))));
+        }
+        return partitions;
+    }
+
     private void serve(Member member, Wire.Exchange exchange) {
+        Set<TopicPartition> partitions = partitionsOf(exchange);
+        partitions.retainAll(member.closed);
+        if (!partitions.isEmpty()) {
+            offend("sent after close of " + partitions);
+        }
+        if (member.hasStopped) {
+            offend("sent after stop");
+        }
+        member.onTheWire.add(exchange);
+        if (forgetsDeletes && chance(0.1)) {
+            cluster.collectDeletes();
+        }
+        if (time.nowMs() < busyUntilMs && !isHealthy) {
+            answer(member, exchange, random.nextInt(60), () -> exchange.answer(503, ""));
+            return;
+        }
         int roll = isHealthy || !refuses ? 99 : random.nextInt(isAmbiguous ? 60 : 99);
         long there = random.nextInt(40);
         long back = random.nextInt(40);
         if (roll < 15) {
-            later(member, there + back, () -> exchange.answer(oneOf(429, 502, 503, 504), "<html>busy</html>"));
+            answer(
+                    member,
+                    exchange,
+                    there + back,
+                    () -> exchange.answer(oneOf(429, 502, 503, 504), "<html>busy</html>"));
         } else if (roll < 20 && exchange.items() > 1) {
-            later(member, there + back, () -> exchange.answer(413, ""));
+            answer(member, exchange, there + back, () -> exchange.answer(413, ""));
         } else if (isAmbiguous && roll < 25) {
-            later(member, there, () -> exchange.fail(new IOException("connection refused")));
+            answer(member, exchange, there, () -> exchange.fail(new IOException("connection refused")));
         } else {
             boolean isSelective = roll < 40;
             later(member, there, () -> apply(member, exchange, isSelective, isAmbiguous ? roll : 99, back));
@@ -309,10 +424,11 @@ final class History {
         PlayedElasticsearch.Reply reply =
                 cluster.bulk(exchange.index(), exchange.body(), item -> !isSelective || random.nextInt(3) > 0);
         note(exchange, reply);
-        later(member, back, () -> {
+        answer(member, exchange, back, () -> {
             if (roll >= 40 && roll < 45) {
                 exchange.fail(new SocketTimeoutException("no answer in time"));
             } else if (roll >= 45 && roll < 48) {
+                member.mayHaveFailed |= reply.status() == 400;
                 exchange.answer(
                         reply.status(), reply.body().substring(0, reply.body().length() / 2));
             } else {
@@ -340,6 +456,13 @@ final class History {
         } catch (JsonProcessingException impossible) {
             throw new IllegalStateException(impossible);
         }
+    }
+
+    private void answer(Member member, Wire.Exchange exchange, long delayMs, Runnable call) {
+        later(member, delayMs, () -> {
+            member.onTheWire.remove(exchange);
+            call.run();
+        });
     }
 
     private void later(Member member, long delayMs, Runnable call) {
@@ -513,7 +636,7 @@ final class History {
             return "stored only " + counts.keySet() + "\nexpected only " + missing;
         }
         counts.values().removeIf(count -> count == 1);
-        return isAmbiguous || counts.isEmpty() ? differenceOfLetters() : "doubled: " + counts;
+        return refuses || !isWaitedFor() || counts.isEmpty() ? differenceOfLetters() : "doubled: " + counts;
     }
 
     /** The model: what must be stored once every record has been read, whatever happened on the way. */
@@ -574,10 +697,15 @@ final class History {
         return differenceOfRepetitions();
     }
 
+    /** Whether a task that gives up partitions may wait until all is decided, dead letters included. */
+    private boolean isWaitedFor() {
+        return settings.get("flush.timeout.ms").equals("180000") && slowLetters < 1_000;
+    }
+
     /** While no request is refused and no answer lost, nothing is sent again, whoever stops or owns a partition. */
     private String differenceOfRepetitions() {
         timesStored.values().removeIf(times -> times == 1);
-        return refuses || timesStored.isEmpty() ? null : "stored again: " + timesStored;
+        return refuses || !isWaitedFor() || timesStored.isEmpty() ? null : "stored again: " + timesStored;
     }
 
     @Override
@@ -602,7 +730,7 @@ final class History {
     }
 
     /** The worker's clock. */
-    private record WorkerTime(ManualTimers time) implements Time {
+    record WorkerTime(ManualTimers time) implements Time {
         @Override
         public long milliseconds() {
             return time.nowMs();

@@ -1,9 +1,12 @@
 package io.sluice.connect;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -24,6 +27,8 @@ final class PlayedElasticsearch {
             .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .build();
+
+    private static final int LONGEST_ID_BYTES = 512;
 
     /** One document, or what is remembered of a deleted one. */
     private record Document(JsonNode source, long version) {}
@@ -62,6 +67,9 @@ final class PlayedElasticsearch {
             return refusal(400, "x_content_parse_exception", "unreadable");
         }
         for (Item item : items) {
+            if (item.id() != null && item.id().getBytes(UTF_8).length > LONGEST_ID_BYTES) {
+                return refusal(400, "action_request_validation_exception", "Validation Failed: 1: id is too long;");
+            }
             if (item.isVersioned() && item.version() < 0) {
                 return refusal(
                         400,
@@ -69,6 +77,9 @@ final class PlayedElasticsearch {
                         "Validation Failed: 1: illegal version value [" + item.version()
                                 + "] for version type [EXTERNAL];");
             }
+        }
+        if (items.stream().anyMatch(item -> makesIndex(index, item))) {
+            indices.computeIfAbsent(index, name -> new TreeMap<>());
         }
         ArrayNode answers = JSON.createArrayNode();
         for (Item item : items) {
@@ -87,6 +98,12 @@ final class PlayedElasticsearch {
                         .toString());
     }
 
+    /** Before any item is looked at; also an item that is then refused does. */
+    private boolean makesIndex(String index, Item item) {
+        boolean isWrite = !item.action.equals("delete") || item.isVersioned();
+        return isWrite && (!isDataStream.test(index) || item.action.equals("create"));
+    }
+
     /** Action lines and the documents of upserts are parsed with the request, other documents with their item. */
     private static List<Item> items(String body) throws JsonProcessingException {
         List<Item> items = new ArrayList<>();
@@ -95,8 +112,8 @@ final class PlayedElasticsearch {
             JsonNode line = JSON.readTree(lines[i]);
             String action = line.fieldNames().next();
             String source = action.equals("delete") ? null : lines[++i];
-            if (action.equals("update")) {
-                JSON.readTree(source);
+            if (action.equals("update") && !JSON.readTree(source).path("doc").isObject()) {
+                throw new JsonMappingException(null, "[UpdateRequest] doc is no object");
             }
             items.add(new Item(action, line.get(action), source));
         }
@@ -133,7 +150,7 @@ final class PlayedElasticsearch {
         if (source == null && !item.action.equals("delete")) {
             return;
         }
-        Map<String, Document> documents = indices.computeIfAbsent(index, name -> new TreeMap<>());
+        Map<String, Document> documents = indices.get(index);
         String id = item.id() == null ? "made-" + named++ : item.id();
         Document stored = documents.get(id);
         if (item.isVersioned() && stored != null && stored.version >= item.version()) {
@@ -156,12 +173,29 @@ final class PlayedElasticsearch {
             return;
         }
         if (item.action.equals("update") && isThere) {
-            source = ((ObjectNode) stored.source.deepCopy()).setAll((ObjectNode) source);
+            source = merged((ObjectNode) stored.source.deepCopy(), (ObjectNode) source);
+            if (source.equals(stored.source)) {
+                answer.put("status", 200);
+                return;
+            }
         }
         long version = item.isVersioned() ? item.version() : stored == null ? 1 : stored.version + 1;
         documents.put(id, new Document(source, version));
         int created = source == null ? 404 : 201;
         answer.put("status", isThere ? 200 : created);
+    }
+
+    /** Objects in objects are merged, too; anything else is replaced. */
+    static ObjectNode merged(ObjectNode into, ObjectNode changes) {
+        changes.fieldNames().forEachRemaining(name -> {
+            boolean areObjects = into.path(name).isObject() && changes.get(name).isObject();
+            into.set(
+                    name,
+                    areObjects
+                            ? merged((ObjectNode) into.get(name), (ObjectNode) changes.get(name))
+                            : changes.get(name));
+        });
+        return into;
     }
 
     /** The document, or {@code null} where it cannot be parsed or mapped. */

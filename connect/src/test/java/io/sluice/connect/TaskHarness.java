@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 import javax.management.JMException;
@@ -22,6 +23,7 @@ import javax.management.ObjectName;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.utils.Time;
@@ -47,11 +49,12 @@ final class TaskHarness implements AutoCloseable {
     final List<String> deadLetters = new ArrayList<>();
     volatile Runnable beforeReport = () -> {};
     volatile String reportedBy = "";
+    volatile boolean refusesLetters;
 
     private final Timers timers = new TaskTimers("harness", failure -> {});
     private final PlayedBroker broker = new PlayedBroker();
     private final PlayedConsumer consumer = new PlayedConsumer(broker, timers, () -> RECORDS_PER_POLL);
-    private final WatchedTask task = new WatchedTask();
+    private final AtomicInteger commits = new AtomicInteger();
     private final SinkTaskWorker worker;
     private final Thread thread;
     private long nextOffset;
@@ -77,7 +80,12 @@ final class TaskHarness implements AutoCloseable {
         broker.create(PARTITION);
         worker = new SinkTaskWorker(
                 ElasticsearchSinkConnector.class,
-                task,
+                new WatchedTask(new ElasticsearchSinkTask(), new WatchedTask.Watcher() {
+                    @Override
+                    public void committed() {
+                        commits.incrementAndGet();
+                    }
+                }),
                 settings,
                 consumer,
                 this::deadLetter,
@@ -102,10 +110,16 @@ final class TaskHarness implements AutoCloseable {
     private Future<RecordMetadata> deadLetter(ProcessingContext<ConsumerRecord<byte[], byte[]>> context) {
         reportedBy = Thread.currentThread().getName();
         beforeReport.run();
+        if (refusesLetters) {
+            return CompletableFuture.failedFuture(new RecordTooLargeException("larger than max.request.size"));
+        }
         synchronized (deadLetters) {
             deadLetters.add(context.error().getMessage());
         }
-        return CompletableFuture.completedFuture(null);
+        // As a producer's: acknowledged a little later.
+        CompletableFuture<RecordMetadata> arrival = new CompletableFuture<>();
+        timers.after(20, () -> arrival.complete(null));
+        return arrival;
     }
 
     /** The next record of the partition; something that no log line may hold stands in its document. */
@@ -230,8 +244,8 @@ final class TaskHarness implements AutoCloseable {
 
     /** What the worker has committed after it has asked the task twice more. */
     long committable() {
-        int commits = task.commits.get() + 2;
-        await(() -> task.commits.get() >= commits);
+        int next = commits.get() + 2;
+        await(() -> commits.get() >= next);
         return broker.committed(PARTITION);
     }
 
@@ -290,6 +304,16 @@ final class TaskHarness implements AutoCloseable {
 
     private void awaitRebalance() {
         await(() -> !consumer.isRebalancing());
+    }
+
+    /** Asks the task to stop, as a worker does, which waits five seconds; whether it has by then. */
+    boolean stopsInTime() {
+        return worker.stop(5_000);
+    }
+
+    /** What the worker has committed by now. */
+    long committed() {
+        return broker.committed(PARTITION);
     }
 
     /** Stops the task as a worker does. */

@@ -2,17 +2,35 @@ package io.sluice.connect;
 
 import java.util.Collection;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTask;
 import org.apache.kafka.connect.sink.SinkTaskContext;
 
-/** The task, with its commits counted. */
+/** A task whose calls somebody else hears of. */
 final class WatchedTask extends SinkTask {
-    final AtomicInteger commits = new AtomicInteger();
-    private final SinkTask task = new ElasticsearchSinkTask();
+    /** Hears of the worker's calls. */
+    interface Watcher {
+        default void opened(Collection<TopicPartition> partitions) {}
+
+        default void committed() {}
+
+        /** Has to make the call. */
+        default void closes(Collection<TopicPartition> partitions, Runnable call) {
+            call.run();
+        }
+
+        default void stopped() {}
+    }
+
+    private final SinkTask task;
+    private final Watcher watcher;
+
+    WatchedTask(SinkTask task, Watcher watcher) {
+        this.task = task;
+        this.watcher = watcher;
+    }
 
     @Override
     public void initialize(SinkTaskContext worker) {
@@ -26,6 +44,7 @@ final class WatchedTask extends SinkTask {
 
     @Override
     public void open(Collection<TopicPartition> partitions) {
+        watcher.opened(partitions);
         task.open(partitions);
     }
 
@@ -37,18 +56,19 @@ final class WatchedTask extends SinkTask {
     @Override
     public Map<TopicPartition, OffsetAndMetadata> preCommit(Map<TopicPartition, OffsetAndMetadata> consumed) {
         Map<TopicPartition, OffsetAndMetadata> committable = task.preCommit(consumed);
-        commits.incrementAndGet();
+        watcher.committed();
         return committable;
     }
 
     @Override
     public void close(Collection<TopicPartition> partitions) {
-        task.close(partitions);
+        watcher.closes(partitions, () -> task.close(partitions));
     }
 
     @Override
     public void stop() {
         task.stop();
+        watcher.stopped();
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.sluice.connect.bulk;
 import io.sluice.connect.encode.Operation;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 
 /** The operations of one bulk request, all for one index, where it stands, and the history of its attempts. */
 final class Bulk {
@@ -26,6 +27,7 @@ final class Bulk {
     private State state = State.WAITING;
     private Attempts attempts = Attempts.NONE;
     private long sentAtNanos;
+    private OptionalLong refusedAtNanos = OptionalLong.empty();
 
     Bulk(String index) {
         this(index, new ArrayList<>());
@@ -127,6 +129,16 @@ final class Bulk {
         state = State.DONE;
     }
 
+    /** Notes when it, or the request it is a part of, was refused for the first time because of one of its documents. */
+    void refused(long nowNanos) {
+        refusedAtNanos = OptionalLong.of(refusedAtNanos.orElse(nowNanos));
+    }
+
+    /** To be asked only after it was refused. */
+    long refusedAtNanos() {
+        return refusedAtNanos.getAsLong();
+    }
+
     /** Counts a failure that waiting alone may not cure; returns how many there were. */
     int countAttempt() {
         attempts = attempts.andCounted();
@@ -167,6 +179,7 @@ final class Bulk {
     Bulk splitOff() {
         int half = (operations.size() + 1) / 2;
         Bulk second = new Bulk(index, new ArrayList<>(operations.subList(half, operations.size())));
+        second.refusedAtNanos = refusedAtNanos;
         keepOnly(new ArrayList<>(operations.subList(0, half)));
         return second;
     }

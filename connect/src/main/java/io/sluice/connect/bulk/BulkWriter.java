@@ -7,6 +7,7 @@ import io.sluice.connect.time.Timers;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -22,6 +23,8 @@ import org.apache.kafka.connect.errors.ConnectException;
  * are sent and decisions told without the lock.
  */
 public final class BulkWriter implements BulkClient.Listener {
+    private static final int TOO_LARGE = 413;
+
     private final BulkSettings settings;
     private final Pace pace;
     private final BulkClient client;
@@ -34,7 +37,9 @@ public final class BulkWriter implements BulkClient.Listener {
     private final Set<Bulk> underWay = new LinkedHashSet<>();
     private final Failures failures;
     private final HeldOperations held;
-    private volatile boolean authorised;
+    /** Under the lock; empty before the first request is accepted. */
+    private OptionalLong acceptedAtNanos = OptionalLong.empty();
+
     private boolean stopped;
 
     public BulkWriter(
@@ -77,11 +82,14 @@ public final class BulkWriter implements BulkClient.Listener {
 
     /** Takes operations over; each is sent with others when a request is full or the linger time is over. */
     public void add(List<Operation> operations) {
-        underLock(() -> operations.forEach(operation -> {
-            if (!held.mustWait(operation)) {
-                lanes.add(operation);
+        underLock(() -> {
+            lanes.linger();
+            for (Operation operation : operations) {
+                if (!held.mustWait(operation)) {
+                    lanes.add(operation);
+                }
             }
-        }));
+        });
     }
 
     /** Sends what is there without waiting for more. */
@@ -212,12 +220,25 @@ public final class BulkWriter implements BulkClient.Listener {
             }
         }
         decisions.decided(through);
-        authorised = true;
+        accepted();
         if (again.isEmpty()) {
             finishAndRelease(bulk, decided);
         } else {
             repeatItems(bulk, decided, again, answer.status(firstAgain), answer.error(firstAgain));
         }
+    }
+
+    private synchronized void accepted() {
+        acceptedAtNanos = OptionalLong.of(timers.nanoTime());
+    }
+
+    private synchronized boolean isAuthorised() {
+        return acceptedAtNanos.isPresent();
+    }
+
+    /** Whether another request got through since this one, or the one it is a part of, was refused. */
+    private synchronized boolean doOthersGetThrough(Bulk bulk) {
+        return acceptedAtNanos.isPresent() && acceptedAtNanos.getAsLong() - bulk.refusedAtNanos() >= 0;
     }
 
     private boolean isTriedAgain(Operation operation, Outcome outcome) {
@@ -278,11 +299,11 @@ public final class BulkWriter implements BulkClient.Listener {
     public void refused(Bulk bulk, int status, ItemError error) {
         guarded(bulk, () -> {
             metrics.bulkFailed(status);
-            Outcome outcome = Outcome.ofRequest(status, error, authorised);
-            boolean isAgain = outcome instanceof Outcome.Again
-                    || outcome instanceof Outcome.AgainCounted && bulk.countAttempt() <= settings.maxRetries();
-            if (isAgain) {
+            Outcome outcome = Outcome.ofRequest(status, error, isAuthorised());
+            if (outcome instanceof Outcome.Again) {
                 repeat(bulk, status, error, null);
+            } else if (outcome instanceof Outcome.AgainCounted) {
+                repeatCounted(bulk, status, error);
             } else if (outcome instanceof Outcome.InHalves) {
                 halve(bulk, status, error);
             } else {
@@ -303,14 +324,37 @@ public final class BulkWriter implements BulkClient.Listener {
         });
     }
 
+    private void repeatCounted(Bulk bulk, int status, ItemError error) {
+        if (bulk.countAttempt() > settings.maxRetries()) {
+            fail(bulk, status, error, 0, null);
+        } else {
+            repeat(bulk, status, error, null);
+        }
+    }
+
+    /** A document that is alone is at fault if the error says so, or if others get through meanwhile. */
     private void halve(Bulk bulk, int status, ItemError error) {
+        bulk.refused(timers.nanoTime());
         if (bulk.size() == 1) {
-            reject(bulk.operations().get(0), status, error);
-            finishAndRelease(bulk, bulk.operations());
+            if (status == TOO_LARGE || Outcome.isAboutContent(error) || doOthersGetThrough(bulk)) {
+                reject(bulk.operations().get(0), status, error);
+                finishAndRelease(bulk, bulk.operations());
+            } else {
+                repeatCounted(bulk, status, error);
+            }
             return;
         }
-        underLock(() -> lanes.addFirst(bulk.splitOff()));
-        if (mayWait(bulk)) {
+        List<Operation> givenUp = new ArrayList<>();
+        underLock(() -> {
+            bulk.waiting();
+            givenUp.addAll(takeGivenUp(bulk));
+            if (bulk.size() > 1) {
+                lanes.addFirst(bulk.splitOff());
+            }
+            release(givenUp);
+        });
+        tellGivenBack(givenUp);
+        if (bulk.size() > 0) {
             send(bulk);
         }
     }

@@ -22,6 +22,7 @@ final class Lanes {
     private final Timers timers;
     private final Runnable whenDue;
     private boolean armed;
+    private boolean flushing;
 
     /** @param whenDue called when a request that is not full may have waited long enough */
     Lanes(BulkSettings settings, Timers timers, Runnable whenDue) {
@@ -35,6 +36,9 @@ final class Lanes {
         Lane lane = lanes.computeIfAbsent(operation.index(), index -> new Lane(index, settings));
         boolean wasEmpty = lane.isEmpty();
         lane.add(operation);
+        if (flushing) {
+            lane.flush();
+        }
         if (wasEmpty) {
             lane.lingersSince(timers.nanoTime());
         }
@@ -49,8 +53,15 @@ final class Lanes {
         halves.addFirst(half);
     }
 
+    /** Until {@link #linger} nothing waits for more, what comes meanwhile included. */
     void flush() {
+        flushing = true;
         lanes.values().forEach(Lane::flush);
+    }
+
+    /** Requests that are not full wait for more again. */
+    void linger() {
+        flushing = false;
     }
 
     /** The request to be sent next, or {@code null}: then {@code whenDue} is called in time. */

@@ -40,7 +40,14 @@ sealed interface Outcome {
 
     String INDEX_NOT_FOUND = "index_not_found_exception";
     Set<String> INDEX_TROUBLES = Set.of(INDEX_NOT_FOUND, "index_closed_exception", "invalid_index_name_exception");
-    Pattern MISSING_PIPELINE = Pattern.compile("pipeline with id \\[[^]]*] does not exist");
+    /** What no document is at fault for, though the type is that of documents' faults, too. */
+    Pattern TARGET_TROUBLE = Pattern.compile(
+            "pipeline with id \\[[^]]*] does not exist|no write index is defined for alias \\[.*", Pattern.DOTALL);
+
+    /** How Elasticsearch 7 to 9 and OpenSearch say that they cannot read a request because of what stands in it. */
+    Pattern ABOUT_CONTENT =
+            Pattern.compile("action_request_validation_exception|.*pars(?:e|ing)_exception|json_.*|.*_e_o_f_exception");
+
     Pattern CURRENT_VERSION = Pattern.compile("current version \\[(\\d{1,18}|[0-8]\\d{18})\\]");
 
     /**
@@ -61,13 +68,20 @@ sealed interface Outcome {
         return switch (status) {
             case 200 -> kind == Kind.DELETE ? DELETED : UPDATED;
             case 201 -> INDEXED;
-            case 404 -> kind == Kind.DELETE ? ALREADY_THERE : REJECTED;
+            case 404 -> kind == Kind.DELETE ? ofMissing(error) : REJECTED;
+            // The cluster holds as many shards as it may.
+            case 400 -> isOfType(error, "validation_exception") ? AGAIN : REJECTED;
             case 409 -> ofConflict(operation, error);
             case 429, 502, 503, 504 -> AGAIN;
             case 403 -> isOfType(error, "cluster_block_exception") ? AGAIN : AGAIN_COUNTED;
             case 401 -> AGAIN_COUNTED;
             default -> status >= 500 ? AGAIN_COUNTED : REJECTED;
         };
+    }
+
+    /** Nothing to delete, unless it is not the document that is missing. */
+    private static Outcome ofMissing(ItemError error) {
+        return error == null ? ALREADY_THERE : AGAIN_COUNTED;
     }
 
     private static Outcome ofConflict(Operation operation, ItemError error) {
@@ -92,18 +106,30 @@ sealed interface Outcome {
             case 408, 429, 502, 503, 504 -> AGAIN;
             case 401, 403 -> isAuthorised ? AGAIN_COUNTED : FATAL;
             case 413 -> IN_HALVES;
-            // Elasticsearch checks versions and parses upserts before it looks at any item. Another's 400 is no
-            // verdict.
-            case 400 -> isIndexTrouble(error) || error == ItemError.UNKNOWN ? FATAL : IN_HALVES;
+            case 400 -> ofBadRequest(error);
             default -> status >= 500 ? AGAIN_COUNTED : FATAL;
         };
+    }
+
+    /** Elasticsearch checks versions and parses upserts before it looks at any item. */
+    private static Outcome ofBadRequest(ItemError error) {
+        if (isIndexTrouble(error)) {
+            return FATAL;
+        }
+        // What another says, a proxy perhaps, or half an answer, is no verdict on any document.
+        return error == ItemError.UNKNOWN ? AGAIN_COUNTED : IN_HALVES;
     }
 
     /** Whether the index or the pipeline, not a document, is the trouble. */
     static boolean isIndexTrouble(ItemError error) {
         return error != null
                 && (INDEX_TROUBLES.contains(error.type())
-                        || MISSING_PIPELINE.matcher(error.reason()).matches());
+                        || TARGET_TROUBLE.matcher(error.reason()).matches());
+    }
+
+    /** Whether a request is refused because of what stands in one of its documents. */
+    static boolean isAboutContent(ItemError error) {
+        return error != null && ABOUT_CONTENT.matcher(error.type()).matches();
     }
 
     /** Whether it names a user and an action, never a document. */

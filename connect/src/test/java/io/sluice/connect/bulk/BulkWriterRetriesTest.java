@@ -99,6 +99,56 @@ class BulkWriterRetriesTest extends WriterWorld {
         assertNull(book.failure);
     }
 
+    /** A request that is refused whatever is in it rejects no document: when none gets through, the task fails. */
+    @Test
+    void aRefusalThatNoDocumentCausesRejectsNone() {
+        BulkWriter writer = writer(3, 1 << 20, 1, false);
+        add(writer, 3);
+        for (int round = 0; round < 30 && book.failure == null; round++) {
+            while (client.sent.size() > client.answered) {
+                client.refuse(client.answered, 400);
+            }
+            timers.advance(1_000);
+        }
+        assertEquals(List.of(), book.rejected);
+        assertEquals(
+                "bulk request to t: status 400 some_exception: some reason (attempt 4, first record concerned t-0@0)",
+                book.failure.getMessage());
+    }
+
+    /** What Elasticsearch says of a document is enough to reject it, though nothing else is sent. */
+    @Test
+    void aLoneDocumentIsRejectedForWhatItHolds() {
+        BulkWriter writer = writer(1, 1 << 20, 1, false);
+        add(writer, 1);
+        client.refuse(0, 400, "x_content_parse_exception");
+        assertEquals(List.of("0 400 x_content_parse_exception"), book.rejected);
+    }
+
+    /** No half of a request is sent once its partition was lost. */
+    @Test
+    void noHalfIsSentAfterItsPartitionWasLost() {
+        BulkWriter writer = writer(4, 1 << 20, 2, false);
+        add(writer, 4);
+        losePartition(writer, 0);
+        client.refuse(0, 413);
+        timers.advance(60_000);
+        assertEquals(1, client.sent.size());
+        assertEquals(List.of(0L, 1L, 2L, 3L), book.givenBack);
+    }
+
+    /** A flush sends also what has to wait for what it sends. */
+    @Test
+    void whatWaitsForAFlushedOperationDoesNotLinger() {
+        encoder = encoder("upsert");
+        BulkWriter writer = writer(100, 1 << 20, 5, true);
+        add(writer, operation("a"));
+        add(writer, operation("a"));
+        writer.flush();
+        client.succeed(0);
+        assertEquals(List.of("1"), client.offsets(1));
+    }
+
     /** Whatever the client throws is repeated like a lost connection; a client that is closed ends the work. */
     @Test
     void aBugOfTheClientIsRepeatedWhileItRuns() {

@@ -55,8 +55,12 @@ final class HeldClient implements BulkClient {
     }
 
     void refuse(int request, int status) {
+        refuse(request, status, "some_exception");
+    }
+
+    void refuse(int request, int status, String type) {
         close(request);
-        listener.refused(sent.get(request), status, new ItemError("some_exception", "some reason"));
+        listener.refused(sent.get(request), status, new ItemError(type, "some reason"));
     }
 
     void fail(int request, Exception cause) {

@@ -27,6 +27,9 @@ class OutcomeTest {
                 "INDEX|400|index_closed_exception|closed|FATAL",
                 "INDEX|400|illegal_argument_exception|pipeline with id [enrich] does not exist|FATAL",
                 "INDEX|400|document_parsing_exception|failed to parse|REJECTED",
+                "INDEX|400|illegal_argument_exception|no write index is defined for alias [a]. The write index|FATAL",
+                "INDEX|400|validation_exception|this action would add [2] shards, but this cluster has|AGAIN",
+                "DELETE|404|shard_not_found_exception|no such shard|AGAIN_COUNTED",
                 "INDEX|400|mapper_parsing_exception|failed to parse|REJECTED",
                 "INDEX|400|an_error_of_the_future|what|REJECTED",
                 "INDEX|413|too_large|what|REJECTED",
@@ -77,7 +80,7 @@ class OutcomeTest {
         "400,action_request_validation_exception,IN_HALVES,IN_HALVES",
         "400,x_content_parse_exception,IN_HALVES,IN_HALVES",
         "400,invalid_index_name_exception,FATAL,FATAL",
-        "400,,FATAL,FATAL",
+        "400,,AGAIN_COUNTED,AGAIN_COUNTED",
         "302,,FATAL,FATAL",
         "404,index_not_found_exception,FATAL,FATAL",
         "405,,FATAL,FATAL"

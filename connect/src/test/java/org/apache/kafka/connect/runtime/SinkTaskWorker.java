@@ -165,6 +165,11 @@ public final class SinkTaskWorker {
         return worker.awaitStop(longestMs);
     }
 
+    /** Leaves a task alone that did not stop in time: it commits nothing any more. */
+    public void cancel() {
+        worker.cancel();
+    }
+
     /** The beginning of {@link #run}, for who goes on step by step on his own thread. */
     public void begin() {
         guarded(() -> {
