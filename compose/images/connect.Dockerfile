@@ -14,7 +14,7 @@ WORKDIR /build
 COPY connect/pom.xml ./
 COPY connect/src ./src
 # The second folder holds the connector that drops everything, for EXPERIMENT=sink/empty.
-RUN mvn -B -q package -DskipTests && mv target/plugin /plugins && mv target/lab-plugin/* /plugins/
+RUN mvn -B -q package -Dmaven.test.skip=true && mv target/plugin /plugins && mv target/lab-plugin/* /plugins/
 
 FROM ${MAVEN} AS plugin-confluent
 ARG CONFLUENT_SINK_VERSION

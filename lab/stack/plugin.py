@@ -117,7 +117,7 @@ def run_maven(project: Path, mvn: Path, jdk: Jdk) -> None:
     stamp_file(project).unlink(missing_ok=True)
     for folder in plugin_path(project):
         shutil.rmtree(folder, ignore_errors=True)
-    command = [str(mvn), "-B", "-q", "-f", str(project / "pom.xml"), "package", "-DskipTests"]
+    command = [str(mvn), "-B", "-q", "-f", str(project / "pom.xml"), "package", "-Dmaven.test.skip=true"]
     environment = {**os.environ, "JAVA_HOME": str(jdk.home)}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
