@@ -35,14 +35,21 @@ FETCH_TIMEOUT_S = 600
 POLL_S = 0.2
 STOP_TIMEOUT_S = 60
 
+OF_THE_PLUGIN = ("tests/integration/test_plugin.py", "tests/integration/test_search_servers.py")
+"""They share Maven's folder: one after the other, behind the compose tests, which take half as long as the rest."""
+
 CHECKS = (
     Check("style", ("-m", "ruff", "check", ".")),
     Check("formatting", ("-m", "ruff", "format", "--check", "--quiet", ".")),
     Check("types", ("-m", "mypy")),
     Check("imports", ("-c", LINT_IMPORTS)),
     Check("unit tests", ("-m", "pytest", "tests/unit")),
-    Check("integration tests", ("-m", "pytest", "tests/integration", "--durations=15"), quick=False),
-    Check("compose tests", ("-m", "pytest", "tests/compose"), quick=False),
+    Check(
+        "integration tests",
+        ("-m", "pytest", "tests/integration", "--durations=15", *(f"--ignore={path}" for path in OF_THE_PLUGIN)),
+        quick=False,
+    ),
+    Check("compose and plugin tests", ("-m", "pytest", "tests/compose", *OF_THE_PLUGIN), quick=False),
 )
 
 
