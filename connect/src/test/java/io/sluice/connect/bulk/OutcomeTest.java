@@ -91,6 +91,25 @@ class OutcomeTest {
         assertEquals(named(afterSuccess), Outcome.ofRequest(status, error, true));
     }
 
+    /** What a document causes is told from what every request would be refused for. */
+    @ParameterizedTest
+    @CsvSource({
+        "action_request_validation_exception,true",
+        "x_content_parse_exception,true",
+        "parsing_exception,true",
+        "json_parse_exception,true",
+        "json_e_o_f_exception,true",
+        "not_x_content_exception,true",
+        "input_coercion_exception,true",
+        "stream_read_exception,true",
+        "class_cast_exception,true",
+        "illegal_argument_exception,false",
+        "unknown,false"
+    })
+    void aDocumentsFaultIsKnownByItsType(String type, boolean expected) {
+        assertEquals(expected, Outcome.isAboutContent(new ItemError(type, "reason")));
+    }
+
     private static Outcome named(String name) {
         return switch (name) {
             case "REJECTED" -> Outcome.REJECTED;
