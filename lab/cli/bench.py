@@ -5,12 +5,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 
 from lab.cli.measure import conclude, measure
+from lab.clients.connect import ELASTICSEARCH_URLS
+from lab.clients.elasticsearch import ElasticsearchClient
 from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
 from lab.run import RunFolder, Target
-from lab.run.connector import ELASTICSEARCH_URLS
-from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.suite_plan import server_shape
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name

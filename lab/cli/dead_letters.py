@@ -22,18 +22,18 @@ from lab.cli.targets import (
     refuse_without_remote,
     remote_file,
 )
+from lab.clients.connect import sink_access
+from lab.clients.target import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
 from lab.run import find_run
-from lab.run.connector import sink_access
 from lab.run.containers import addresses
 from lab.run.dead_letters import DeadLetterTopic, Letter, groups_of
 from lab.run.replay import Replay, replay_config
 from lab.run.replay_index import IndexReplay
 from lab.run.replay_topic import TopicReplay
 from lab.run.sink_operations import SinkRules
-from lab.run.target import Endpoints
 from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
 

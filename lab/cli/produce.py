@@ -7,8 +7,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.cli.display import RunDisplay, console
+from lab.clients.kafka import KafkaTopics
 from lab.errors import ProfileError, StackError
-from lab.run.kafka import KafkaTopics
 from producers.dataset import DatasetError
 from producers.delivery import Delivered, ProduceError, Progress
 from producers.produce import produce as send

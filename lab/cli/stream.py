@@ -14,17 +14,17 @@ from lab.cli.display import console
 from lab.cli.publish import Ca, PasswordEnv, User, access_of, server_url, tell_import
 from lab.cli.run import dataset_of
 from lab.cli.targets import TargetFileOption, remote_file
+from lab.clients.of_target import cluster_of, topics_of
+from lab.clients.target import Target
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.profiles.remote import RemoteServers, load_remote
 from lab.publish.kibana import dashboard_address, live_monitoring_address
-from lab.run.clients import cluster_of, topics_of
 from lab.run.endless import Pace
 from lab.run.names import Names
 from lab.run.stream import find_stream, prepare_stream
 from lab.run.stream_check import StreamBooks, check_stream
 from lab.run.stream_sender import send_stream
-from lab.run.target import Target
 from lab.stack.places import ROOT
 
 TELL_EVERY_S = 30.0

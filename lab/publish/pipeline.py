@@ -4,13 +4,13 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+from lab.clients.connect import ConnectWorker
+from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import StackError
 from lab.monitor import Sources
 from lab.profiles import Profile
 from lab.profiles.remote import RemoteServers
 from lab.publish.watch import Subject
-from lab.run.connector import ConnectWorker
-from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.index import index_name
 from lab.run.names import Names
 

@@ -11,9 +11,9 @@ import orjson
 from pydantic import JsonValue
 
 from lab.access import OPEN, HttpAccess
+from lab.clients.elasticsearch import JSON, error_reason
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import IDS, Reading, Step
-from lab.run.elasticsearch import JSON, error_reason
 from lab.run.truth import Answer, Values
 
 IDS_AT_ONCE: Final = 10_000

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
 from lab.records import Documents, Verification
-from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.kafka import KafkaTopics
 from lab.run.ledger import dead_letter_reasons, delivery_problems, distinct_letters
 from lab.run.verify import Subject
 

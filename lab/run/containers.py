@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from lab.access import Access
+from lab.clients.connect import ELASTICSEARCH_URLS
+from lab.clients.target import Target
 from lab.errors import StackError
 from lab.monitor import Containers
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
-from lab.run.connector import ELASTICSEARCH_URLS
 from lab.run.remote import RemoteTarget
-from lab.run.target import Target
 from lab.stack.compose import NODES, Container
 
 HOST = "127.0.0.1"

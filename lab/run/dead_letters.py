@@ -8,10 +8,10 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Message
 
+from lab.clients.kafka import KafkaTopics, as_text
 from lab.errors import ProfileError, StackError
 from lab.monitor.kafka import ConsumerOffsetsClient
 from lab.records import DeadLetterGroup
-from lab.run.kafka import KafkaTopics, as_text
 from lab.run.reasons import Reason, reason_of
 
 GROUP = "sluice-dead-letters"

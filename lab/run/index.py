@@ -2,10 +2,10 @@
 
 import re
 
+from lab.clients.elasticsearch import ElasticsearchClient, IndexExistsError
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.mapping import index_body, load_mapping
-from lab.run.elasticsearch import ElasticsearchClient, IndexExistsError
 
 GREEN_WITHIN_S = 30
 

@@ -12,8 +12,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from lab.clients.kafka import DeadLetter
 from lab.records import DeadLetterReason, Documents, Verification
-from lab.run.kafka import DeadLetter
 from lab.run.reasons import general_reason
 
 NAMED = 3

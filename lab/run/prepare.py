@@ -1,8 +1,8 @@
 """What a run finds in the servers and what it makes there before its load."""
 
+from lab.clients.connect import ConnectWorker
+from lab.clients.kafka import KafkaTopics
 from lab.profiles import Profile
-from lab.run.connector import ConnectWorker
-from lab.run.kafka import KafkaTopics
 from lab.run.names import Names
 
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 
 import producers.delivery
+from lab.clients.kafka import kafka_text
+from lab.clients.target import Target
 from lab.errors import StackError
 from lab.profiles import Profile
 from lab.records import Delivery
-from lab.run.kafka import kafka_text
 from lab.run.progress import RunProgress
-from lab.run.target import Target
 from producers.dataset import Dataset
 from producers.delivery import Delivered, ProduceError
 from producers.produce import produce

@@ -6,16 +6,16 @@ from typing import Any
 
 import httpx
 
+from lab.clients.connect import REFUSED, ConnectWorker
+from lab.clients.elasticsearch import ElasticsearchClient, error_reason
+from lab.clients.kafka import KafkaTopics
+from lab.clients.target import Target
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
-from lab.run.connector import REFUSED, ConnectWorker
-from lab.run.elasticsearch import ElasticsearchClient, error_reason
 from lab.run.entrants import why_not_on
-from lab.run.kafka import KafkaTopics
-from lab.run.target import Target
 from lab.stack.places import ROOT
 
 ANSWER_WITHIN_S = 10.0

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from lab.access import Access
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.target import Endpoints
 from lab.errors import ProfileError
 from lab.run.dead_letters import REASON, WORKERS_HEADERS, DeadLetterTopic, Letter, Place, groups_of
-from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.replay import Replay, chunks, mark_after
 from lab.run.sink_operations import Operation, SinkRules, UnfitLetterError
-from lab.run.target import Endpoints
 from lab.run.transaction import MarkedWriter, Outgoing
 
 BULK_BYTES = 5_000_000

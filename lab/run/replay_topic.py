@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from lab.access import Access
+from lab.clients.connect import ConnectWorker
+from lab.clients.kafka import KafkaTopics
+from lab.clients.target import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.records import Ledger
-from lab.run.connector import ConnectWorker
 from lab.run.dead_letters import (
     REPLAY_OF,
     REPLAY_VERSION,
@@ -16,10 +18,8 @@ from lab.run.dead_letters import (
     committed_offsets,
     groups_of,
 )
-from lab.run.kafka import KafkaTopics
 from lab.run.replay import Replay, chunks, mark_after
 from lab.run.sink_ledger import read_settled_ledger
-from lab.run.target import Endpoints
 from lab.run.transaction import MarkedWriter, Outgoing
 
 POLL_S = 0.5

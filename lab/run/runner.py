@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.clients.of_target import cluster_of, topics_of, worker_of
+from lab.clients.target import Target
 from lab.errors import StackError
 from lab.monitor import Sampler, Sources
 from lab.profiles import Direct, Profile
 from lab.records import DirectLoad, Documents, Environment, QuestionAsked, Run, RunWarning, SinkHistograms, Verification
 from lab.run.cautions import cold_servers, servers_elsewhere, shards_unassigned
-from lab.run.clients import cluster_of, topics_of, worker_of
 from lab.run.clock import PhaseClock
 from lab.run.consumed import verify_consumed
 from lab.run.direct import load_directly, refusals
@@ -25,7 +26,6 @@ from lab.run.progress import RunProgress
 from lab.run.queries import ask_questions, problems_of, try_questions_out
 from lab.run.sink import Sink
 from lab.run.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
-from lab.run.target import Target
 from lab.run.verify import Subject, verify
 from producers.dataset import Dataset
 from producers.delivery import Delivered

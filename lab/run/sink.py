@@ -7,11 +7,12 @@ from pathlib import Path
 
 import httpx
 
+from lab.clients.connect import ConnectWorker, connector_config
+from lab.clients.target import Target
 from lab.monitor import Sampler, read_sink_histograms
 from lab.profiles import Profile
 from lab.records import SinkHistograms
 from lab.run.command import CommandSink, filled_command, own_values
-from lab.run.connector import ConnectWorker, connector_config
 from lab.run.direct import wait_for_sample_after
 from lab.run.drain import DrainWatch, Goal
 from lab.run.entrants import OURS
@@ -20,7 +21,6 @@ from lab.run.folder import RunFolder
 from lab.run.names import Names
 from lab.run.progress import RunProgress
 from lab.run.sink_ledger import LedgerReading, read_settled_ledger
-from lab.run.target import Target
 
 POLL_S = 0.2
 STATUS_EVERY_S = 2.0

@@ -14,19 +14,19 @@ from pathlib import Path
 
 import orjson
 
+from lab.clients.connect import ConnectWorker, connector_config
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
+from lab.clients.of_target import cluster_of, topics_of, worker_of
+from lab.clients.target import Target
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile, load_profile, profile_names
 from lab.profiles.mapping import load_mapping
-from lab.run.clients import cluster_of, topics_of, worker_of
-from lab.run.connector import ConnectWorker, connector_config
-from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.endless import RETAINED_BYTES
 from lab.run.index import create_index, index_name
-from lab.run.kafka import KafkaTopics
 from lab.run.names import Names
 from lab.run.prepare import remove_earlier_runs
 from lab.run.sink import placeholders
-from lab.run.target import Target
 
 SEGMENT_BYTES = 64 << 20
 KEPT: dict[str, object] = {"retention.ms": "-1"}

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
+from lab.clients.of_target import cluster_of, topics_of
+from lab.clients.target import Target
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.run.clients import cluster_of, topics_of
-from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.kafka import KafkaTopics
 from lab.run.ledger import NAMED, Comparison, Hashes, altered, compare, counted, distinct_letters, hash_of, hashes_of
 from lab.run.names import Names
 from lab.run.sent import Mark, Sent
-from lab.run.target import Target
 from lab.run.verify import stored_documents, stored_hashes
 from producers.dataset import Dataset
 

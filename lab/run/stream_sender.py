@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaException, Producer
 
+from lab.clients.connect import ConnectWorker
+from lab.clients.of_target import worker_of
+from lab.clients.target import Target
 from lab.errors import StackError
 from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
 from lab.profiles import Profile
-from lab.run.clients import worker_of
-from lab.run.connector import ConnectWorker
 from lab.run.endless import Offsets, Pace, Stream, Watcher
 from lab.run.names import Names
 from lab.run.producing import client_settings
 from lab.run.sent import Mark
-from lab.run.target import Target
 from producers.dataset import Dataset
 from producers.worker import DEFAULT_CLIENT_SETTINGS
 

@@ -2,12 +2,12 @@
 
 import contextlib
 
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.of_target import cluster_of, topics_of
+from lab.clients.target import Target
 from lab.errors import StackError
 from lab.profiles import Profile
-from lab.run.clients import cluster_of, topics_of
-from lab.run.elasticsearch import ElasticsearchClient
 from lab.run.names import Names
-from lab.run.target import Target
 
 PATIENCE_S = 10.0
 

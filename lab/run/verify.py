@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import DeadLetter, KafkaTopics
 from lab.errors import StackError
 from lab.records import Documents, Verification
-from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.kafka import DeadLetter, KafkaTopics
 from lab.run.ledger import (
     NAMED,
     DeliveredRecords,

@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
-from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.kafka import KafkaTopics
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
 from lab.stack.local import LocalStack, StackShape
 from tests.integration.conftest import Sluice
 from tests.integration.keyed_stream import Comparison, KeyedStream, stored_documents

@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.kafka import KafkaTopics
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
 from lab.stack.local import Endpoints
 from tests.integration.keyed_stream import Comparison, KeyedStream, stored_documents
 from tests.integration.sink_connector import SinkConnector

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from confluent_kafka import KafkaError, Message, Producer
 
-from lab.run.elasticsearch import ElasticsearchClient
+from lab.clients.elasticsearch import ElasticsearchClient
 
 FLUSH_WITHIN_S = 120
 PAGE = 5_000

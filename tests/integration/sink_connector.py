@@ -11,8 +11,8 @@ import orjson
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from lab.clients.kafka import KafkaTopics
 from lab.monitor.jolokia import JolokiaError, SinkNotRegisteredError, read_beans
-from lab.run.kafka import KafkaTopics
 from lab.stack.local import Endpoints
 from lab.stack.places import ROOT
 

@@ -18,7 +18,7 @@ def test_produce_works_on_its_own_against_any_kafka(sluice: Sluice) -> None:
         "--processes", "2", "--partitions", "3", "--option", "model=flat", "--client", "linger.ms=20",
     )  # fmt: skip
 
-    from lab.run.kafka import KafkaTopics  # noqa: PLC0415 - only this test looks into Kafka itself
+    from lab.clients.kafka import KafkaTopics  # noqa: PLC0415 - only this test looks into Kafka itself
 
     assert (done.status, done.errors) == (0, "")
     ends = KafkaTopics(bootstrap).end_offsets("produced-alone")

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lab.run.kafka import KafkaTopics
+from lab.clients.kafka import KafkaTopics
 from tests.integration.conftest import COMMAND_TIMEOUT_S, ROOT, Finished, Sluice
 
 pytestmark = pytest.mark.integration

@@ -3,7 +3,7 @@
 import pytest
 
 from lab.access import OPEN, Access, HttpAccess, api_key, basic
-from tests.unit.run.rest_server import rest_with_headers
+from tests.unit.clients.rest_server import rest_with_headers
 
 
 @pytest.mark.parametrize(

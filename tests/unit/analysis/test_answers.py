@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from synthetic import Truth, question, run, samples, written
-
 from lab.analysis.answers import section, verdict
 from lab.analysis.folder import read_run
 from lab.analysis.report import write_report
 from lab.analysis.result import result_of
+from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 
 
 def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:

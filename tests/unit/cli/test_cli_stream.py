@@ -8,7 +8,7 @@ from lab.cli.stream import Teller, rate_of, sentence_of, show, streamed
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.run.stream_check import StreamBooks
-from tests.unit.run.rest_server import rest
+from tests.unit.clients.rest_server import rest
 
 
 def chosen(

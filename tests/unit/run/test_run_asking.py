@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from rest_server import rest
 
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import Step
 from lab.run import asking
 from lab.run.asking import Asker
+from tests.unit.clients.rest_server import rest
 
 PAGE = 3
 IDS = {

@@ -8,7 +8,7 @@ from typing import IO
 import pytest
 
 from lab.run.direct_sender import Bodies, Connection, RefusedError, Tally, Task, error_type, judge, send, wait_s
-from tests.unit.run.rest_server import Rest, Time, rest
+from tests.unit.clients.rest_server import Rest, Time, rest
 
 FINE = (200, '{"errors":false,"items":[{"index":{"status":201}}]}')
 OPERATIONS = [b'{"index":{"_id":"%d"}}\n{"n":%d}\n' % (number, number) for number in range(7)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from lab.clients.kafka import DeadLetter
 from lab.records import Documents, Verification
-from lab.run.kafka import DeadLetter
 from lab.run.ledger import (
     Comparison,
     DeliveredRecords,

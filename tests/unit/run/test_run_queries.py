@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from rest_server import rest
 
 from lab.errors import ProfileError
 from lab.profiles import load_profile
@@ -11,6 +10,7 @@ from lab.profiles.loader import REPOSITORY
 from lab.records import QuestionAsked
 from lab.run.queries import ask_questions, difference, problems_of, try_questions_out
 from producers.registry import make_dataset
+from tests.unit.clients.rest_server import rest
 
 
 def asked(*, wrong: int, expected_wrong: bool) -> QuestionAsked:

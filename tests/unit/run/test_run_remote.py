@@ -11,7 +11,7 @@ from lab.profiles import load_profile
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
 from lab.run.remote import Node, RemoteTarget, ask_metrics, find_remote, nodes_of, refuse_company
-from tests.unit.run.rest_server import rest
+from tests.unit.clients.rest_server import rest
 
 OURS = "io.sluice.connect.ElasticsearchSinkConnector"
 ACCESS = Access(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lab.run.elasticsearch import ElasticsearchClient
+from lab.clients.elasticsearch import ElasticsearchClient
 from lab.run.traces import remove_index
-from tests.unit.run.rest_server import rest
+from tests.unit.clients.rest_server import rest
 
 BOOKS = "sluice-books"
 

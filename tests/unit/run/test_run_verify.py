@@ -10,8 +10,8 @@ import orjson
 import pytest
 from numpy.typing import NDArray
 
+from lab.clients.kafka import DeadLetter
 from lab.records import Documents, Verification
-from lab.run.kafka import DeadLetter
 from lab.run.ledger import hash_of, hashes_of
 from lab.run.verify import KeyIds, OffsetIds, Subject, stored_documents, verify
 from producers.dataset import NumberedDataset, Record

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Profile
-from lab.run.elasticsearch import ElasticsearchClient, error_reason
 from lab.run.index import create_index, index_name
-from tests.unit.run.rest_server import Rest, Time, rest
+from tests.unit.clients.rest_server import Rest, Time, rest
 
 
 def client(*servers: Rest, time: Time | None = None, patience_s: float = 7.0) -> ElasticsearchClient:

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from lab.access import Access, HttpAccess, basic
+from lab.clients.connect import ConnectWorker, connector_config, failed
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Profile, Sink
-from lab.run.connector import ConnectWorker, connector_config, failed
-from tests.unit.run.rest_server import Rest, Time, rest
+from tests.unit.clients.rest_server import Rest, Time, rest
 
 ROOT = Path(__file__).resolve().parents[3]
 VALUES = {

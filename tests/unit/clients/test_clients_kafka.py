@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.clients.kafka import KafkaTopics, as_bytes, as_text, kafka_text
 from lab.errors import ProfileError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
 from lab.run.environment import describe_environment, git_commit, is_secret
-from lab.run.kafka import KafkaTopics, as_bytes, as_text, kafka_text
 from lab.run.names import Names
 from lab.run.producing import client_settings
 

@@ -1,9 +1,9 @@
 """Clients of a target's servers, with its credentials."""
 
-from lab.run.connector import ConnectWorker
-from lab.run.elasticsearch import ElasticsearchClient
-from lab.run.kafka import KafkaTopics
-from lab.run.target import Target
+from lab.clients.connect import ConnectWorker
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
+from lab.clients.target import Target
 
 PATIENCE_S = 120.0
 """How long a server that does not answer is asked again: it may be restarted while a run is under way."""
