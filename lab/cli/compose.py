@@ -15,7 +15,7 @@ from lab.profiles.containers import FOLDER, env_text, environment, node_settings
 from lab.records import Result
 from lab.run import RunFolder, Target
 from lab.run.containers import addresses, target_of
-from lab.run.entrants import OURS, connector_class, missing_program
+from lab.run.load.entrants import OURS, connector_class, missing_program
 from lab.run.remote import find_remote
 from lab.run.suite import Bench
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container

@@ -1,9 +1,9 @@
 """One run: prepare, fill, load, settle, verify, collect."""
 
 from lab.clients.target import Target
-from lab.run.entrants import plugin_folders, why_not_here
 from lab.run.environment import without_secrets, words_without_secrets
 from lab.run.folder import RunFolder, find_run
+from lab.run.load.entrants import plugin_folders, why_not_here
 from lab.run.progress import RunProgress, SilentProgress
 from lab.run.runner import run_profile
 

@@ -15,7 +15,7 @@ from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
-from lab.run.entrants import why_not_on
+from lab.run.load.entrants import why_not_on
 from lab.stack.places import ROOT
 
 ANSWER_WITHIN_S = 10.0

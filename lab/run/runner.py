@@ -15,16 +15,16 @@ from lab.records import DirectLoad, Documents, Environment, QuestionAsked, Run, 
 from lab.run.cautions import cold_servers, servers_elsewhere, shards_unassigned
 from lab.run.clock import PhaseClock
 from lab.run.consumed import verify_consumed
-from lab.run.direct import load_directly, refusals
 from lab.run.environment import describe_environment
 from lab.run.folder import RunFolder
 from lab.run.index import create_index
+from lab.run.load.direct import load_directly, refusals
+from lab.run.load.produce import Producing, delivery_record
+from lab.run.load.sink import Sink
 from lab.run.names import Names
 from lab.run.prepare import create_topics, remove_earlier_runs
-from lab.run.producing import Producing, delivery_record
 from lab.run.progress import RunProgress
 from lab.run.queries import ask_questions, problems_of, try_questions_out
-from lab.run.sink import Sink
 from lab.run.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify import Subject, verify
 from producers.dataset import Dataset

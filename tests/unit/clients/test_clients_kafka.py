@@ -9,8 +9,8 @@ from lab.errors import ProfileError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
 from lab.run.environment import describe_environment, git_commit, is_secret
+from lab.run.load.produce import client_settings
 from lab.run.names import Names
-from lab.run.producing import client_settings
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -12,12 +12,12 @@ from lab.clients.target import Target
 from lab.monitor import Sampler, read_sink_histograms
 from lab.profiles import Profile
 from lab.records import SinkHistograms
-from lab.run.command import CommandSink, filled_command, own_values
-from lab.run.direct import wait_for_sample_after
-from lab.run.drain import DrainWatch, Goal
-from lab.run.entrants import OURS
 from lab.run.environment import words_without_secrets
 from lab.run.folder import RunFolder
+from lab.run.load.command import CommandSink, filled_command, own_values
+from lab.run.load.direct import wait_for_sample_after
+from lab.run.load.drain import DrainWatch, Goal
+from lab.run.load.entrants import OURS
 from lab.run.names import Names
 from lab.run.progress import RunProgress
 from lab.run.sink_ledger import LedgerReading, read_settled_ledger

@@ -6,7 +6,7 @@ import string
 from pathlib import Path
 
 from lab.profiles import Direct, Profile
-from lab.run.command import own_values
+from lab.run.load.command import own_values
 from lab.stack.plugin import PLUGIN_PATH, given_plugin_folders, holds_class
 
 OURS = "io.sluice.connect."

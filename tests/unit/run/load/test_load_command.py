@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from lab.errors import ProfileError, StackError
-from lab.run.command import CommandSink, filled_command
+from lab.run.load.command import CommandSink, filled_command
 
 VALUES = {"topic": "sluice-books-1", "group": "connect-sluice-books-1"}
 PATIENCE_S = 30.0

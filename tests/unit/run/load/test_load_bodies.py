@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from lab.errors import StackError
-from lab.run import bodies as bodies_module
-from lab.run.bodies import BulkBodies, operation, prepare_bodies
+from lab.run.load import bodies as bodies_module
+from lab.run.load.bodies import BulkBodies, operation, prepare_bodies
 from producers.dataset import NumberedDataset, Record
 from producers.registry import make_dataset
 

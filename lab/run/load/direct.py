@@ -19,8 +19,8 @@ from lab.access import OPEN, HttpAccess
 from lab.errors import StackError
 from lab.profiles import Direct
 from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms
-from lab.run.bodies import BulkBodies, prepare_bodies
-from lab.run.drain import DrainWatch
+from lab.run.load.bodies import BulkBodies, prepare_bodies
+from lab.run.load.drain import DrainWatch
 from lab.run.progress import RunProgress
 from producers.dataset import Dataset
 
@@ -28,7 +28,7 @@ READY_WITHIN_S = 60.0
 GRACE_S = 10.0
 POLL_S = 0.1
 LAST_SAMPLE_WITHIN_S = 30.0
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def import_path() -> str:
@@ -68,7 +68,7 @@ class Sender:
     def __enter__(self) -> Self:
         descriptor = self._bodies.file.fileno()
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "lab.run.direct_sender"],
+            [sys.executable, "-P", "-m", "lab.run.load.direct_sender"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -4,7 +4,7 @@ import pytest
 
 from lab.errors import StackError
 from lab.records import ElasticsearchSample, KafkaSample, Sample, ShardCounters
-from lab.run.drain import DrainWatch
+from lab.run.load.drain import DrainWatch
 
 
 class Clock:

@@ -7,7 +7,7 @@ from typing import IO
 
 import pytest
 
-from lab.run.direct_sender import Bodies, Connection, RefusedError, Tally, Task, error_type, judge, send, wait_s
+from lab.run.load.direct_sender import Bodies, Connection, RefusedError, Tally, Task, error_type, judge, send, wait_s
 from tests.unit.clients.rest_server import Rest, Time, rest
 
 FINE = (200, '{"errors":false,"items":[{"index":{"status":201}}]}')
