@@ -19,8 +19,8 @@ from lab.run.dead_letters import (
     groups_of,
 )
 from lab.run.replay import Replay, chunks, mark_after
-from lab.run.sink_ledger import read_settled_ledger
 from lab.run.transaction import MarkedWriter, Outgoing
+from lab.run.verify.sink_ledger import read_settled_ledger
 
 POLL_S = 0.5
 STALLED_S = 120.0

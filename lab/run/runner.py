@@ -14,7 +14,6 @@ from lab.profiles import Direct, Profile
 from lab.records import DirectLoad, Documents, Environment, QuestionAsked, Run, RunWarning, SinkHistograms, Verification
 from lab.run.cautions import cold_servers, servers_elsewhere, shards_unassigned
 from lab.run.clock import PhaseClock
-from lab.run.consumed import verify_consumed
 from lab.run.environment import describe_environment
 from lab.run.folder import RunFolder
 from lab.run.index import create_index
@@ -25,8 +24,9 @@ from lab.run.names import Names
 from lab.run.prepare import create_topics, remove_earlier_runs
 from lab.run.progress import RunProgress
 from lab.run.queries import ask_questions, problems_of, try_questions_out
-from lab.run.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
-from lab.run.verify import Subject, verify
+from lab.run.verify.consumed import verify_consumed
+from lab.run.verify.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
+from lab.run.verify.verify import Subject, verify
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 

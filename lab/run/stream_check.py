@@ -14,10 +14,20 @@ from lab.clients.of_target import cluster_of, topics_of
 from lab.clients.target import Target
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.run.ledger import NAMED, Comparison, Hashes, altered, compare, counted, distinct_letters, hash_of, hashes_of
 from lab.run.names import Names
 from lab.run.sent import Mark, Sent
-from lab.run.verify import stored_documents, stored_hashes
+from lab.run.verify.books import (
+    NAMED,
+    Comparison,
+    Hashes,
+    altered,
+    compare,
+    counted,
+    distinct_letters,
+    hash_of,
+    hashes_of,
+)
+from lab.run.verify.verify import stored_documents, stored_hashes
 from producers.dataset import Dataset
 
 POLL_S = 1.0

@@ -20,7 +20,7 @@ from lab.run.load.drain import DrainWatch, Goal
 from lab.run.load.entrants import OURS
 from lab.run.names import Names
 from lab.run.progress import RunProgress
-from lab.run.sink_ledger import LedgerReading, read_settled_ledger
+from lab.run.verify.sink_ledger import LedgerReading, read_settled_ledger
 
 POLL_S = 0.2
 STATUS_EVERY_S = 2.0

@@ -8,7 +8,7 @@ import pytest
 
 from lab.monitor.jolokia import SinkNotRegisteredError
 from lab.records import Documents, Ledger, ProcessSample, Sample, SinkLedger, SinkSample, TaskLedger, Verification
-from lab.run.sink_ledger import (
+from lab.run.verify.sink_ledger import (
     Found,
     LedgerReading,
     ledger_verdict,

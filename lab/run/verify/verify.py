@@ -10,7 +10,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import DeadLetter, KafkaTopics
 from lab.errors import StackError
 from lab.records import Documents, Verification
-from lab.run.ledger import (
+from lab.run.verify.books import (
     NAMED,
     DeliveredRecords,
     Hashes,

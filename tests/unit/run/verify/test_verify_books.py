@@ -9,7 +9,7 @@ import pytest
 
 from lab.clients.kafka import DeadLetter
 from lab.records import Documents, Verification
-from lab.run.ledger import (
+from lab.run.verify.books import (
     Comparison,
     DeliveredRecords,
     altered,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
 from lab.records import DeadLetterReason, Documents, Verification
-from lab.run.reasons import general_reason
+from lab.run.verify.reasons import general_reason
 
 NAMED = 3
 """Missing or altered documents that are named; the rest is counted."""

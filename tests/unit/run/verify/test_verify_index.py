@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
 from lab.records import Documents, Verification
-from lab.run.ledger import hash_of, hashes_of
-from lab.run.verify import KeyIds, OffsetIds, Subject, stored_documents, verify
+from lab.run.verify.books import hash_of, hashes_of
+from lab.run.verify.verify import KeyIds, OffsetIds, Subject, stored_documents, verify
 from producers.dataset import NumberedDataset, Record
 
 TOPIC = "sluice-books-1"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from lab.clients.kafka import DeadLetter
-from lab.run.consumed import verify_consumed
-from lab.run.verify import Subject
+from lab.run.verify.consumed import verify_consumed
+from lab.run.verify.verify import Subject
 from producers.registry import make_dataset
 
 RECORDS = 1009

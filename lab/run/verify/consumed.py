@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.records import Documents, Verification
-from lab.run.ledger import dead_letter_reasons, delivery_problems, distinct_letters
-from lab.run.verify import Subject
+from lab.run.verify.books import dead_letter_reasons, delivery_problems, distinct_letters
+from lab.run.verify.verify import Subject
 
 
 def verify_consumed(

@@ -1,0 +1,1 @@
+"""Verification: what is stored is compared with what was produced, and the books are closed."""
