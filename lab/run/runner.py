@@ -23,7 +23,7 @@ from lab.run.load.sink import Sink
 from lab.run.names import Names
 from lab.run.prepare import create_topics, remove_earlier_runs
 from lab.run.progress import RunProgress
-from lab.run.queries import ask_questions, problems_of, try_questions_out
+from lab.run.query.queries import ask_questions, problems_of, try_questions_out
 from lab.run.verify.consumed import verify_consumed
 from lab.run.verify.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import Subject, verify

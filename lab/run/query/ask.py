@@ -14,7 +14,7 @@ from lab.access import OPEN, HttpAccess
 from lab.clients.elasticsearch import JSON, error_reason
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import IDS, Reading, Step
-from lab.run.truth import Answer, Values
+from lab.run.query.truth import Answer, Values
 
 IDS_AT_ONCE: Final = 10_000
 """Ids in one request: within `index.max_terms_count` (65,536), and one hit for each within `max_result_window`."""

@@ -6,8 +6,8 @@ import pytest
 
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import Step
-from lab.run import asking
-from lab.run.asking import Asker
+from lab.run.query import ask as asking
+from lab.run.query.ask import Asker
 from tests.unit.clients.rest_server import rest
 
 PAGE = 3

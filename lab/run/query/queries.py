@@ -14,8 +14,8 @@ from lab.profiles import Profile
 from lab.profiles.models import Queries
 from lab.profiles.questions import Question, Step, book_fields, load_question, offer_fields
 from lab.records import QuestionAsked
-from lab.run.asking import Asker
-from lab.run.truth import Answer, Asked, asked
+from lab.run.query.ask import Asker
+from lab.run.query.truth import Answer, Asked, asked
 from producers.dataset import Dataset
 from producers.datasets.aladin.shelf import shelf_of
 from producers.latency import Latencies
