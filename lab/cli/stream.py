@@ -20,12 +20,12 @@ from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.profiles.remote import RemoteServers, load_remote
 from lab.publish.kibana import dashboard_address, live_monitoring_address
-from lab.run.endless import Pace
 from lab.run.names import Names
-from lab.run.stream import find_stream, prepare_stream
-from lab.run.stream_check import StreamBooks, check_stream
-from lab.run.stream_sender import send_stream
 from lab.stack.places import ROOT
+from lab.stream.check import StreamBooks, check_stream
+from lab.stream.laps import Pace
+from lab.stream.prepare import find_stream, prepare_stream
+from lab.stream.sender import send_stream
 
 TELL_EVERY_S = 30.0
 AS_FAST_AS_THE_SINK = "max"

@@ -7,7 +7,7 @@ import pytest
 from lab.cli.stream import Teller, rate_of, sentence_of, show, streamed
 from lab.errors import ProfileError
 from lab.profiles import Profile
-from lab.run.stream_check import StreamBooks
+from lab.stream.check import StreamBooks
 from tests.unit.clients.rest_server import rest
 
 

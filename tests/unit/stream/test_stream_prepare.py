@@ -7,10 +7,10 @@ from lab.clients.connect import ConnectWorker
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.run.names import Names
-from lab.run.stream import drop_failed, new_id, refuse_unsuitable, suffix
-from lab.run.stream_check import last_sent, latest_documents, problems_of
-from lab.run.stream_sender import check_sink
 from lab.run.verify.books import Comparison, hashes_of
+from lab.stream.check import last_sent, latest_documents, problems_of
+from lab.stream.prepare import drop_failed, new_id, refuse_unsuitable, suffix
+from lab.stream.sender import check_sink
 from tests.unit.clients.rest_server import rest
 from tests.unit.producers.fakes import NumberedDocuments
 

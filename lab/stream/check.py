@@ -15,7 +15,6 @@ from lab.clients.target import Target
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
-from lab.run.sent import Mark, Sent
 from lab.run.verify.books import (
     NAMED,
     Comparison,
@@ -28,6 +27,7 @@ from lab.run.verify.books import (
     hashes_of,
 )
 from lab.run.verify.verify import stored_documents, stored_hashes
+from lab.stream.position import Mark, Sent
 from producers.dataset import Dataset
 
 POLL_S = 1.0

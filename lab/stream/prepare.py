@@ -22,11 +22,11 @@ from lab.clients.target import Target
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile, load_profile, profile_names
 from lab.profiles.mapping import load_mapping
-from lab.run.endless import RETAINED_BYTES
 from lab.run.index import create_index, index_name
 from lab.run.load.sink import placeholders
 from lab.run.names import Names
 from lab.run.prepare import remove_earlier_runs
+from lab.stream.laps import RETAINED_BYTES
 
 SEGMENT_BYTES = 64 << 20
 KEPT: dict[str, object] = {"retention.ms": "-1"}

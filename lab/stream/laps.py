@@ -15,7 +15,7 @@ import numpy as np
 from confluent_kafka import KafkaException
 
 from lab.errors import StackError
-from lab.run.sent import Sent
+from lab.stream.position import Sent
 from producers.dataset import BATCH_DOCUMENTS, Dataset
 from producers.pacing import Clock, Schedule
 from producers.sending import Client, Sending

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from lab.errors import StackError
-from lab.run.endless import RETAINED_BYTES, Offsets, Pace, Stream
-from lab.run.sent import Sent
+from lab.stream.laps import RETAINED_BYTES, Offsets, Pace, Stream
+from lab.stream.position import Sent
 from tests.unit.producers.fakes import FakeClient, FakeClock, NumberedDocuments
 
 LAP = 1009

@@ -10,10 +10,10 @@ from lab.clients.target import Target
 from lab.errors import StackError
 from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
 from lab.profiles import Profile
-from lab.run.endless import Offsets, Pace, Stream, Watcher
 from lab.run.load.produce import client_settings
 from lab.run.names import Names
-from lab.run.sent import Mark
+from lab.stream.laps import Offsets, Pace, Stream, Watcher
+from lab.stream.position import Mark
 from producers.dataset import Dataset
 from producers.worker import DEFAULT_CLIENT_SETTINGS
 

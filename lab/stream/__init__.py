@@ -1,0 +1,1 @@
+"""A stream without end through servers that stay."""
