@@ -27,13 +27,13 @@ from lab.clients.target import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
+from lab.replay.dead_letters import DeadLetterTopic, Letter, groups_of
+from lab.replay.into_index import IndexReplay
+from lab.replay.into_topic import TopicReplay
+from lab.replay.outcome import Replay, replay_config
+from lab.replay.sink_operations import SinkRules
 from lab.run import find_run
 from lab.run.containers import addresses
-from lab.run.dead_letters import DeadLetterTopic, Letter, groups_of
-from lab.run.replay import Replay, replay_config
-from lab.run.replay_index import IndexReplay
-from lab.run.replay_topic import TopicReplay
-from lab.run.sink_operations import SinkRules
 from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
 

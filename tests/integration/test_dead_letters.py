@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from lab.records import Run
-from lab.run.dead_letters import DeadLetterTopic
+from lab.replay.dead_letters import DeadLetterTopic
 from tests.integration.conftest import Sluice, write_ndjson
 
 BOOKS = 211

@@ -7,7 +7,7 @@ from typing import Self
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from lab.errors import StackError
-from lab.run.dead_letters import GROUP, Headers
+from lab.replay.dead_letters import GROUP, Headers
 
 ANSWER_WITHIN_S = 60.0
 

@@ -9,7 +9,7 @@ from typing import Any
 from lab.access import HIDDEN
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup
-from lab.run.dead_letters import Letter
+from lab.replay.dead_letters import Letter
 
 AT_ONCE = 5_000
 

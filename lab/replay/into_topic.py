@@ -10,7 +10,7 @@ from lab.clients.kafka import KafkaTopics
 from lab.clients.target import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.records import Ledger
-from lab.run.dead_letters import (
+from lab.replay.dead_letters import (
     REPLAY_OF,
     REPLAY_VERSION,
     DeadLetterTopic,
@@ -18,8 +18,8 @@ from lab.run.dead_letters import (
     committed_offsets,
     groups_of,
 )
-from lab.run.replay import Replay, chunks, mark_after
-from lab.run.transaction import MarkedWriter, Outgoing
+from lab.replay.outcome import Replay, chunks, mark_after
+from lab.replay.transaction import MarkedWriter, Outgoing
 from lab.run.verify.sink_ledger import read_settled_ledger
 
 POLL_S = 0.5

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import orjson
 
 from lab.errors import ProfileError
-from lab.run.dead_letters import Letter
+from lab.replay.dead_letters import Letter
 
 LONGEST_ID_BYTES = 512
 

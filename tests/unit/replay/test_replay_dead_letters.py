@@ -9,11 +9,11 @@ import pytest
 from lab.access import Access
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup, Ledger
-from lab.run.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
-from lab.run.replay import Replay, chunks, mark_after, replay_config
-from lab.run.replay_index import dead_letter_again, fate_of, reason_in, refused_letter
-from lab.run.replay_topic import connector_for_replay, fates_of, record_of
-from lab.run.sink_operations import Operation, SinkRules, UnfitLetterError
+from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
+from lab.replay.into_index import dead_letter_again, fate_of, reason_in, refused_letter
+from lab.replay.into_topic import connector_for_replay, fates_of, record_of
+from lab.replay.outcome import Replay, chunks, mark_after, replay_config
+from lab.replay.sink_operations import Operation, SinkRules, UnfitLetterError
 
 TOPIC = "sluice-my-books-7"
 RAW = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")

@@ -11,10 +11,10 @@ from lab.access import Access
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import Endpoints
 from lab.errors import ProfileError
-from lab.run.dead_letters import REASON, WORKERS_HEADERS, DeadLetterTopic, Letter, Place, groups_of
-from lab.run.replay import Replay, chunks, mark_after
-from lab.run.sink_operations import Operation, SinkRules, UnfitLetterError
-from lab.run.transaction import MarkedWriter, Outgoing
+from lab.replay.dead_letters import REASON, WORKERS_HEADERS, DeadLetterTopic, Letter, Place, groups_of
+from lab.replay.outcome import Replay, chunks, mark_after
+from lab.replay.sink_operations import Operation, SinkRules, UnfitLetterError
+from lab.replay.transaction import MarkedWriter, Outgoing
 
 BULK_BYTES = 5_000_000
 ATTEMPTS = 7
