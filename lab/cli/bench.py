@@ -11,9 +11,9 @@ from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
 from lab.run import RunFolder, Target
-from lab.run.suite_plan import server_shape
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name
+from lab.suite.plan import server_shape
 from producers.dataset import Dataset
 
 Start = Callable[[Profile, Iterable[Profile]], Target]

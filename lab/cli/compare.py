@@ -18,7 +18,7 @@ from lab.cli.run import RUNS
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run import find_run
-from lab.run.suite import SuiteFolder, find_suite
+from lab.suite.suite import SuiteFolder, find_suite
 
 Pairs = list[tuple[Side, Side]]
 

@@ -17,11 +17,11 @@ from lab.run import RunFolder, Target
 from lab.run.containers import addresses, target_of
 from lab.run.load.entrants import OURS, connector_class, missing_program
 from lab.run.remote import find_remote
-from lab.run.suite import Bench
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
+from lab.suite.suite import Bench
 from producers.dataset import Dataset
 
 SECURITY = "xpack.security.enabled"

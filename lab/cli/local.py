@@ -11,11 +11,11 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.records import Result, Server
 from lab.run import RunFolder, Target, plugin_folders, why_not_here
-from lab.run.suite import Bench
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER
+from lab.suite.suite import Bench
 from producers.dataset import Dataset
 
 

@@ -14,8 +14,8 @@ from lab.records import Result
 from lab.records.suite import Variant
 from lab.run import RunFolder
 from lab.run.remote import RemoteTarget, find_remote, nodes_of, refuse_company
-from lab.run.suite import Bench
 from lab.run.traces import remove_traces
+from lab.suite.suite import Bench
 from producers.dataset import Dataset
 
 

@@ -10,7 +10,7 @@ from lab.analysis.suite import analyse_suite, write_suite_report
 from lab.cli.display import console
 from lab.cli.suite import tell
 from lab.run import find_run
-from lab.run.suite import find_suite, is_suite
+from lab.suite.suite import find_suite, is_suite
 
 
 def report(

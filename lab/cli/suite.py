@@ -20,8 +20,8 @@ from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
-from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite
-from lab.run.suite_plan import Estimate, estimate, make_plan, seconds_left
+from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
+from lab.suite.suite import SuiteFolder, SuiteUnderWay, find_suite
 from producers.dataset import Dataset
 
 

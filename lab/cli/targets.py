@@ -18,8 +18,8 @@ from lab.profiles import Profile
 from lab.profiles.remote import load_remote
 from lab.records import Result
 from lab.run import RunFolder
-from lab.run.suite import Bench
 from lab.stack.compose import ComposeProject
+from lab.suite.suite import Bench
 from producers.dataset import Dataset
 
 TARGET_FILE = "SLUICE_TARGET_FILE"

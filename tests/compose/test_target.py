@@ -12,8 +12,8 @@ import pytest
 from lab.analysis.definitions import value_of
 from lab.records import Result, WarningKind
 from lab.records.suite import SuiteResult
-from lab.run.suite import find_suite
 from lab.stack.places import ROOT
+from lab.suite.suite import find_suite
 from tests.compose.engine import Engine
 from tests.compose.project import Project, checkout_name, free_ports
 

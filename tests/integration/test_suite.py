@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.records.suite import SuiteResult, SuiteRun
-from lab.run.suite import find_suite
+from lab.suite.suite import find_suite
 from tests.integration.conftest import Sluice
 
 SUITE = """

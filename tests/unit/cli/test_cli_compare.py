@@ -7,7 +7,7 @@ import pytest
 from lab.cli.app import main
 from lab.records import Environment
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
-from lab.run.suite import SuiteFolder
+from lab.suite.suite import SuiteFolder
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 

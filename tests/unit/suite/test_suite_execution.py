@@ -10,7 +10,7 @@ from lab.errors import ProfileError, StackError
 from lab.records import Documents, Phase, Result, Verification
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
-from lab.run.suite import SuiteFolder, SuiteUnderWay, find_suite, planned_order
+from lab.suite.suite import SuiteFolder, SuiteUnderWay, find_suite, planned_order
 
 NAMES = ("control", "static", "flat")
 STEADY = (7.0, 11.0, 13.0, 13.0)

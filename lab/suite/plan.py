@@ -10,7 +10,7 @@ from lab.profiles import Profile
 from lab.profiles.suites import Suite, SuiteVariant
 from lab.records import Run
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
-from lab.run.suite import is_done, planned_order
+from lab.suite.suite import is_done, planned_order
 
 RUN_BASE_S = 12.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""

@@ -3,8 +3,8 @@
 import pytest
 
 from lab.records.suite import SuiteRun
-from lab.run.suite_plan import seconds_left
-from tests.unit.run.test_run_suite import a_plan
+from lab.suite.plan import seconds_left
+from tests.unit.suite.test_suite_execution import a_plan
 
 EXPECTED = {"control": 30.0, "static": 40.0, "flat": 50.0}
 

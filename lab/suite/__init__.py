@@ -1,0 +1,1 @@
+"""A suite: its plan, and its execution."""
