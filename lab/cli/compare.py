@@ -13,8 +13,8 @@ from lab.analysis.definitions import BY_NAME
 from lab.analysis.effects import LEAST_BLOCKS
 from lab.analysis.folder import read_run
 from lab.analysis.text import UNKNOWN, figure, number
-from lab.cli.display import console
 from lab.cli.run import RUNS
+from lab.display import console
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run import find_run

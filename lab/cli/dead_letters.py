@@ -13,17 +13,10 @@ from rich.table import Table
 
 from lab.access import Access
 from lab.analysis.folder import read_record
-from lab.cli.display import console
 from lab.cli.produce import pair
-from lab.cli.targets import (
-    TargetFileOption,
-    TargetName,
-    TargetOption,
-    refuse_without_remote,
-    remote_file,
-)
 from lab.clients.connect import sink_access
 from lab.clients.target import Endpoints
+from lab.display import console
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
@@ -33,9 +26,16 @@ from lab.replay.into_topic import TopicReplay
 from lab.replay.outcome import Replay, replay_config
 from lab.replay.sink_operations import SinkRules
 from lab.run import find_run
-from lab.run.containers import addresses
 from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
+from lab.targets.choose import (
+    TargetFileOption,
+    TargetName,
+    TargetOption,
+    refuse_without_remote,
+    remote_file,
+)
+from lab.targets.containers import addresses
 
 RUNS = Path("runs")
 TOPIC_SETTING = "errors.deadletterqueue.topic.name"

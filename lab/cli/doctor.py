@@ -16,8 +16,8 @@ from rich.table import Table
 
 from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
-from lab.cli.display import console
 from lab.cli.findings import MARKS, Finding, said_by
+from lab.display import console
 from lab.errors import StackError
 from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
 from lab.stack.jdk import find_jdks, install_command, java_for_elasticsearch, java_for_kafka

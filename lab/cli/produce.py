@@ -6,8 +6,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.cli.display import RunDisplay, console
 from lab.clients.kafka import KafkaTopics
+from lab.display import RunDisplay, console
 from lab.errors import ProfileError, StackError
 from producers.dataset import DatasetError
 from producers.delivery import Delivered, ProduceError, Progress

@@ -12,7 +12,7 @@ from rich.markup import escape
 from lab.access import HttpAccess, api_key, basic, tls_context
 from lab.analysis.folder import read_run
 from lab.analysis.stack_monitoring import LEAST_BUCKET_S
-from lab.cli.display import console
+from lab.display import console
 from lab.errors import ProfileError
 from lab.publish import monitoring
 from lab.publish.kibana import dashboard_address, import_objects, monitoring_address

@@ -7,8 +7,8 @@ import typer
 
 from lab.analysis import analyse, terminal_table, write_report
 from lab.analysis.suite import analyse_suite, write_suite_report
-from lab.cli.display import console
 from lab.cli.suite import tell
+from lab.display import console
 from lab.run import find_run
 from lab.suite.suite import find_suite, is_suite
 

@@ -7,10 +7,10 @@ import typer
 from rich.markup import escape
 
 from lab.analysis import terminal_table
-from lab.cli.display import console
-from lab.cli.targets import TargetFileOption, TargetName, TargetOption, servers_of
+from lab.display import console
 from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
+from lab.targets.choose import TargetFileOption, TargetName, TargetOption, servers_of
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.cli.display import StackDisplay, console
+from lab.display import StackDisplay, console
 from lab.errors import ProfileError, StackError
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape

@@ -10,12 +10,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from lab.cli.display import console
 from lab.cli.publish import Ca, PasswordEnv, User, access_of, server_url, tell_import
 from lab.cli.run import dataset_of
-from lab.cli.targets import TargetFileOption, remote_file
 from lab.clients.of_target import cluster_of, topics_of
 from lab.clients.target import Target
+from lab.display import console
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.profiles.remote import RemoteServers, load_remote
@@ -26,6 +25,7 @@ from lab.stream.check import StreamBooks, check_stream
 from lab.stream.laps import Pace
 from lab.stream.prepare import find_stream, prepare_stream
 from lab.stream.sender import send_stream
+from lab.targets.choose import TargetFileOption, remote_file
 
 TELL_EVERY_S = 30.0
 AS_FAST_AS_THE_SINK = "max"

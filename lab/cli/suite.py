@@ -12,16 +12,16 @@ from rich.table import Table
 
 from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.warm_up import is_warm
-from lab.cli.display import console
-from lab.cli.measure import typed_command
 from lab.cli.run import RUNS, dataset_of
-from lab.cli.targets import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
+from lab.display import console
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
 from lab.suite.suite import SuiteFolder, SuiteUnderWay, find_suite
+from lab.targets.choose import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
+from lab.targets.measure import typed_command
 from producers.dataset import Dataset
 
 

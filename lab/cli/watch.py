@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from lab.cli.display import console
 from lab.cli.publish import KIBANA, ApiKeyEnv, Ca, PasswordEnv, User, access_of, server_url
-from lab.cli.targets import remote_file
+from lab.display import console
 from lab.profiles import load_profile, override
 from lab.profiles.remote import load_remote
 from lab.publish.kibana import dashboard_address
@@ -17,6 +16,7 @@ from lab.publish.pipeline import RemotePipeline
 from lab.publish.publish import prepare_samples
 from lab.publish.server import Server
 from lab.publish.watch import Watch
+from lab.targets.choose import remote_file
 
 KIBANAS_GRAIN_S = 10.0
 

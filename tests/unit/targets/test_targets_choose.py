@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli.local import Local
 from lab.cli.suite import fitted
-from lab.cli.targets import TARGET_FILE, TargetName, options_of, remote_file, servers_of
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.profiles.suites import Suite, SuiteVariant
+from lab.targets.choose import TARGET_FILE, TargetName, options_of, remote_file, servers_of
+from lab.targets.local import Local
 
 
 class Fixed(Local):

@@ -6,16 +6,16 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from lab.cli.bench import way_of
-from lab.cli.measure import conclude, measure, recorded
 from lab.profiles import Profile
 from lab.profiles.remote import RemoteServers
 from lab.records import Result
 from lab.records.suite import Variant
 from lab.run import RunFolder
-from lab.run.remote import RemoteTarget, find_remote, nodes_of, refuse_company
 from lab.run.traces import remove_traces
 from lab.suite.suite import Bench
+from lab.targets.bench import way_of
+from lab.targets.measure import conclude, measure, recorded
+from lab.targets.remote_servers import RemoteTarget, find_remote, nodes_of, refuse_company
 from producers.dataset import Dataset
 
 

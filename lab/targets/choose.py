@@ -10,9 +10,6 @@ from typing import Annotated, Protocol
 
 import typer
 
-from lab.cli.compose import Compose
-from lab.cli.local import Local
-from lab.cli.remote import Remote
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.remote import load_remote
@@ -20,6 +17,9 @@ from lab.records import Result
 from lab.run import RunFolder
 from lab.stack.compose import ComposeProject
 from lab.suite.suite import Bench
+from lab.targets.compose import Compose
+from lab.targets.local import Local
+from lab.targets.remote import Remote
 from producers.dataset import Dataset
 
 TARGET_FILE = "SLUICE_TARGET_FILE"

@@ -6,22 +6,22 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from lab.cli.bench import started_bench
-from lab.cli.display import console
-from lab.cli.measure import conclude, recorded
+from lab.display import console
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings
 from lab.records import Result
 from lab.run import RunFolder, Target
-from lab.run.containers import addresses, target_of
 from lab.run.load.entrants import OURS, connector_class, missing_program
-from lab.run.remote import find_remote
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.suite.suite import Bench
+from lab.targets.bench import started_bench
+from lab.targets.containers import addresses, target_of
+from lab.targets.measure import conclude, recorded
+from lab.targets.remote_servers import find_remote
 from producers.dataset import Dataset
 
 SECURITY = "xpack.security.enabled"

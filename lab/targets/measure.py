@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.analysis import analyse, write_report
-from lab.cli.display import RunDisplay
+from lab.display import RunDisplay
 from lab.profiles import Profile
 from lab.records import Result
 from lab.run import RunFolder, Target, run_profile, without_secrets, words_without_secrets

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lab.cli.measure import conclude, measure
 from lab.clients.connect import ELASTICSEARCH_URLS
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.profiles import Profile
@@ -14,6 +13,7 @@ from lab.run import RunFolder, Target
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name
 from lab.suite.plan import server_shape
+from lab.targets.measure import conclude, measure
 from producers.dataset import Dataset
 
 Start = Callable[[Profile, Iterable[Profile]], Target]

@@ -4,9 +4,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lab.cli.bench import started_bench
-from lab.cli.display import StackDisplay
-from lab.cli.measure import conclude, recorded
+from lab.display import StackDisplay
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.records import Result, Server
@@ -16,6 +14,8 @@ from lab.stack.local import LocalStack, StackShape
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER
 from lab.suite.suite import Bench
+from lab.targets.bench import started_bench
+from lab.targets.measure import conclude, recorded
 from producers.dataset import Dataset
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from lab.cli.bench import narrowed
 from lab.errors import StackError
 from lab.monitor import Containers
 from lab.records import Server
-from lab.run.containers import addresses, tag_of, target_of
-from lab.run.remote import Node, RemoteTarget
 from lab.stack.compose import Container
+from lab.targets.bench import narrowed
+from lab.targets.containers import addresses, tag_of, target_of
+from lab.targets.remote_servers import Node, RemoteTarget
 
 ENGINE = "unix:///var/run/docker.sock"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lab.cli.compose import Compose, variables_of
 from lab.errors import ProfileError
 from lab.profiles import load_profile, profile_names
 from lab.stack.compose import ComposeProject
+from lab.targets.compose import Compose, variables_of
 
 
 def project(folder: Path, sink: str = "sluice", **settings: str) -> ComposeProject:

@@ -10,8 +10,8 @@ from lab.errors import StackError
 from lab.monitor import Containers
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
-from lab.run.remote import RemoteTarget
 from lab.stack.compose import NODES, Container
+from lab.targets.remote_servers import RemoteTarget
 
 HOST = "127.0.0.1"
 KAFKA_PORT, CONNECT_PORT, JMX_AGENT_PORT, ELASTICSEARCH_PORT = 9092, 8083, 8778, 9200

@@ -10,7 +10,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.profiles.remote import RemoteServers
 from lab.records import Server
-from lab.run.remote import Node, RemoteTarget, ask_metrics, find_remote, nodes_of, refuse_company
+from lab.targets.remote_servers import Node, RemoteTarget, ask_metrics, find_remote, nodes_of, refuse_company
 from tests.unit.clients.rest_server import rest
 
 OURS = "io.sluice.connect.ElasticsearchSinkConnector"

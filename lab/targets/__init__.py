@@ -1,0 +1,1 @@
+"""Where the servers of a run are: on this machine, in containers, or elsewhere."""
