@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lab.analysis.stack_monitoring import Bucket
+from lab.analysis.figures.stack_monitoring import Bucket
 from lab.publish.panels import Panel
 
 OVERVIEW = "indices_stats._all"

@@ -1,7 +1,7 @@
 """What was run and what came out, in two sentences that need no explanation."""
 
-from lab.analysis.definitions import value_of
-from lab.analysis.latency import percentiles_ms
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.latency import percentiles_ms
 from lab.analysis.text import bytes_text, count, duration, figure, number
 from lab.records import Environment, Result, Run
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from html import escape
 
-from lab.analysis.definitions import metric
-from lab.analysis.latency import percentiles_ms
+from lab.analysis.figures.definitions import metric
+from lab.analysis.figures.latency import percentiles_ms
 from lab.analysis.markup import paragraph, table
 from lab.analysis.text import count, figure, number
 from lab.records import Metric, QuestionAsked, Run

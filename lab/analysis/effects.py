@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import exp, log
 
 from lab.analysis.bootstrap import CONFIDENCE, mean_interval
-from lab.analysis.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.multiple import holm
 from lab.analysis.power import repeats_needed, smallest_detectable
 from lab.analysis.text import number

@@ -7,9 +7,9 @@ from string import Template
 
 from lab.analysis import answers, ledger, sections
 from lab.analysis.charts import charts
+from lab.analysis.figures.windows import windows
 from lab.analysis.folder import RunFolder, read_run
 from lab.analysis.result import result_of
-from lab.analysis.windows import windows
 from lab.records import Result
 
 HERE = Path(__file__).parent

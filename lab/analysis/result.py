@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
+from lab.analysis.figures.limits import limited_by
+from lab.analysis.figures.metrics import metrics
+from lab.analysis.figures.warnings import warnings
+from lab.analysis.figures.windows import windows
 from lab.analysis.folder import RunFolder, read_run
-from lab.analysis.limits import limited_by
-from lab.analysis.metrics import metrics
-from lab.analysis.warnings import warnings
-from lab.analysis.windows import windows
 from lab.records import Result
 
 

@@ -10,7 +10,7 @@ import orjson
 
 from lab.analysis.answer import waiting_note, what_came_out, what_was_run
 from lab.analysis.books import Sum, last_sink_sum, run_sums
-from lab.analysis.definitions import BY_NAME, TERMS, value_of
+from lab.analysis.figures.definitions import BY_NAME, TERMS, value_of
 from lab.analysis.folder import RunFolder
 from lab.analysis.markup import card, folded, pairs, paragraph, preformatted, prose, table
 from lab.analysis.svg import Chart, inlined

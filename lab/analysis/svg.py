@@ -9,7 +9,6 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from lab.analysis.counters import Point
 from lab.analysis.drawing import (
     AXIS,
     BLUE,
@@ -24,6 +23,7 @@ from lab.analysis.drawing import (
     stacked,
     time_x,
 )
+from lab.analysis.figures.counters import Point
 
 WIDTH, HEIGHT = 470, 210
 LABELLED = 0.14

@@ -3,7 +3,7 @@
 from rich.table import Table
 from rich.text import Text
 
-from lab.analysis.definitions import BY_NAME, value_of
+from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.ledger import broken_laws
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records import Result

@@ -9,8 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.analysis.compare import Comparison, Row, Side, compare, side, told
-from lab.analysis.definitions import BY_NAME
 from lab.analysis.effects import LEAST_BLOCKS
+from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.folder import read_run
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.cli.run import RUNS

@@ -10,8 +10,8 @@ import typer
 from rich.markup import escape
 
 from lab.access import HttpAccess, api_key, basic, tls_context
+from lab.analysis.figures.stack_monitoring import LEAST_BUCKET_S
 from lab.analysis.folder import read_run
-from lab.analysis.stack_monitoring import LEAST_BUCKET_S
 from lab.display import console
 from lab.errors import ProfileError
 from lab.publish import monitoring

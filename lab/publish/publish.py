@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
+from lab.analysis.figures.stack_monitoring import Counted, gaps
 from lab.analysis.folder import RunFolder
-from lab.analysis.stack_monitoring import Counted, gaps
 from lab.errors import ProfileError, StackError
 from lab.publish import monitoring, samples, templates
 from lab.publish.resample import resampled

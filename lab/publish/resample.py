@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lab.analysis.counters import GAP_FACTOR, read_s, sampling_interval_s
+from lab.analysis.figures.counters import GAP_FACTOR, read_s, sampling_interval_s
 from lab.records import ElasticsearchSample, Sample, ShardCounters
 
 BEFORE_THE_END_S = 0.001

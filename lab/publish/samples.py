@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lab.analysis.cost import cpu_cores_series, process_names
-from lab.analysis.counters import Point
-from lab.analysis.latency import indexing_latency_series, percentile_curve_ms
-from lab.analysis.rates import indexing_rate_series
+from lab.analysis.figures.cost import cpu_cores_series, process_names
+from lab.analysis.figures.counters import Point
+from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
+from lab.analysis.figures.rates import indexing_rate_series
 from lab.publish.document import Document, timestamp
 from lab.publish.label import Label, label_of
 from lab.records import Run, Sample, SinkHistograms

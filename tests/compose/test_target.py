@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.definitions import value_of
+from lab.analysis.figures.definitions import value_of
 from lab.records import Result, WarningKind
 from lab.records.suite import SuiteResult
 from lab.stack.places import ROOT

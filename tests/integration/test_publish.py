@@ -10,8 +10,8 @@ import httpx
 import pytest
 import vl_convert
 
+from lab.analysis.figures.stack_monitoring import Bucket, as_kibana_draws, counted
 from lab.analysis.folder import RunFolder, read_run
-from lab.analysis.stack_monitoring import Bucket, as_kibana_draws, counted
 from lab.publish import monitoring, samples
 from lab.publish.panels import Panel, panels
 from lab.publish.resample import Reading, resampled

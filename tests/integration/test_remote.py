@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from lab.analysis.definitions import value_of
+from lab.analysis.figures.definitions import value_of
 from lab.records import WarningKind
 from lab.records.suite import SuiteResult
 from lab.suite.suite import find_suite

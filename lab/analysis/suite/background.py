@@ -5,7 +5,7 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
-from lab.analysis.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.markup import box, folded, pairs, paragraph, preformatted, table
 from lab.analysis.sections import chart_figure, environment_cards
 from lab.analysis.suite.folder import last_attempts

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
-from lab.analysis.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.suite.folder import SuiteFolder
 from lab.records import Metric, Result
 from lab.records.suite import MetricAsked, SuitePlan, VariantMetric

@@ -1,6 +1,6 @@
 """How a suite's variants, ratios and metrics are written for a reader."""
 
-from lab.analysis.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.text import UNKNOWN
 from lab.records.suite import Effect, MetricAsked, SuitePlan
 

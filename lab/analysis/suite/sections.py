@@ -3,7 +3,7 @@
 from collections import Counter
 from html import escape
 
-from lab.analysis.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.markup import box, card, paragraph, prose, table
 from lab.analysis.sections import chart_figure
 from lab.analysis.suite.charts import drift_chart, ladder_chart

@@ -1,6 +1,6 @@
 """The words of a suite's report, for a reader who knows some of them otherwise."""
 
-from lab.analysis.definitions import TERMS
+from lab.analysis.figures.definitions import TERMS
 from lab.analysis.suite.comparisons import MAY_BE_CHANCE
 
 SUITE_TERMS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from lab.analysis.charts import charts
-from lab.analysis.windows import windows
+from lab.analysis.figures.windows import windows
 from tests.unit.analysis.synthetic import Truth, run, samples
 
 

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lab.analysis import analyse
-from lab.analysis.definitions import DEFINITIONS, value_of
+from lab.analysis.figures.definitions import DEFINITIONS, value_of
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
 from lab.records import ElasticsearchSample, ProcessSample, Result, Sample, WarningKind, Window

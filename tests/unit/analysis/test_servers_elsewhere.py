@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab.analysis import analyse, write_report
-from lab.analysis.cost import servers_are_here
-from lab.analysis.limits import limited_by
-from lab.analysis.windows import windows
+from lab.analysis.figures.cost import servers_are_here
+from lab.analysis.figures.limits import limited_by
+from lab.analysis.figures.windows import windows
 from lab.records import Result, WarningKind
 from tests.unit.analysis.synthetic import Truth, elsewhere, run, written
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME
 from lab.errors import ProfileError
 from lab.profiles import profile_names
 from lab.profiles.published import load_published, published_names

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lab.analysis.rates import indexing_rate_series
+from lab.analysis.figures.rates import indexing_rate_series
 from lab.publish import monitoring, samples
 from lab.publish.document import Document, timestamp
 from lab.publish.label import label_of

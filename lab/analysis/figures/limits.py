@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from lab.analysis.cost import cpu_cores_mean, process_names, servers_are_here, used
-from lab.analysis.counters import growth, read_s, shards
-from lab.analysis.rates import indexing_rate_docs_per_s
+from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
+from lab.analysis.figures.counters import growth, read_s, shards
+from lab.analysis.figures.rates import indexing_rate_docs_per_s
 from lab.analysis.text import count, number
 from lab.records import Limit, Run, Sample
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lab.analysis.limits import limited_by
-from lab.analysis.warnings import warnings
-from lab.analysis.windows import windows
+from lab.analysis.figures.limits import limited_by
+from lab.analysis.figures.warnings import warnings
+from lab.analysis.figures.windows import windows
 from lab.records import Limit, RunWarning, Sample, WarningKind
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, with_warnings
 

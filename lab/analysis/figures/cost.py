@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from lab.analysis.counters import Point
-from lab.analysis.rates import differences
+from lab.analysis.figures.counters import Point
+from lab.analysis.figures.rates import differences
 from lab.records import ProcessSample, Run, Sample
 
 

@@ -4,14 +4,26 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from lab.analysis.activity import activity
 from lab.analysis.answers import answers
-from lab.analysis.cost import cpu_cores_mean, cpu_s_per_million_docs, cpu_s_used, process_names, servers_are_here, used
-from lab.analysis.counters import growth, growth_from_zero, shards
-from lab.analysis.definitions import metric
-from lab.analysis.latency import indexing_latency_ms, percentiles_ms
-from lab.analysis.rates import consumed_rate_docs_per_s, entities_per_s, indexing_rate_docs_per_s, source_mb_per_s
-from lab.analysis.windows import Windows
+from lab.analysis.figures.activity import activity
+from lab.analysis.figures.cost import (
+    cpu_cores_mean,
+    cpu_s_per_million_docs,
+    cpu_s_used,
+    process_names,
+    servers_are_here,
+    used,
+)
+from lab.analysis.figures.counters import growth, growth_from_zero, shards
+from lab.analysis.figures.definitions import metric
+from lab.analysis.figures.latency import indexing_latency_ms, percentiles_ms
+from lab.analysis.figures.rates import (
+    consumed_rate_docs_per_s,
+    entities_per_s,
+    indexing_rate_docs_per_s,
+    source_mb_per_s,
+)
+from lab.analysis.figures.windows import Windows
 from lab.records import Delivery, Metric, NodeCounters, Run, Sample, SinkSample
 
 SCOPES = ("primaries", "total")

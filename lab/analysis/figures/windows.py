@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from lab.analysis.counters import consumed, index_totals, read_s
-from lab.analysis.rates import rate_per_s
-from lab.analysis.steady import steady_state
+from lab.analysis.figures.counters import consumed, index_totals, read_s
+from lab.analysis.figures.rates import rate_per_s
+from lab.analysis.figures.steady import steady_state
 from lab.records import Sample, Window
 
 LEAST_SAMPLES = 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.stack_monitoring import Bucket, Counted, as_kibana_draws, bucket_size_s, counted, gaps
+from lab.analysis.figures.stack_monitoring import Bucket, Counted, as_kibana_draws, bucket_size_s, counted, gaps
 from tests.unit.analysis.synthetic import START_S, Truth, samples
 
 NOON_S = 1_767_268_800

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from lab.analysis.activity import activity
-from lab.analysis.definitions import value_of
-from lab.analysis.windows import windows
+from lab.analysis.figures.activity import activity
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.windows import windows
 from lab.records import Sample
 from tests.unit.analysis.synthetic import Truth, samples, with_samples
 

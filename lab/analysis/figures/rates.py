@@ -3,7 +3,16 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from lab.analysis.counters import GAP_FACTOR, Point, consumed, growth, index_totals, read_s, sampling_interval_s, shards
+from lab.analysis.figures.counters import (
+    GAP_FACTOR,
+    Point,
+    consumed,
+    growth,
+    index_totals,
+    read_s,
+    sampling_interval_s,
+    shards,
+)
 from lab.records import Sample, ShardCounters
 
 

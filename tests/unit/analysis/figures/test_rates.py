@@ -2,15 +2,15 @@
 
 import pytest
 
-from lab.analysis.counters import Point, growth, growth_from_zero
-from lab.analysis.latency import (
+from lab.analysis.figures.counters import Point, growth, growth_from_zero
+from lab.analysis.figures.latency import (
     indexing_latency,
     indexing_latency_ms,
     indexing_latency_series,
     percentile_curve_ms,
     percentiles_ms,
 )
-from lab.analysis.rates import (
+from lab.analysis.figures.rates import (
     entities_per_s,
     indexing_rate_docs_per_s,
     indexing_rate_series,

@@ -1,0 +1,1 @@
+"""The figures of one run, computed from its samples."""
