@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.analysis.compare import Comparison, Row, Side, compare, side, told
-from lab.analysis.effects import LEAST_BLOCKS
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.folder import read_run
+from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.cli.run import RUNS
 from lab.display import console

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from lab.analysis.effects import among_comparisons, effect
+from lab.analysis.statistics.effects import among_comparisons, effect
 from lab.analysis.suite.agreement import published_pairs, published_steps
 from lab.analysis.suite.comparisons import EffectOf, Pair, effects, planned_pairs
 from lab.analysis.suite.counting import Counting, counting

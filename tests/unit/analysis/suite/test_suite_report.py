@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from rich.console import Console
 
-from lab.analysis.effects import effect
 from lab.analysis.schema import suite_schema
+from lab.analysis.statistics.effects import effect
 from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.suite.comparison_rows import rows
 from lab.analysis.suite.folder import read_suite

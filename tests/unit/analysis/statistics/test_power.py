@@ -4,7 +4,7 @@ from math import exp, log
 
 import pytest
 
-from lab.analysis.power import (
+from lab.analysis.statistics.power import (
     SIMULATED_MOST,
     detectable_spreads,
     repeats_needed,

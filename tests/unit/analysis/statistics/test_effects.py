@@ -4,8 +4,8 @@ from math import exp
 
 import pytest
 
-from lab.analysis.effects import among_comparisons, effect, is_speed
-from lab.analysis.multiple import holm
+from lab.analysis.statistics.effects import among_comparisons, effect, is_speed
+from lab.analysis.statistics.multiple import holm
 from lab.records.suite import Effect, MetricAsked
 
 RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")

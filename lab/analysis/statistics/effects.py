@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from math import exp, log
 
-from lab.analysis.bootstrap import CONFIDENCE, mean_interval
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.multiple import holm
-from lab.analysis.power import repeats_needed, smallest_detectable
+from lab.analysis.statistics.bootstrap import CONFIDENCE, mean_interval
+from lab.analysis.statistics.multiple import holm
+from lab.analysis.statistics.power import repeats_needed, smallest_detectable
 from lab.analysis.text import number
 from lab.records.suite import Effect, MetricAsked, Verdict
 
@@ -30,8 +30,8 @@ def effect(
             zero, is dropped.
 
     Source: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
-        1986 (geometric mean of ratios); the interval: `lab.analysis.bootstrap`; what could have been seen:
-        `lab.analysis.power`.
+        1986 (geometric mean of ratios); the interval: `lab.analysis.statistics.bootstrap`; what could have been seen:
+        `lab.analysis.statistics.power`.
     """
     ratios = tuple(own / other for own, other in _known(pairs))
     dropped = len(pairs) - len(ratios)

@@ -43,8 +43,9 @@ def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE, dr
     studentised mean of a resample is |x̄_w − x̄| · √(n−1) / s_w, with s_w the weighted standard deviation; it is taken
     without its sign, because a log ratio of two runs that vary alike is symmetric whatever each of them is.
 
-    Coverage for n = 3, 5 and 10, seen in `tests/unit/analysis/test_coverage.py`: 94 to 96 % for normal noise, to 98.5 %
-    for skewed noise. Where only one of the two variants varies, and very lopsidedly, it fell to 84 to 92 % in trials.
+    Coverage for n = 3, 5 and 10, seen in `tests/unit/analysis/statistics/test_coverage.py`: 94 to 96 % for
+    normal noise, to 98.5 % for skewed noise. Where only one of the two variants
+    varies, and very lopsidedly, it fell to 84 to 92 % in trials.
 
     Source: Owen, "Better bootstrap t confidence intervals for the mean", 2025 (arXiv 2508.10083): the weights; Hall,
         "On symmetric bootstrap confidence intervals", 1988; Hesterberg, "What teachers should know about the

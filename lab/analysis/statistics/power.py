@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lab.analysis.bootstrap import CONFIDENCE, reaches
+from lab.analysis.statistics.bootstrap import CONFIDENCE, reaches
 
 POWER = 0.8
 SIMULATED_MOST = 40
@@ -49,8 +49,8 @@ def detectable_spreads(repeats: int) -> float:
     """The effect, in standard deviations of one block's value, that so many repeats show four times in five.
 
     Found by trying: suites of normal log ratios are drawn, and an effect is shown when the interval of
-    `lab.analysis.bootstrap` leaves out none. Its intervals are a little wider than the t-test's (5 repeats need an
-    effect of 1.8 instead of 1.7 standard deviations), so that the t-test's power would promise too much.
+    `lab.analysis.statistics.bootstrap` leaves out none. Its intervals are a little wider than the t-test's (5 repeats
+    need an effect of 1.8 instead of 1.7 standard deviations), so that the t-test's power would promise too much.
     """
     if repeats > SIMULATED_MOST:
         return t_test_spreads(repeats)

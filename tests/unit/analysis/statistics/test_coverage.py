@@ -6,9 +6,9 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from lab.analysis.bootstrap import DRAWS, Floats, difference_interval, mean_interval, weights
-from lab.analysis.effects import effect
-from lab.analysis.power import smallest_detectable
+from lab.analysis.statistics.bootstrap import DRAWS, Floats, difference_interval, mean_interval, weights
+from lab.analysis.statistics.effects import effect
+from lab.analysis.statistics.power import smallest_detectable
 from lab.records.suite import MetricAsked
 
 TRIALS = 1009

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.warm_up import is_warm
+from lab.analysis.statistics.warm_up import is_warm
 
 DRAINS = [19_000.0, 31_900.0, 42_600.0, 45_800.0, 46_500.0, 46_300.0]
 

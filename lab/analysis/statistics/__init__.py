@@ -1,0 +1,1 @@
+"""What repeats of a run say together: intervals, effects, power, warm-up."""
