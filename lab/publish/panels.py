@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.drawing import (
+from lab.analysis.page.drawing import (
     AXIS,
     BLUE,
     ELASTICSEARCH_COLOURS,

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from lab.analysis.answers import answers
 from lab.analysis.figures.activity import activity
 from lab.analysis.figures.cost import (
     cpu_cores_mean,
@@ -24,6 +23,7 @@ from lab.analysis.figures.rates import (
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows
+from lab.analysis.page.answers import answers
 from lab.records import Delivery, Metric, NodeCounters, Run, Sample, SinkSample
 
 SCOPES = ("primaries", "total")

@@ -7,10 +7,10 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED
+from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, RED
+from lab.analysis.page.svg import WIDTH, Chart, drawn, inline
 from lab.analysis.suite.comparison_rows import Row
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
-from lab.analysis.svg import WIDTH, Chart, drawn, inline
 from lab.records.suite import MetricAsked, SuiteResult
 
 ROW_HEIGHT = 40

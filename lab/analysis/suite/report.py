@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 
 from lab.analysis.folder import content_of, parsed
-from lab.analysis.sections import warning_section
+from lab.analysis.page.sections import warning_section
 from lab.analysis.suite import background, sections
 from lab.analysis.suite.csv_table import suite_csv
 from lab.analysis.suite.folder import read_suite
@@ -34,7 +34,7 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
     """The page."""
     plan = result.plan
     began = datetime.fromtimestamp(plan.started_s, UTC)
-    style = (HERE.parent / "report.css").read_text("utf-8") + (HERE / "suite.css").read_text("utf-8")
+    style = (HERE.parent / "page" / "report.css").read_text("utf-8") + (HERE / "suite.css").read_text("utf-8")
     return Template((HERE / "suite.html.template").read_text("utf-8")).substitute(
         title=escape(f"{plan.suite}: {result.repeats}"),
         style=style + sections.switch_rules(result),

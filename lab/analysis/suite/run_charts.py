@@ -5,10 +5,10 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.drawing import BREAK
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.folder import read_run
-from lab.analysis.svg import Chart, drawn, inline
+from lab.analysis.page.drawing import BREAK
+from lab.analysis.page.svg import Chart, drawn, inline
 from lab.errors import ProfileError
 from lab.records.suite import SuiteRun
 

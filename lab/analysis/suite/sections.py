@@ -4,8 +4,8 @@ from collections import Counter
 from html import escape
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.markup import box, card, paragraph, prose, table
-from lab.analysis.sections import chart_figure
+from lab.analysis.page.markup import box, card, paragraph, prose, table
+from lab.analysis.page.sections import chart_figure
 from lab.analysis.suite.charts import drift_chart, ladder_chart
 from lab.analysis.suite.comparison_rows import HEAD, Row, head_and_cells, rows
 from lab.analysis.suite.comparisons import is_detected

@@ -18,8 +18,8 @@ from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.run_charts import rate_over_time
 from lab.errors import ProfileError
 from lab.records.suite import Effect, MetricAsked, SuiteResult
+from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
-from tests.unit.analysis.test_report import HOSTILE, Page, plain
 
 ROOT = Path(__file__).parents[4]
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lab.analysis.answers import section, verdict
 from lab.analysis.folder import read_run
-from lab.analysis.report import write_report
+from lab.analysis.page.answers import section, verdict
+from lab.analysis.page.report import write_report
 from lab.analysis.result import result_of
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 

@@ -9,7 +9,8 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from lab.analysis.drawing import (
+from lab.analysis.figures.counters import Point
+from lab.analysis.page.drawing import (
     AXIS,
     BLUE,
     GREY,
@@ -23,7 +24,6 @@ from lab.analysis.drawing import (
     stacked,
     time_x,
 )
-from lab.analysis.figures.counters import Point
 
 WIDTH, HEIGHT = 470, 210
 LABELLED = 0.14

@@ -5,8 +5,8 @@ from html import escape
 
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import percentiles_ms
-from lab.analysis.markup import paragraph, table
-from lab.analysis.text import count, figure, number
+from lab.analysis.page.markup import paragraph, table
+from lab.analysis.page.text import count, figure, number
 from lab.records import Metric, QuestionAsked, Run
 
 NOTE = (

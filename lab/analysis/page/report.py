@@ -5,10 +5,10 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from lab.analysis import answers, ledger, sections
-from lab.analysis.charts import charts
 from lab.analysis.figures.windows import windows
 from lab.analysis.folder import RunFolder, read_run
+from lab.analysis.page import answers, ledger, sections
+from lab.analysis.page.charts import charts
 from lab.analysis.result import result_of
 from lab.records import Result
 

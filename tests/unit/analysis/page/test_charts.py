@@ -2,8 +2,8 @@
 
 import pytest
 
-from lab.analysis.charts import charts
 from lab.analysis.figures.windows import windows
+from lab.analysis.page.charts import charts
 from tests.unit.analysis.synthetic import Truth, run, samples
 
 
