@@ -7,10 +7,10 @@ from statistics import fmean
 
 from lab.analysis.folder import RunFolder
 from lab.analysis.inputs import PER_DOCUMENT, differences, inputs, together, tried
-from lab.analysis.page.text import count
 from lab.analysis.result import result_of
 from lab.analysis.statistics.bootstrap import difference_interval
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict
+from lab.analysis.text import count
 from lab.records import Metric
 from lab.records.suite import Verdict
 

@@ -11,8 +11,8 @@ from rich.table import Table
 from lab.analysis.compare import Comparison, Row, Side, compare, side, told
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.folder import read_run
-from lab.analysis.page.text import UNKNOWN, figure, number
 from lab.analysis.statistics.effects import LEAST_BLOCKS
+from lab.analysis.text import UNKNOWN, figure, number
 from lab.cli.run import RUNS
 from lab.display import console
 from lab.errors import ProfileError

@@ -5,6 +5,7 @@ from operator import attrgetter
 from statistics import fmean
 
 from lab.analysis.figures.activity import activity
+from lab.analysis.figures.answers import answers
 from lab.analysis.figures.cost import (
     cpu_cores_mean,
     cpu_s_per_million_docs,
@@ -23,7 +24,6 @@ from lab.analysis.figures.rates import (
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows
-from lab.analysis.page.answers import answers
 from lab.records import Delivery, Metric, NodeCounters, Run, Sample, SinkSample
 
 SCOPES = ("primaries", "total")

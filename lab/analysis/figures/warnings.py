@@ -10,7 +10,7 @@ from lab.analysis.figures.cost import restarted, used
 from lab.analysis.figures.counters import growth, has_fallen, index_totals, sampling_interval_s
 from lab.analysis.figures.limits import driver_share, evidence
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
-from lab.analysis.page.text import count, duration, number
+from lab.analysis.text import count, duration, number
 from lab.records import Limit, Run, RunWarning, Sample, WarningKind
 
 GC_SHARE = 0.10

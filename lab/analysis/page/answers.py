@@ -1,13 +1,11 @@
-"""What the questions of a run came to: figures and their section of the report."""
+"""What the questions of a run came to: their section of the report."""
 
-from collections.abc import Iterable
 from html import escape
 
-from lab.analysis.figures.definitions import metric
-from lab.analysis.figures.latency import percentiles_ms
+from lab.analysis.figures.answers import figures
 from lab.analysis.page.markup import paragraph, table
-from lab.analysis.page.text import count, figure, number
-from lab.records import Metric, QuestionAsked, Run
+from lab.analysis.text import count, figure, number
+from lab.records import QuestionAsked, Run
 
 NOTE = (
     "Service time: first request of an answer sent until the last response was read, one question after the other over"
@@ -15,28 +13,6 @@ NOTE = (
     " it that Elasticsearch gives for its own work. Books, requests and ids joined are means per answer. Every answer"
     " was compared with the one worked out from the dataset."
 )
-
-
-def answers(run: Run) -> list[Metric]:
-    """The figures of each question, under its name."""
-    return [found for asked in run.questions for found in figures(asked)]
-
-
-def figures(asked: QuestionAsked) -> Iterable[Metric]:
-    """The figures of one question."""
-    service, took = percentiles_ms(asked.service_time), percentiles_ms(asked.took)
-    for name in ("p50", "p90", "p99"):
-        yield metric(f"query_service_time_ms_{name}", service.get(name), asked.name)
-    for name in ("p50", "p99"):
-        yield metric(f"query_took_ms_{name}", took.get(name), asked.name)
-    for name, total in (
-        ("requests_per_answer", asked.requests),
-        ("ids_joined_per_answer", asked.ids_joined),
-        ("books_per_answer", asked.books),
-    ):
-        yield metric(name, total / asked.answers if asked.answers else None, asked.name)
-    yield metric("answers", asked.answers, asked.name)
-    yield metric("answers_wrong", asked.wrong, asked.name)
 
 
 COLUMNS = (

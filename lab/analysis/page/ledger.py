@@ -1,7 +1,7 @@
 """The sink's own ledger in a report: by task and partition, and which of its laws hold."""
 
 from lab.analysis.page.markup import card, folded, paragraph, table
-from lab.analysis.page.text import UNKNOWN, count
+from lab.analysis.text import UNKNOWN, count
 from lab.records import Ledger, LedgerVerdict, Run
 
 COLUMNS = {

@@ -14,7 +14,7 @@ from lab.analysis.page.answer import waiting_note, what_came_out, what_was_run
 from lab.analysis.page.books import Sum, last_sink_sum, run_sums
 from lab.analysis.page.markup import card, folded, pairs, paragraph, preformatted, prose, table
 from lab.analysis.page.svg import Chart, inlined
-from lab.analysis.page.text import bytes_text, count, duration, figure
+from lab.analysis.text import bytes_text, count, duration, figure
 from lab.records import Environment, Result, RunWarning, WarningKind
 
 SECRET = re.compile(r"pass(word|phrase)|secret|token|api[._-]?key|jaas|credential", re.IGNORECASE)

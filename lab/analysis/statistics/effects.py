@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from math import exp, log
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.page.text import number
 from lab.analysis.statistics.bootstrap import CONFIDENCE, mean_interval
 from lab.analysis.statistics.multiple import holm
 from lab.analysis.statistics.power import repeats_needed, smallest_detectable
+from lab.analysis.text import number
 from lab.records.suite import Effect, MetricAsked, Verdict
 
 LEAST_BLOCKS = 3

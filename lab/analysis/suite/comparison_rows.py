@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.page.text import UNKNOWN, figure, number
 from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of, verdict_text
 from lab.analysis.suite.names import interval_text, percent, ratio_text, short_name
+from lab.analysis.text import UNKNOWN, figure, number
 from lab.records.suite import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from lab.analysis.page.text import bytes_text
 from lab.analysis.suite.folder import CountedRun, SuiteFolder
+from lab.analysis.text import bytes_text
 
 FactsOf: TypeAlias = Callable[[CountedRun], Mapping[str, object]]
 

@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
-from lab.analysis.page.text import bytes_text, duration
 from lab.analysis.suite.comparison_rows import head_and_cells, rows
 from lab.analysis.suite.names import metric_label, short_name
+from lab.analysis.text import bytes_text, duration
 from lab.records.suite import SuiteResult
 
 

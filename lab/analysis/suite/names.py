@@ -1,7 +1,7 @@
 """How a suite's variants, ratios and metrics are written for a reader."""
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.page.text import UNKNOWN
+from lab.analysis.text import UNKNOWN
 from lab.records.suite import Effect, MetricAsked, SuitePlan
 
 WHOLE_RUN = frozenset({"run", "primaries"})

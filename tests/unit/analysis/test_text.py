@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.page.text import bytes_text, count, duration, figure, number
+from lab.analysis.text import bytes_text, count, duration, figure, number
 
 
 @pytest.mark.parametrize(
