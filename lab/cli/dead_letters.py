@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,10 +20,7 @@ from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
 from lab.replay.dead_letters import DeadLetterTopic, Letter, groups_of
-from lab.replay.into_index import IndexReplay
-from lab.replay.into_topic import TopicReplay
-from lab.replay.outcome import Replay, replay_config
-from lab.replay.sink_operations import SinkRules
+from lab.replay.replay import Replay, TopicReplay, replay_config
 from lab.run import find_run
 from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
@@ -42,13 +38,6 @@ TOPIC_SETTING = "errors.deadletterqueue.topic.name"
 SUFFIX = "-dead-letters"
 
 app = typer.Typer(help="Show the records that were refused, and send them again.", no_args_is_help=True)
-
-
-class Into(StrEnum):
-    """Where dead letters are sent."""
-
-    TOPIC = "topic"
-    INDEX = "index"
 
 
 @app.command()
@@ -100,9 +89,6 @@ def replay(
         str, typer.Argument(help="Run: `latest`, a run id, a profile (its last run) or a folder.")
     ] = "latest",
     *,
-    into: Annotated[
-        Into, typer.Option(help="topic: through the sink again; index: straight, with the sink's ids and versions.")
-    ] = Into.TOPIC,
     again: Annotated[bool, typer.Option("--again", help="Also those that were sent again before.")] = False,
     settings: Annotated[
         list[str] | None,
@@ -112,7 +98,7 @@ def replay(
     target_file: TargetFileOption = None,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = RUNS,
 ) -> None:
-    """Send the dead letters of a run again, each once; exit status 0 if all are accepted."""
+    """Send the dead letters of a run through the sink again, each once; exit status 0 if all are accepted."""
     recorded = record_of(find_run(runs, run))
     source = source_topic(recorded)
     given = dict(pair(text, "--set") for text in settings or [])
@@ -121,10 +107,7 @@ def replay(
         connector = recorded.environment.connector
         config = replay_config(connector, {**sink_access(connector, access), **given})
         letters = existing(config.get(TOPIC_SETTING) or source + SUFFIX, recorded.run_id, endpoints, access)
-        if into is Into.TOPIC:
-            outcome = TopicReplay(endpoints, letters, config, source, access=access).run(again=again)
-        else:
-            outcome = IndexReplay(endpoints, letters, SinkRules.of(config, source), access=access).run(again=again)
+        outcome = TopicReplay(endpoints, letters, config, source, access=access).run(again=again)
     tell(outcome)
 
 

@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import httpx
 import orjson
@@ -182,12 +181,6 @@ class ElasticsearchClient:
         """Whether there is an index, an alias or a data stream of that name."""
         status, _ = self.request("HEAD", f"/{name}", accept=(404,))
         return status == httpx.codes.OK
-
-    def bulk(self, index: str, body: bytes, pipeline: str | None = None) -> list[dict[str, Any]]:
-        """The answer to each item of a bulk request: the one object that stands behind the item's action."""
-        options = "filter_path=items.*.status,items.*.error" + (f"&pipeline={quote(pipeline)}" if pipeline else "")
-        _, answer = self.request("POST", f"/{index}/_bulk?{options}", body)
-        return [next(iter(item.values())) for item in answer["items"]]
 
     def refresh(self, index: str) -> None:
         """Make everything that was indexed visible to searches."""

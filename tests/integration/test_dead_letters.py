@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx
 import orjson
-import pytest
 
 from lab.records import Run
 from lab.replay.dead_letters import DeadLetterTopic
@@ -41,9 +40,8 @@ def stored(elasticsearch: httpx.Client, index: str) -> dict[str, int]:
     return {hit["_id"]: hit["_version"] for hit in found}
 
 
-@pytest.mark.parametrize("into", ["topic", "index"])
 def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
-    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client, into: str
+    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
 ) -> None:
     """Refused again they stay dead letters; accepted they are stored with their own versions, and a newer one wins."""
     topic = run_with_refusals(sluice, tmp_path).topic
@@ -57,42 +55,24 @@ def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
     _, content, _ = dead_letters(sluice, "show", topic, "--documents", "1")
     assert content.count("secret") == 2  # in the document, and in the reason that quotes it
 
-    too_early = dead_letters(sluice, "replay", "--into", into)
+    too_early = dead_letters(sluice, "replay")
     assert too_early[0] == 4
     assert too_early[2] == "sluice: 3 dead letters of 3 not accepted; mend what the reasons name and replay again\n"
     assert "secret" not in too_early[1]
 
     elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
-    mended = dead_letters(sluice, "replay", "--into", into)
+    mended = dead_letters(sluice, "replay")
     assert mended == (0, "3 dead letters sent again: 2 indexed, 1 stale\n", "")
     once = stored(elasticsearch, "sluice-file")
     assert sorted(once) == sorted(str(number) for number in range(BOOKS))
     assert [once[str(number)] for number in REFUSED] == [7, BOOKS, 197]
 
-    nothing = dead_letters(sluice, "replay", "--into", into)
+    nothing = dead_letters(sluice, "replay")
     assert nothing == (0, "nothing to replay: every dead letter was sent again before, or there is none\n", "")
-    forced = dead_letters(sluice, "replay", "--again", "--into", "index")
+    forced = dead_letters(sluice, "replay", "--again")
     assert forced == (0, "3 dead letters sent again: 2 already there, 1 stale\n", "")
     assert stored(elasticsearch, "sluice-file") == once
     assert httpx.get(f"{sluice.stack.endpoints().connect_url}/connectors").json() == []
-
-
-def test_ids_made_of_offsets_are_those_that_the_sink_would_have_made(
-    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
-) -> None:
-    """Straight into a new index: every id is that of the record that was refused first."""
-    topic = run_with_refusals(sluice, tmp_path, *BY_OFFSET).topic
-    elasticsearch.delete("/sluice-mended")
-    new_index = ("--into", "index", "--set", "index.name=sluice-mended")
-
-    status, _, errors = dead_letters(sluice, "replay", *new_index)
-    assert (status, "index sluice-mended: is not there" in errors) == (2, True)
-    elasticsearch.put("/sluice-mended", json={"mappings": MENDED}).raise_for_status()
-    done = dead_letters(sluice, "replay", *new_index)
-
-    assert done == (0, "3 dead letters sent again: 3 indexed\n", "")
-    assert sorted(stored(elasticsearch, "sluice-mended")) == sorted(f"{topic}+0+{offset}" for offset in REFUSED)
-    elasticsearch.delete("/sluice-mended").raise_for_status()
 
 
 def test_a_replay_that_is_killed_sends_nothing_twice(

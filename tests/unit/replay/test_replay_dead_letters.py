@@ -1,19 +1,14 @@
-"""Dead letters: read out of their topic, grouped, and made records or operations again."""
+"""Dead letters: read out of their topic, grouped, and made records again."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import orjson
 import pytest
 
 from lab.access import Access
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
-from lab.replay.into_index import dead_letter_again, fate_of, reason_in, refused_letter
-from lab.replay.into_topic import connector_for_replay, fates_of, record_of
-from lab.replay.outcome import Replay, chunks, mark_after, replay_config
-from lab.replay.sink_operations import Operation, SinkRules, UnfitLetterError
+from lab.replay.replay import Replay, chunks, connector_for_replay, fates_of, mark_after, record_of, replay_config
 
 TOPIC = "sluice-my-books-7"
 RAW = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")
@@ -194,161 +189,3 @@ def test_a_secret_that_was_not_written_down_has_to_be_given() -> None:
 def test_a_dropped_or_refused_record_is_not_accepted() -> None:
     """A stale one is: what is stored is newer."""
     assert Replay(10, 0, {"indexed": 2, "stale": 3, "already there": 1, "dropped": 3, "refused": 1}).accepted == 6
-
-
-# --- into the index -------------------------------------------------------------------------------------------------
-
-
-def operation(config: Mapping[str, str], made: Letter) -> tuple[dict[str, object], bytes]:
-    """Action and document of the operation that these settings make of a letter."""
-    lines = SinkRules.of({**CONFIG, **config}, TOPIC).operation(made).lines.split(b"\n")
-    return orjson.loads(lines[0]), b"\n".join(lines[1:-1])
-
-
-BY_KEY = {"_id": "9788", "version": 11, "version_type": "external"}
-
-
-@pytest.mark.parametrize(
-    ("config", "changes", "action"),
-    [
-        ({}, {}, {"index": BY_KEY}),
-        ({}, {"value": None}, {"delete": BY_KEY}),
-        ({"key.ignore": "true"}, {}, {"create": {"_id": f"{TOPIC}+3+11"}}),
-        ({"key.ignore.topics": f"a, {TOPIC}"}, {}, {"create": {"_id": f"{TOPIC}+3+11"}}),
-        ({"write.method": "upsert"}, {}, {"update": {"_id": "9788", "retry_on_conflict": 3}}),
-        ({"write.method": "upsert"}, {"value": None}, {"delete": {"_id": "9788"}}),
-        ({"routing": "key"}, {}, {"index": {"_id": "9788", "routing": "9788", **BY_KEY}}),
-        ({"routing": "header:source"}, {}, {"index": {"_id": "9788", "routing": "shop", **BY_KEY}}),
-        ({"routing": "header:absent"}, {}, {"index": BY_KEY}),
-        (
-            {"external.version.header": "edition"},
-            {"headers": (("edition", b"17"),)},
-            {"index": {**BY_KEY, "version": 17}},
-        ),
-        (
-            {"external.version.header": "edition"},
-            {"headers": (("edition", (48).to_bytes(8, "big")),)},
-            {"index": {**BY_KEY, "version": 48}},
-        ),
-        (
-            {"external.version.header": "edition"},
-            {"headers": (("edition", b"20261122"),)},
-            {"index": {**BY_KEY, "version": 20261122}},
-        ),
-        (
-            {"key.ignore.topics": "a", "topic.key.ignore": TOPIC},
-            {},
-            {"create": {"_id": f"{TOPIC}+3+11"}},
-        ),
-        ({"external.version.header": "edition"}, {}, {"index": BY_KEY}),
-        ({}, {"refused_at": Place(TOPIC, 3, 1013)}, {"index": BY_KEY}),
-    ],
-)
-def test_an_operation_is_the_one_that_the_sink_would_have_made(
-    config: dict[str, str], changes: dict[str, object], action: dict[str, object]
-) -> None:
-    """Id, version and routing by the connector's settings."""
-    assert operation(config, letter(**changes))[0] == action
-
-
-def test_a_document_is_sent_as_it_is_on_one_line() -> None:
-    """Numbers and order of keys are kept; an upsert is wrapped."""
-    document = b'{\n "b": 1.10,\r\n "a": 123456789012345678901 }'
-    flat = b'{  "b": 1.10,   "a": 123456789012345678901 }'
-    assert operation({}, letter(value=document))[1] == flat
-    assert operation({"write.method": "upsert"}, letter(value=document))[1] == (
-        b'{"doc":' + flat + b',"doc_as_upsert":true}'
-    )
-
-
-@pytest.mark.parametrize(
-    ("config", "changes", "sentence"),
-    [
-        ({}, {"key": None}, "record key: got 0 bytes, expected 1 to 512 (it becomes the _id)"),
-        ({}, {"key": b"x" * 513}, "record key: got 513 bytes, expected 1 to 512 (it becomes the _id)"),
-        ({}, {"key": b"\xff"}, "record key: got bytes that are not UTF-8, expected text"),
-        ({}, {"value": b"[1]"}, "record value: expected one JSON object in UTF-8"),
-        ({}, {"value": b'{"secret'}, "record value: expected one JSON object in UTF-8"),
-        ({}, {"value": b""}, "record value: expected one JSON object in UTF-8"),
-        ({"key.ignore": "true"}, {"value": None}, "record value: got none, expected a document"),
-        (
-            {"external.version.header": "edition"},
-            {"headers": (("edition", b"secret"),)},
-            "record header edition: expected a whole number of 0 or more",
-        ),
-        (
-            {"external.version.header": "edition"},
-            {"headers": (("edition", b"-5"),)},
-            "record header edition: expected a whole number of 0 or more",
-        ),
-    ],
-)
-def test_what_the_sink_would_refuse_is_refused_here_too(
-    config: dict[str, str], changes: dict[str, object], sentence: str
-) -> None:
-    """Without a piece of the document."""
-    with pytest.raises(UnfitLetterError) as failure:
-        operation(config, letter(**changes))
-    assert str(failure.value) == sentence
-
-
-@pytest.mark.parametrize(
-    ("config", "named"),
-    [
-        ({"transforms": "drop"}, "transforms"),
-        ({"metadata.fields": "topic"}, "metadata.fields"),
-        ({"data.stream.type": "logs"}, "data.stream.type"),
-        ({"use.autogenerated.ids": "true"}, "use.autogenerated.ids"),
-        ({"index.name": "books-{yyyy.MM.dd}"}, "index.name"),
-        ({"value.converter": "org.apache.kafka.connect.json.JsonConverter"}, "value.converter"),
-    ],
-)
-def test_what_only_the_sink_can_do_is_not_done_otherwise(config: dict[str, str], named: str) -> None:
-    """The sentence names the other way."""
-    with pytest.raises(ProfileError) as failure:
-        SinkRules.of({**CONFIG, **config}, TOPIC)
-    assert str(failure.value) == (
-        f"connector: {named}: only the sink itself can do what this asks for; replay with --into topic"
-    )
-
-
-def conflict(current: int) -> dict[str, object]:
-    """The answer to an item whose document is stored with this version."""
-    reason = f"[9788]: version conflict, current version [{current}] is higher or equal to the one provided [11]"
-    return {"status": 409, "error": {"type": "version_conflict_engine_exception", "reason": reason}}
-
-
-@pytest.mark.parametrize(
-    ("kind", "version", "item", "fate"),
-    [
-        ("index", 11, {"status": 201}, "indexed"),
-        ("index", 11, {"status": 200}, "updated"),
-        ("delete", 11, {"status": 200}, "deleted"),
-        ("delete", 11, {"status": 404}, "already there"),
-        ("index", 11, conflict(11), "already there"),
-        ("index", 11, conflict(13), "stale"),
-        ("create", None, conflict(13), "already there"),
-        ("update", None, conflict(13), None),
-        ("index", 11, {"status": 400}, None),
-        ("index", 11, {"status": 404}, None),
-    ],
-)
-def test_the_status_of_an_item_decides(
-    kind: str, version: int | None, item: dict[str, object], fate: str | None
-) -> None:
-    """As it does in the sink."""
-    assert fate_of(Operation(letter(), kind, version, b""), item) == fate
-
-
-def test_what_is_refused_again_is_a_dead_letter_again() -> None:
-    """With the newest reason, and the place of the record that was refused first."""
-    item = {"status": 400, "error": {"type": "strict_exception", "reason": "dynamic introduction of [a]"}}
-    again = dead_letter_again(refused_letter(letter(refused_at=Place(TOPIC, 3, 1013)), reason_in(item)), "letters")
-    read = letter_of(Message(list(again.headers)))  # type: ignore[arg-type]
-    assert (again.topic, again.partition, again.key, again.value) == ("letters", 0, b"9788", b'{"pages": "many"}')
-    assert (read.origin, read.refused_at, read.headers) == (
-        Place(TOPIC, 3, 11),
-        Place(TOPIC, 3, 11),
-        (("source", b"shop"),),
-    )
-    assert read.reason == f"{TOPIC}-3@11: status 400 strict_exception: dynamic introduction of [a]"

@@ -1,15 +1,18 @@
-"""Dead letters into their topic again, through the sink: with the version of the record that was refused first."""
+"""Sends dead letters through the sink again, with the version of the record that was refused first."""
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
 
-from lab.access import Access
+from lab.access import HIDDEN, Access
 from lab.clients.connect import ConnectWorker
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import Endpoints
 from lab.errors import ProfileError, StackError
-from lab.records import Ledger
+from lab.records import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import (
     REPLAY_OF,
     REPLAY_VERSION,
@@ -18,10 +21,12 @@ from lab.replay.dead_letters import (
     committed_offsets,
     groups_of,
 )
-from lab.replay.outcome import Replay, chunks, mark_after
 from lab.replay.transaction import MarkedWriter, Outgoing
 from lab.run.verify.sink_ledger import read_settled_ledger
 
+AT_ONCE = 5_000
+
+ACCEPTED = ("indexed", "updated", "deleted", "already there", "stale", "accepted")
 POLL_S = 0.5
 STALLED_S = 120.0
 FATES = {
@@ -33,6 +38,60 @@ FATES = {
     "dropped": "dropped",
     "refused": "dead_lettered",
 }
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What became of the letters that were sent again.
+
+    Attributes:
+        sent: Letters that this replay has sent.
+        earlier: Records that an earlier replay had sent and that the sink had not read before this one.
+        fates: What became of all of them: `indexed`, `updated`, `deleted`, `already there` (or nothing to delete),
+            `stale` (a newer version is stored), `dropped`, `refused`; `accepted` where the sink keeps no ledger.
+        refused: Those that were refused again, by reason. They are dead letters again.
+    """
+
+    sent: int
+    earlier: int = 0
+    fates: Mapping[str, int] = field(default_factory=Counter)
+    refused: tuple[DeadLetterGroup, ...] = ()
+
+    @property
+    def accepted(self) -> int:
+        """Records whose document, or a newer one, is stored."""
+        return sum(self.fates.get(fate, 0) for fate in ACCEPTED)
+
+
+def replay_config(recorded: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
+    """The connector's configuration for a replay: that of the run, with what is given in place of it.
+
+    Raises:
+        ProfileError: A secret of the run is missing; it was not written down.
+    """
+    config = {name: str(value) for name, value in recorded.items()} | dict(given)
+    hidden = sorted(name for name, value in config.items() if value == HIDDEN)
+    if hidden:
+        raise ProfileError(
+            f"connector: {', '.join(hidden)}: got nothing, as a run writes no secret down; give it with "
+            f"--set {hidden[0]}=VALUE"
+        )
+    return config
+
+
+def chunks(letters: Iterable[Letter]) -> Iterator[tuple[Letter, ...]]:
+    """The letters, so many at once as are sent and marked together."""
+    left = iter(letters)
+    while chunk := tuple(islice(left, AT_ONCE)):
+        yield chunk
+
+
+def mark_after(letters: Iterable[Letter], before: Mapping[int, int]) -> dict[int, int]:
+    """The mark that says these have been sent; it never goes back."""
+    mark = dict(before)
+    for letter in letters:
+        mark[letter.at.partition] = max(mark.get(letter.at.partition, 0), letter.at.offset + 1)
+    return mark
 
 
 class TopicReplay:
