@@ -10,12 +10,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.access import Access
 from lab.analysis.folder import read_record
 from lab.cli.produce import pair
 from lab.clients.connect import sink_access
-from lab.clients.target import Endpoints
 from lab.display import console
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
@@ -54,8 +53,8 @@ def show(
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = RUNS,
 ) -> None:
     """Show dead letters by status and reason, with the first records of each."""
-    endpoints, access = reached(target, target_file)
-    letters = topic_of(source, runs, endpoints, access)
+    endpoints = reached(target, target_file)
+    letters = topic_of(source, runs, endpoints)
     shown: list[Letter] = []
     content: list[Letter] = []
     sent_again = 0
@@ -103,24 +102,22 @@ def replay(
     source = source_topic(recorded)
     given = dict(pair(text, "--set") for text in settings or [])
     with held(target):
-        endpoints, access = reached(target, target_file)
+        endpoints = reached(target, target_file)
         connector = recorded.environment.connector
-        config = replay_config(connector, {**sink_access(connector, access), **given})
-        letters = existing(config.get(TOPIC_SETTING) or source + SUFFIX, recorded.run_id, endpoints, access)
-        outcome = TopicReplay(endpoints, letters, config, source, access=access).run(again=again)
+        config = replay_config(connector, {**sink_access(connector, endpoints.access), **given})
+        letters = existing(config.get(TOPIC_SETTING) or source + SUFFIX, recorded.run_id, endpoints)
+        outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
     tell(outcome)
 
 
-def reached(target: TargetName, file: Path | None) -> tuple[Endpoints, Access]:
-    """Where the servers of a target are found, and how they are entered."""
+def reached(target: TargetName, file: Path | None) -> Endpoints:
+    """Where the servers of a target are found."""
     if target is TargetName.REMOTE:
-        servers = load_remote(remote_file(file))
-        return servers, servers.access
+        return load_remote(remote_file(file))
     refuse_without_remote(file, target)
     if target is TargetName.COMPOSE:
-        servers = addresses(ComposeProject().containers())
-        return servers, servers.access
-    return endpoints_of_up(), Access()
+        return addresses(ComposeProject().containers())
+    return endpoints_of_up()
 
 
 def held(target: TargetName) -> AbstractContextManager[object]:
@@ -163,27 +160,27 @@ def source_topic(run: Run) -> str:
     return run.topic
 
 
-def topic_of(source: str, runs: Path, endpoints: Endpoints, access: Access) -> DeadLetterTopic:
+def topic_of(source: str, runs: Path, endpoints: Endpoints) -> DeadLetterTopic:
     """The dead-letter topic of a run, or the one of that name."""
     try:
         run = record_of(find_run(runs, source))
     except ProfileError as error:
         for name in (source, source + SUFFIX):
-            topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, access.kafka)
+            topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, endpoints.access.kafka)
             if name.endswith(SUFFIX) and topic.exists():
                 return topic
         raise ProfileError(f"{error}; nor is there a dead-letter topic of that name") from error
     name = str(run.environment.connector.get(TOPIC_SETTING) or source_topic(run) + SUFFIX)
-    return existing(name, run.run_id, endpoints, access)
+    return existing(name, run.run_id, endpoints)
 
 
-def existing(name: str, run_id: str, endpoints: Endpoints, access: Access) -> DeadLetterTopic:
+def existing(name: str, run_id: str, endpoints: Endpoints) -> DeadLetterTopic:
     """The dead-letter topic of a run.
 
     Raises:
         ProfileError: It is not on these servers.
     """
-    topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, access.kafka)
+    topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, endpoints.access.kafka)
     if not topic.exists():
         raise ProfileError(
             f"run {run_id}: its topic {name} is not on these servers: it ran on others, which took their topics with "

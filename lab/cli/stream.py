@@ -12,12 +12,12 @@ from rich.markup import escape
 
 from lab.cli.publish import Ca, PasswordEnv, User, access_of, server_url, tell_import
 from lab.cli.run import dataset_of
-from lab.clients.of_target import cluster_of, topics_of
-from lab.clients.target import Target
+from lab.clients.target import cluster_of, topics_of
 from lab.display import console
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
-from lab.profiles.remote import RemoteServers, load_remote
+from lab.profiles.remote import load_remote
 from lab.publish.kibana import dashboard_address, live_monitoring_address
 from lab.run.names import Names
 from lab.stack.places import ROOT
@@ -68,7 +68,7 @@ def prepare(
     """Make index, topic and connector of the stream; where they are there already, it goes on."""
     chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
     dataset_of(chosen)
-    prepared = prepare_stream(chosen, target_of(load_remote(remote_file(target_file))), root=ROOT)
+    prepared = prepare_stream(chosen, load_remote(remote_file(target_file)), root=ROOT)
     begins = "begins" if prepared.is_new else "goes on"
     console.print(f"{escape(chosen.name)}: {escape(chosen.question)}", soft_wrap=True)
     console.print(
@@ -105,11 +105,11 @@ def send(
     pace = Pace(rate_of(rate), most_lag)
     chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
     dataset = dataset_of(chosen)
-    target = target_of(load_remote(remote_file(target_file)))
-    names = stream_of(chosen, target)
+    endpoints = load_remote(remote_file(target_file))
+    names = stream_of(chosen, endpoints)
     stop = StopRequest()
     teller = Teller(dataset.documents, heartbeat)
-    position = send_stream(chosen, dataset, target, names, pace=pace, watcher=teller, is_over=stop.is_asked)
+    position = send_stream(chosen, dataset, endpoints, names, pace=pace, watcher=teller, is_over=stop.is_asked)
     console.print(f"stopped at {position:,} documents; started again, it goes on there")
 
 
@@ -125,9 +125,9 @@ def verify(
 ) -> None:
     """Compare what is stored with what was sent; the stream must have been stopped. Exit status 4 if they differ."""
     chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
-    target = target_of(load_remote(remote_file(target_file)))
-    names = stream_of(chosen, target)
-    books = check_stream(chosen, dataset_of(chosen), target, names)
+    endpoints = load_remote(remote_file(target_file))
+    names = stream_of(chosen, endpoints)
+    books = check_stream(chosen, dataset_of(chosen), endpoints, names)
     console.print(sentence_of(books), soft_wrap=True)
     if books.problems:
         raise VerificationError(f"{names.index}: {'; '.join(books.problems)}")
@@ -145,7 +145,7 @@ def show(
 ) -> None:
     """Give Kibana data view, panels and dashboard, and print where the stream is to be seen."""
     tell_import(server_url(kibana, "--kibana"), access_of(None, user, password_env, ca))
-    cluster = cluster_of(target_of(load_remote(remote_file(target_file))))
+    cluster = cluster_of(load_remote(remote_file(target_file)))
     try:
         uuid = cluster.cluster_uuid()
     finally:
@@ -201,28 +201,15 @@ def rate_of(text: str) -> float | None:
     return rate
 
 
-def target_of(servers: RemoteServers) -> Target:
-    """Servers that stay, as the commands use them."""
-    return Target(
-        name="remote",
-        endpoints=servers,
-        process_ids=dict,
-        servers=(),
-        java_versions={},
-        fresh=False,
-        access=servers.access,
-    )
-
-
-def stream_of(profile: Profile, target: Target) -> Names:
+def stream_of(profile: Profile, endpoints: Endpoints) -> Names:
     """The stream that was prepared.
 
     Raises:
         StackError: There is none.
     """
-    cluster = cluster_of(target)
+    cluster = cluster_of(endpoints)
     try:
-        found = find_stream(cluster, topics_of(target), profile)
+        found = find_stream(cluster, topics_of(endpoints), profile)
     finally:
         cluster.close()
     if found is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from lab.access import Access
+from lab.endpoints import Access
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 
@@ -91,13 +91,15 @@ class ConnectWorker:
         """
         response = self._request("GET", "/")
         if response.status_code in REFUSED:
-            raise ProfileError(f"{self._url}: Kafka Connect does not let us in: {self._status(response)}")
+            raise ProfileError(
+                f"{self._url}: Kafka Connect rejected our credentials ({response.status_code}): {self._words(response)}"
+            )
         if not response.is_success:
-            raise StackError(f"{self._url}: is no Kafka Connect worker: {self._status(response)}")
+            raise StackError(f"{self._url}: is not a Kafka Connect worker: {self._status(response)}")
         try:
             return str(response.json()["version"])
         except (ValueError, LookupError, TypeError) as error:
-            raise StackError(f"{self._url}: is no Kafka Connect worker: it names no version") from error
+            raise StackError(f"{self._url}: is not a Kafka Connect worker: it names no version") from error
 
     def connectors(self) -> list[str]:
         """The names of all connectors of the worker."""

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import orjson
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
 
 JSON = {"Content-Type": "application/json"}

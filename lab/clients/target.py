@@ -1,36 +1,17 @@
-"""What a run needs to know of the servers it runs on, wherever they are."""
+"""The servers that a run uses, wherever they are, and clients of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from lab.access import Access
+from lab.clients.connect import ConnectWorker
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
+from lab.endpoints import Access, Endpoints
 from lab.monitor import Containers
 from lab.records import Server
 
-
-class Endpoints(Protocol):
-    """Where the servers of a target are found."""
-
-    @property
-    def kafka_bootstrap(self) -> str:
-        """`host:port` of at least one broker."""
-        ...
-
-    @property
-    def connect_url(self) -> str:
-        """The REST API of a Connect worker."""
-        ...
-
-    @property
-    def elasticsearch_urls(self) -> tuple[str, ...]:
-        """The nodes' HTTP endpoints."""
-        ...
-
-    @property
-    def metrics_url(self) -> str | None:
-        """The JMX agent of the Connect worker; `None` where there is none."""
-        ...
+PATIENCE_S = 120.0
+"""How long a server that does not answer is asked again: it may be restarted while a run is under way."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +24,6 @@ class Target:
         fresh: Whether they were started just now, and are cold.
         child_environment: What a process that a run starts must have in its environment, so that it is found again
             and stopped if the run dies without stopping it.
-        access: How the servers are entered.
         containers: Those that the servers run in; `None` where they run in none that is known.
     """
 
@@ -54,5 +34,26 @@ class Target:
     java_versions: Mapping[str, str]
     fresh: bool
     child_environment: Mapping[str, str] = field(default_factory=dict)
-    access: Access = field(default_factory=Access)
     containers: Containers | None = None
+
+    @property
+    def access(self) -> Access:
+        """How to authenticate."""
+        return self.endpoints.access
+
+
+def cluster_of(endpoints: Endpoints, patience_s: float = PATIENCE_S) -> ElasticsearchClient:
+    """A client of Elasticsearch."""
+    return ElasticsearchClient(
+        endpoints.elasticsearch_urls, access=endpoints.access.elasticsearch, patience_s=patience_s
+    )
+
+
+def worker_of(endpoints: Endpoints, patience_s: float = PATIENCE_S) -> ConnectWorker:
+    """A client of the Connect worker."""
+    return ConnectWorker(endpoints.connect_url, access=endpoints.access, patience_s=patience_s)
+
+
+def topics_of(endpoints: Endpoints) -> KafkaTopics:
+    """A client of Kafka."""
+    return KafkaTopics(endpoints.kafka_bootstrap, endpoints.access.kafka)

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import orjson
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.records import ElasticsearchSample, NodeCounters, ShardCounters
 
 SHARD_FIELDS = {

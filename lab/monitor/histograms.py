@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from hdrh.histogram import HdrHistogram
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.monitor.jolokia import SinkNotRegisteredError, read_beans
 from lab.records import SinkHistograms
 

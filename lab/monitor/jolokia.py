@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import orjson
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.records import SinkSample
 
 LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name not in {"tasks", "jit_time_ms"})

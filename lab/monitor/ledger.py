@@ -4,7 +4,7 @@ import re
 
 import orjson
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.monitor.jolokia import attribute, read_beans
 from lab.records import Ledger, SinkLedger, TaskLedger
 

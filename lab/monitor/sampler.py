@@ -88,30 +88,31 @@ class Readers:
 
 def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]) -> Readers:
     """The readers of a run's sources; nothing is asked yet, so servers that are not up yet are no error."""
+    endpoints = sources.endpoints
     return Readers(
         elasticsearch=ElasticsearchReader(
-            sources.elasticsearch_urls,
+            endpoints.elasticsearch_urls,
             sources.index,
             timeout_s=timeout_s,
             now=now,
-            access=sources.access.elasticsearch,
+            access=endpoints.access.elasticsearch,
         ),
         kafka=(
             KafkaReader(
                 ConsumerOffsetsClient(
-                    sources.kafka_bootstrap,
+                    endpoints.kafka_bootstrap,
                     sources.topic,
                     sources.consumer_group,
                     timeout_s=timeout_s,
-                    client=sources.access.kafka,
+                    client=endpoints.access.kafka,
                 )
             )
             if sources.topic
             else None
         ),
         sink=(
-            SinkReader(sources.jolokia_url, sources.connector, timeout_s=timeout_s, access=sources.access.metrics)
-            if sources.jolokia_url and sources.connector
+            SinkReader(endpoints.metrics_url, sources.connector, timeout_s=timeout_s, access=endpoints.access.metrics)
+            if endpoints.metrics_url and sources.connector
             else None
         ),
         containers=ContainerReader(sources.containers, timeout_s=timeout_s) if sources.containers else None,

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
 
-from lab.access import OPEN, Access, HttpAccess, api_key, basic, is_secret
+from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic, is_secret
 from lab.errors import ProfileError
 from lab.profiles.located import Located, read_yaml
 from lab.profiles.model_problems import Sections, model_of
@@ -76,24 +76,7 @@ MODELS: Sections = {
 }
 
 
-@dataclass(frozen=True)
-class RemoteServers:
-    """Servers that exist already.
-
-    Attributes:
-        source: What a message calls the place where all this was said.
-        metrics_url: The JMX agent (Jolokia) of the Connect worker; `None` where there is none.
-    """
-
-    source: str
-    kafka_bootstrap: str
-    connect_url: str
-    elasticsearch_urls: tuple[str, ...]
-    metrics_url: str | None
-    access: Access
-
-
-def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) -> RemoteServers:
+def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) -> Endpoints:
     """The servers that a file describes or, without one, the environment.
 
     Raises:
@@ -106,7 +89,7 @@ def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) 
     problems = [*secrets.problems, *problems, *problems_of(tree, secrets.folder)]
     if found is None or problems:
         raise refusal(problems)
-    return remote_servers(found, tree.place.source, secrets)
+    return endpoints_of(found, secrets)
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -192,7 +175,7 @@ def read(section: str, name: str, entry: Located, secrets: SecretValues) -> Loca
 # --- what it comes to -----------------------------------------------------------------------------------------------
 
 
-def remote_servers(found: RemoteFile, source: str, secrets: SecretValues) -> RemoteServers:
+def endpoints_of(found: RemoteFile, secrets: SecretValues) -> Endpoints:
     """The servers that a checked file describes."""
     metrics = found.metrics
     access = Access(
@@ -203,8 +186,7 @@ def remote_servers(found: RemoteFile, source: str, secrets: SecretValues) -> Rem
         sink=sink_settings(found),
         secrets=frozenset(secrets.found),
     )
-    return RemoteServers(
-        source=source,
+    return Endpoints(
         kafka_bootstrap=found.kafka.bootstrap_servers,
         connect_url=found.connect.url.rstrip("/"),
         elasticsearch_urls=tuple(url.rstrip("/") for url in found.elasticsearch.urls),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab.access import tls_context
+from lab.endpoints import tls_context
 from lab.profiles.located import Located
 from lab.profiles.problems import Problem
 from lab.profiles.secret_values import fits_into_a_header

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lab.access import is_secret
+from lab.endpoints import is_secret
 from lab.profiles.located import Located
 from lab.profiles.problems import Problem
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
-from lab.access import HttpAccess
+from lab.endpoints import HttpAccess
 from lab.errors import StackError
 from lab.publish.document import timestamp
 from lab.publish.monitoring import CLUSTER_UUID

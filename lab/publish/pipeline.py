@@ -4,12 +4,11 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from lab.clients.connect import ConnectWorker
-from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.target import cluster_of, worker_of
+from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor import Sources
 from lab.profiles import Profile
-from lab.profiles.remote import RemoteServers
 from lab.publish.watch import Subject
 from lab.run.index import index_name
 from lab.run.names import Names
@@ -21,14 +20,12 @@ ONCE_S = 0.0
 class RemotePipeline:
     """The servers of a target, on which a profile runs."""
 
-    def __init__(self, profile: Profile, servers: RemoteServers) -> None:
+    def __init__(self, profile: Profile, endpoints: Endpoints) -> None:
         self._profile = profile
-        self._servers = servers
+        self._endpoints = endpoints
         self._index = index_name(profile)
-        self._cluster = ElasticsearchClient(
-            servers.elasticsearch_urls, access=servers.access.elasticsearch, patience_s=ONCE_S
-        )
-        self._worker = ConnectWorker(servers.connect_url, access=servers.access, patience_s=ONCE_S)
+        self._cluster = cluster_of(endpoints, ONCE_S)
+        self._worker = worker_of(endpoints, ONCE_S)
 
     def close(self) -> None:
         """Close the connections."""
@@ -48,14 +45,11 @@ class RemotePipeline:
         """The servers, and what the things of the run are called in them."""
         names = Names.of(self._profile, subject.run_id)
         return Sources(
-            elasticsearch_urls=self._servers.elasticsearch_urls,
+            endpoints=self._endpoints,
             index=names.index,
-            kafka_bootstrap=self._servers.kafka_bootstrap,
             topic=names.topic,
             consumer_group=names.consumer_group,
-            jolokia_url=self._servers.metrics_url,
             connector=names.connector,
-            access=self._servers.access,
         )
 
     def state(self, subject: Subject) -> Mapping[str, Any]:

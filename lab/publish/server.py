@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import orjson
 
-from lab.access import HttpAccess
+from lab.endpoints import HttpAccess
 from lab.errors import StackError
 from lab.publish.document import Document
 

@@ -135,9 +135,10 @@ def label_of(profile: str, subject: Subject) -> Label:
 
 def histograms_of(sources: Sources) -> SinkHistograms:
     """The sink's latencies so far; none where no agent tells them."""
-    if not (sources.jolokia_url and sources.connector):
+    at = sources.endpoints
+    if not (at.metrics_url and sources.connector):
         return NO_HISTOGRAMS
     try:
-        return read_sink_histograms(sources.jolokia_url, sources.connector, access=sources.access.metrics)
+        return read_sink_histograms(at.metrics_url, sources.connector, access=at.access.metrics)
     except (httpx.HTTPError, JolokiaError):
         return NO_HISTOGRAMS

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from lab.access import HIDDEN, Access
 from lab.clients.connect import ConnectWorker
-from lab.clients.kafka import KafkaTopics
-from lab.clients.target import Endpoints
+from lab.clients.target import topics_of, worker_of
+from lab.endpoints import HIDDEN, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.records import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import (
@@ -109,26 +108,24 @@ class TopicReplay:
         config: Mapping[str, str],
         topic: str,
         *,
-        access: Access | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._endpoints = endpoints
-        self._access = access or Access()
         self._letters = letters
         self._topic = topic
         self._connector = config["name"]
-        self._config = connector_for_replay(config, endpoints.elasticsearch_urls, self._access)
-        self._kafka = KafkaTopics(endpoints.kafka_bootstrap, self._access.kafka)
+        self._config = connector_for_replay(config, endpoints)
+        self._kafka = topics_of(endpoints)
         self._clock = clock
         self._sleep = sleep
 
     def run(self, *, again: bool) -> Replay:
         """Send the letters, wait until the sink has decided every one of them, and say what became of them."""
         if self._topic not in self._kafka.names():
-            raise ProfileError(f"topic {self._topic}: is not there any more; replay with --into index")
+            raise ProfileError(f"topic {self._topic}: no longer on these servers; run the profile again")
         known = self._letters.end()
-        worker = ConnectWorker(self._endpoints.connect_url, access=self._access)
+        worker = worker_of(self._endpoints)
         try:
             # A wrong setting is told before anything is sent.
             worker.validate(self._config)
@@ -162,7 +159,7 @@ class TopicReplay:
         """Send the letters; how many there were. The offsets after them are written into `ends`."""
         sent = 0
         mark = self._letters.sent_up_to()
-        with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic, self._access.kafka) as writer:
+        with MarkedWriter(self._endpoints.kafka_bootstrap, self._letters.topic, self._endpoints.access.kafka) as writer:
             for chunk in chunks(self._letters.to_send(again=again)):
                 mark = mark_after(chunk, mark)
                 ends.update(writer.write([record_of(letter, self._topic) for letter in chunk], mark))
@@ -172,7 +169,7 @@ class TopicReplay:
     def committed(self) -> dict[int, int]:
         """How far the sink has read the topic."""
         group = f"connect-{self._connector}"
-        return committed_offsets(self._endpoints.kafka_bootstrap, self._topic, group, self._access.kafka)
+        return committed_offsets(self._endpoints.kafka_bootstrap, self._topic, group, self._endpoints.access.kafka)
 
     def wait(self, worker: ConnectWorker, ends: Mapping[int, int]) -> None:
         """Return once the sink has committed everything before these offsets.
@@ -195,7 +192,9 @@ class TopicReplay:
     def outcome(self, sent: int, earlier: int, known: Mapping[int, int]) -> Replay:
         """What became of the records: by the sink's ledger if it covers them all, otherwise by the new dead letters."""
         refused = {letter.refused_at: letter for letter in self._letters.letters(known, content=False)}
-        reading = read_settled_ledger(self._endpoints.metrics_url, self._connector, access=self._access.metrics)
+        reading = read_settled_ledger(
+            self._endpoints.metrics_url, self._connector, access=self._endpoints.access.metrics
+        )
         totals = [task.total for task in reading.ledger.tasks.values()] if reading.ledger else []
         fates = fates_of(totals)
         if sum(fates.values()) != sent + earlier or fates["refused"] != len(refused):
@@ -208,16 +207,14 @@ def fates_of(totals: list[Ledger]) -> Counter[str]:
     return Counter({fate: sum(getattr(total, name) for total in totals) for fate, name in FATES.items()})
 
 
-def connector_for_replay(
-    config: Mapping[str, str], urls: tuple[str, ...], access: Access | None = None
-) -> dict[str, str]:
+def connector_for_replay(config: Mapping[str, str], endpoints: Endpoints) -> dict[str, str]:
     """The configuration with which the connector reads replayed records.
 
     A record at the end of the topic has the highest offset, so that it would win over every later document of its key.
     Its version therefore comes from a header, unless the run's own versions did so already.
     """
     ours = {
-        "connection.url": (access or Access()).sink.get("connection.url") or ",".join(urls),
+        "connection.url": endpoints.access.sink.get("connection.url") or ",".join(endpoints.elasticsearch_urls),
         "consumer.override.isolation.level": "read_committed",
         # What is refused again must come back as a dead letter, and stop nothing.
         "errors.deadletterqueue.context.headers.enable": "true",

@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from lab.access import HIDDEN, is_secret
+from lab.endpoints import HIDDEN, is_secret
 from lab.profiles import Profile
 from lab.records import Environment, Server
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.clients.of_target import cluster_of, topics_of, worker_of
-from lab.clients.target import Target
+from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import StackError
 from lab.monitor import Sampler, Sources
 from lab.profiles import Direct, Profile
@@ -104,9 +103,9 @@ class _RunUnderWay:
         self.progress = progress
         self.names = Names.of(profile, folder.run_id)
         self.clock = PhaseClock()
-        self.cluster = cluster_of(target)
-        self.worker = worker_of(target)
-        self.kafka = topics_of(target)
+        self.cluster = cluster_of(target.endpoints)
+        self.worker = worker_of(target.endpoints)
+        self.kafka = topics_of(target.endpoints)
         self.is_direct = isinstance(profile.load, Direct)
         self.children: dict[str, int] = {}
         self.warnings: list[RunWarning] = []
@@ -153,8 +152,8 @@ class _RunUnderWay:
 
     def close(self) -> None:
         """Remove the connector and the cluster settings of this run, however it ended, and close the connections."""
-        leaving_worker = worker_of(self.target, GOODBYE_S)
-        leaving_cluster = cluster_of(self.target, GOODBYE_S)
+        leaving_worker = worker_of(self.target.endpoints, GOODBYE_S)
+        leaving_cluster = cluster_of(self.target.endpoints, GOODBYE_S)
         self.sink.stop_command()
         # A server that is gone has nothing left to remove, and what ended the run is the error to report.
         with contextlib.suppress(StackError):
@@ -200,16 +199,12 @@ class _RunUnderWay:
 
     def sampler(self) -> Sampler:
         """The sampler of this run."""
-        endpoints = self.target.endpoints
         sources = Sources(
-            elasticsearch_urls=endpoints.elasticsearch_urls,
+            endpoints=self.target.endpoints,
             index=self.names.index,
-            kafka_bootstrap=endpoints.kafka_bootstrap,
             topic=self.topic,
             consumer_group=self.names.consumer_group,
-            jolokia_url=endpoints.metrics_url,
             connector=self.names.connector if self.sink.keeps_ledger else None,
-            access=self.target.access,
             containers=self.target.containers,
         )
         return Sampler(

@@ -3,8 +3,7 @@
 import contextlib
 
 from lab.clients.elasticsearch import ElasticsearchClient
-from lab.clients.of_target import cluster_of, topics_of
-from lab.clients.target import Target
+from lab.clients.target import Target, cluster_of, topics_of
 from lab.errors import StackError
 from lab.profiles import Profile
 from lab.run.names import Names
@@ -18,12 +17,12 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
     A server that is gone keeps them; the next run of the profile removes them then.
     """
     names = Names.of(profile, run_id)
-    cluster = cluster_of(target, PATIENCE_S)
+    cluster = cluster_of(target.endpoints, PATIENCE_S)
     try:
         with contextlib.suppress(StackError):
             remove_index(cluster, names.index, run_id)
         with contextlib.suppress(StackError):
-            topics_of(target).delete((names.topic, names.dead_letter_topic))
+            topics_of(target.endpoints).delete((names.topic, names.dead_letter_topic))
     finally:
         cluster.close()
 

@@ -13,6 +13,7 @@ from threading import Lock
 import psutil
 from pydantic import BaseModel, ConfigDict
 
+from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticsearch_versions, read_lock
@@ -54,20 +55,6 @@ class StackShape:
         """Memory that all servers together will take, page cache not counted."""
         heaps = [self.elasticsearch_heap_mb] * self.data_nodes + [self.kafka_heap_mb, self.connect_heap_mb]
         return sum(heaps) + MEMORY_BESIDE_HEAP_MB * len(heaps)
-
-
-@dataclass(frozen=True)
-class Endpoints:
-    """What a target gives to whoever uses it, wherever the servers run.
-
-    Attributes:
-        metrics_url: The Jolokia agent of the Connect worker; `None` where there is none.
-    """
-
-    kafka_bootstrap: str
-    connect_url: str
-    elasticsearch_urls: tuple[str, ...]
-    metrics_url: str | None
 
 
 class StackState(BaseModel):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
-from lab.clients.of_target import cluster_of, topics_of
-from lab.clients.target import Target
+from lab.clients.target import cluster_of, topics_of
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
@@ -57,7 +57,7 @@ class StreamBooks:
 def check_stream(
     profile: Profile,
     dataset: Dataset,
-    target: Target,
+    endpoints: Endpoints,
     names: Names,
     *,
     progress: Progress = lambda _done, _what: None,
@@ -72,9 +72,9 @@ def check_stream(
     """
     if str(profile.sink.config.get("key.ignore", "false")).lower() == "true":
         raise ProfileError("sink.config.key.ignore: got true, expected false: the ids of a lap would be those of none")
-    topics = topics_of(target)
-    mark = Mark(target.endpoints.kafka_bootstrap, names, target.access.kafka)
-    cluster = cluster_of(target)
+    topics = topics_of(endpoints)
+    mark = Mark(endpoints.kafka_bootstrap, names, endpoints.access.kafka)
+    cluster = cluster_of(endpoints)
     try:
         sent = settled(topics, mark, names)
         wait_until_read(topics, names, sent.records, progress, sleep=sleep, clock=clock)

@@ -17,8 +17,8 @@ import orjson
 from lab.clients.connect import ConnectWorker, connector_config
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
-from lab.clients.of_target import cluster_of, topics_of, worker_of
-from lab.clients.target import Target
+from lab.clients.target import cluster_of, topics_of, worker_of
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile, load_profile, profile_names
 from lab.profiles.mapping import load_mapping
@@ -47,7 +47,9 @@ class Prepared:
     unassigned: int | None
 
 
-def prepare_stream(profile: Profile, target: Target, *, root: Path, clock: Callable[[], float] = time.time) -> Prepared:
+def prepare_stream(
+    profile: Profile, endpoints: Endpoints, *, root: Path, clock: Callable[[], float] = time.time
+) -> Prepared:
     """Make what the stream of this profile lacks, and let its sink be the only one that runs.
 
     Raises:
@@ -55,15 +57,15 @@ def prepare_stream(profile: Profile, target: Target, *, root: Path, clock: Calla
         StackError: A server does not answer, or the connector fails.
     """
     refuse_unsuitable(profile)
-    cluster, worker, topics = cluster_of(target), worker_of(target), topics_of(target)
+    cluster, worker, topics = cluster_of(endpoints), worker_of(endpoints), topics_of(endpoints)
     try:
         found = find_stream(cluster, topics, profile)
         stream_id = new_id(profile, clock())
         names = found or Names.of(profile, stream_id)
-        values = placeholders(profile, target, names)
-        config = connector_config(root / "connect" / "connectors", profile, values, target.access)
+        values = placeholders(profile, endpoints, names)
+        config = connector_config(root / "connect" / "connectors", profile, values, endpoints.access)
         worker.validate(config)
-        unassigned = None if found else begin(target, profile, names, stream_id)
+        unassigned = None if found else begin(endpoints, profile, names, stream_id)
         cluster.put_cluster_settings(settings_of_others(profile, root) | dict(profile.elasticsearch.cluster_settings))
         stop_others(worker, names)
         drop_failed(worker, names)
@@ -111,9 +113,9 @@ def find_stream(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Prof
     return names if names.topic in topics.names() else None
 
 
-def begin(target: Target, profile: Profile, names: Names, stream_id: str) -> int:
+def begin(endpoints: Endpoints, profile: Profile, names: Names, stream_id: str) -> int:
     """Make index and topics; what earlier streams and runs of the profile left goes. Shards without a node."""
-    cluster, worker, topics = cluster_of(target), worker_of(target), topics_of(target)
+    cluster, worker, topics = cluster_of(endpoints), worker_of(endpoints), topics_of(endpoints)
     try:
         unassigned = create_index(cluster, profile, names.index, stream_id)
         remove_earlier_runs(worker, topics, names)

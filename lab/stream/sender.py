@@ -5,8 +5,8 @@ from collections.abc import Callable
 from confluent_kafka import KafkaException, Producer
 
 from lab.clients.connect import ConnectWorker
-from lab.clients.of_target import worker_of
-from lab.clients.target import Target
+from lab.clients.target import worker_of
+from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
 from lab.profiles import Profile
@@ -30,7 +30,7 @@ STREAM_CLIENT: dict[str, str | int | float | bool] = {
 def send_stream(
     profile: Profile,
     dataset: Dataset,
-    target: Target,
+    endpoints: Endpoints,
     names: Names,
     *,
     pace: Pace,
@@ -42,13 +42,13 @@ def send_stream(
     Raises:
         StackError: Kafka does not take a document or does not answer, or the sink has failed.
     """
-    bootstrap, access = target.endpoints.kafka_bootstrap, target.access.kafka
-    client = producer_of(profile, target)
+    bootstrap, access = endpoints.kafka_bootstrap, endpoints.access.kafka
+    client = producer_of(profile, endpoints)
     reader = KafkaReader(
         ConsumerOffsetsClient(bootstrap, names.topic, names.consumer_group, timeout_s=ANSWER_WITHIN_S, client=access)
     )
     mark = Mark(bootstrap, names, access)
-    worker = worker_of(target, 0.0)
+    worker = worker_of(endpoints, 0.0)
 
     def offsets() -> Offsets:
         found = reader.read()
@@ -74,14 +74,14 @@ def send_stream(
     return stream.position
 
 
-def producer_of(profile: Profile, target: Target) -> Producer:
+def producer_of(profile: Profile, endpoints: Endpoints) -> Producer:
     """A client of the target's Kafka, with the profile's settings.
 
     Raises:
         StackError: It refuses one of the settings.
     """
-    bootstrap = target.endpoints.kafka_bootstrap
-    own = {**client_settings(profile), **target.access.kafka, "bootstrap.servers": bootstrap}
+    bootstrap = endpoints.kafka_bootstrap
+    own = {**client_settings(profile), **endpoints.access.kafka, "bootstrap.servers": bootstrap}
     try:
         return Producer({**STREAM_CLIENT, **own})
     except KafkaException as error:

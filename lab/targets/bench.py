@@ -2,14 +2,14 @@
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lab.clients.connect import ELASTICSEARCH_URLS
-from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.target import Target, cluster_of
 from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
-from lab.run import RunFolder, Target
+from lab.run import RunFolder
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name
 from lab.suite.plan import server_shape
@@ -20,16 +20,6 @@ Start = Callable[[Profile, Iterable[Profile]], Target]
 """Has servers running in the shape that a profile asks for; the profiles beside it will run on the same ones."""
 
 EXCLUDED = "cluster.routing.allocation.exclude._name"
-
-
-@dataclass(frozen=True)
-class NarrowedEndpoints:
-    """The endpoints of a target of which only some nodes are used."""
-
-    kafka_bootstrap: str
-    connect_url: str
-    elasticsearch_urls: tuple[str, ...]
-    metrics_url: str | None
 
 
 class StartedBench:
@@ -94,7 +84,7 @@ class StartedBench:
         names = ",".join(map(node_name, nodes))
         if names == (self._excluded or ""):
             return
-        cluster = ElasticsearchClient(target.endpoints.elasticsearch_urls, access=target.access.elasticsearch)
+        cluster = cluster_of(target.endpoints)
         try:
             cluster.put_cluster_settings({EXCLUDED: names or None})
         finally:
@@ -115,9 +105,8 @@ def narrowed(target: Target, data_nodes: int) -> Target:
         sink[ELASTICSEARCH_URLS] = ",".join(sink[ELASTICSEARCH_URLS].split(",")[:data_nodes])
     return replace(
         target,
-        access=replace(target.access, sink=sink),
-        endpoints=NarrowedEndpoints(
-            whole.kafka_bootstrap, whole.connect_url, whole.elasticsearch_urls[:data_nodes], whole.metrics_url
+        endpoints=replace(
+            whole, elasticsearch_urls=whole.elasticsearch_urls[:data_nodes], access=replace(whole.access, sink=sink)
         ),
         process_ids=lambda: {name: pid for name, pid in target.process_ids().items() if is_used(name)},
         servers=[server for server in target.servers if is_used(server.name)],

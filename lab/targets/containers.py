@@ -3,12 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from lab.access import Access
 from lab.clients.connect import ELASTICSEARCH_URLS
 from lab.clients.target import Target
+from lab.endpoints import Access, Endpoints
 from lab.errors import StackError
 from lab.monitor import Containers
-from lab.profiles.remote import RemoteServers
 from lab.records import Server
 from lab.stack.compose import NODES, Container
 from lab.targets.remote_servers import RemoteTarget
@@ -18,7 +17,7 @@ KAFKA_PORT, CONNECT_PORT, JMX_AGENT_PORT, ELASTICSEARCH_PORT = 9092, 8083, 8778,
 """Ports inside the containers."""
 
 
-def addresses(containers: Mapping[str, Container]) -> RemoteServers:
+def addresses(containers: Mapping[str, Container]) -> Endpoints:
     """Where the containers are reached from this machine, and Elasticsearch from the worker's container.
 
     Args:
@@ -29,8 +28,7 @@ def addresses(containers: Mapping[str, Container]) -> RemoteServers:
     """
     nodes = [containers[service] for service in NODES if service in containers]
     inside = ",".join(f"http://{node.service}:{ELASTICSEARCH_PORT}" for node in nodes)
-    return RemoteServers(
-        source="docker compose",
+    return Endpoints(
         kafka_bootstrap=address(containers, "kafka", KAFKA_PORT),
         connect_url=f"http://{address(containers, 'connect', CONNECT_PORT)}",
         # The other nodes publish no port; the first one passes on what is theirs.

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from lab.endpoints import Endpoints
 from lab.profiles import Profile
-from lab.profiles.remote import RemoteServers
 from lab.records import Result
 from lab.records.suite import Variant
 from lab.run import RunFolder
@@ -22,8 +22,8 @@ from producers.dataset import Dataset
 class Remote:
     """Servers that exist already."""
 
-    def __init__(self, servers: RemoteServers) -> None:
-        self._servers = servers
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._endpoints = endpoints
 
     @cached_property
     def found(self) -> RemoteTarget:
@@ -32,7 +32,7 @@ class Remote:
         Raises:
             ProfileError: A run is under way on them.
         """
-        found = find_remote(self._servers)
+        found = find_remote(self._endpoints)
         refuse_company(found)
         return found
 
@@ -79,7 +79,7 @@ class RemoteBench:
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Each JVM of the cluster, by its start, with the way in which the variant uses it."""
-        self._found = replace(self._found, nodes=nodes_of(self._found.servers))
+        self._found = replace(self._found, nodes=nodes_of(self._found.endpoints))
         way = way_of(self._profiles[variant.name])
         return frozenset((way, node.name, node.started_ms) for node in self._found.nodes)
 

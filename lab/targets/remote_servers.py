@@ -6,14 +6,13 @@ from typing import Any
 
 import httpx
 
-from lab.clients.connect import REFUSED, ConnectWorker
+from lab.clients.connect import REFUSED
 from lab.clients.elasticsearch import ElasticsearchClient, error_reason
-from lab.clients.kafka import KafkaTopics
-from lab.clients.target import Target
+from lab.clients.target import Target, cluster_of, topics_of, worker_of
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
-from lab.profiles.remote import RemoteServers
 from lab.records import Server
 from lab.run.load.entrants import why_not_on
 from lab.stack.places import ROOT
@@ -62,7 +61,7 @@ class RemoteTarget:
         connectors: Those of ours that it runs.
     """
 
-    servers: RemoteServers
+    endpoints: Endpoints
     nodes: tuple[Node, ...]
     connect_version: str
     plugins: frozenset[str]
@@ -88,7 +87,7 @@ class RemoteTarget:
         named = {f"elasticsearch-{number}": node for number, node in enumerate(self.nodes, 1)}
         return Target(
             name="remote",
-            endpoints=self.servers,
+            endpoints=self.endpoints,
             process_ids=dict,
             servers=[
                 *(Server(name=name, version=node.version, pid=None) for name, node in named.items()),
@@ -96,7 +95,6 @@ class RemoteTarget:
             ],
             java_versions={name: node.java_version for name, node in named.items()},
             fresh=any(node.uptime_ms < FRESH_MS for node in self.data_nodes),
-            access=self.servers.access,
         )
 
     def fitted(self, profile: Profile) -> Profile:
@@ -138,25 +136,25 @@ def refusal_at(place: str, key: str, message: str) -> str:
     return str(Problem(Place(f"{place} {key}" if place == "--set" else place), key, message))
 
 
-def find_remote(servers: RemoteServers) -> RemoteTarget:
+def find_remote(endpoints: Endpoints) -> RemoteTarget:
     """Ask every one of the servers what it is.
 
     Raises:
         ProfileError: One of them does not let us in.
         StackError: One of them does not answer.
     """
-    nodes = nodes_of(servers)
+    nodes = nodes_of(endpoints)
     if not any(node.holds_data for node in nodes):
-        raise StackError(f"{servers.elasticsearch_urls[0]}: the cluster has no node that holds data")
-    worker = ConnectWorker(servers.connect_url, access=servers.access, patience_s=ANSWER_WITHIN_S)
+        raise StackError(f"{endpoints.elasticsearch_urls[0]}: the cluster has no node that holds data")
+    worker = worker_of(endpoints, ANSWER_WITHIN_S)
     try:
         version, running, plugins = worker.version(), worker.connectors(), worker.plugins()
     finally:
         worker.close()
-    KafkaTopics(servers.kafka_bootstrap, servers.access.kafka).names(ANSWER_WITHIN_S)
-    ask_metrics(servers)
+    topics_of(endpoints).names(ANSWER_WITHIN_S)
+    ask_metrics(endpoints)
     ours = tuple(sorted(name for name in running if name.startswith("sluice-")))
-    return RemoteTarget(servers, nodes, version, plugins, ours)
+    return RemoteTarget(endpoints, nodes, version, plugins, ours)
 
 
 def refuse_company(found: RemoteTarget) -> None:
@@ -167,19 +165,18 @@ def refuse_company(found: RemoteTarget) -> None:
     """
     if found.connectors:
         raise ProfileError(
-            f"{found.servers.connect_url}: connector {found.connectors[0]}: is there already, expected no connector of "
-            "Sluice: another run is under way on these servers, or one was killed; wait for it, or delete the connector"
+            f"{found.endpoints.connect_url}: connector {found.connectors[0]}: is there already, expected no connector "
+            "of Sluice: another run is under way on these servers, or one was killed; wait for it, or delete the "
+            "connector"
         )
 
 
-def nodes_of(servers: RemoteServers) -> tuple[Node, ...]:
+def nodes_of(endpoints: Endpoints) -> tuple[Node, ...]:
     """The nodes of the cluster, in the order of their names."""
-    cluster = ElasticsearchClient(
-        servers.elasticsearch_urls, access=servers.access.elasticsearch, patience_s=ANSWER_WITHIN_S
-    )
+    cluster = cluster_of(endpoints, ANSWER_WITHIN_S)
     try:
-        told = answer(cluster, NODES_INFO, servers)
-        uptimes = answer(cluster, NODES, servers)
+        told = answer(cluster, NODES_INFO, endpoints)
+        uptimes = answer(cluster, NODES, endpoints)
     finally:
         cluster.close()
     return tuple(
@@ -187,15 +184,16 @@ def nodes_of(servers: RemoteServers) -> tuple[Node, ...]:
     )
 
 
-def answer(cluster: ElasticsearchClient, path: str, servers: RemoteServers) -> Mapping[str, Any]:
+def answer(cluster: ElasticsearchClient, path: str, endpoints: Endpoints) -> Mapping[str, Any]:
     """What each node answers, by its id."""
     status, body = cluster.request("GET", path, accept=tuple(REFUSED))
     if status in REFUSED:
         raise ProfileError(
-            f"{servers.elasticsearch_urls[0]}: Elasticsearch does not let us in: status {status}: {error_reason(body)}"
+            f"{endpoints.elasticsearch_urls[0]}: Elasticsearch rejected our credentials ({status}): "
+            f"{error_reason(body)}"
         )
     if not isinstance(body, dict) or "nodes" not in body:
-        raise StackError(f"{servers.elasticsearch_urls[0]}: is no Elasticsearch: it names no nodes")
+        raise StackError(f"{endpoints.elasticsearch_urls[0]}: is not an Elasticsearch: /_nodes lists no nodes")
     return dict(body["nodes"])
 
 
@@ -212,22 +210,22 @@ def node_of(told: Mapping[str, Any], uptime: Mapping[str, Any]) -> Node:
     )
 
 
-def ask_metrics(servers: RemoteServers) -> None:
+def ask_metrics(endpoints: Endpoints) -> None:
     """Have the JMX agent answer, if there is said to be one.
 
     Raises:
         ProfileError: It does not let us in.
         StackError: It does not answer, or is none.
     """
-    if servers.metrics_url is None:
+    if endpoints.metrics_url is None:
         return
-    url = f"{servers.metrics_url.rstrip('/')}/version"
+    url = f"{endpoints.metrics_url.rstrip('/')}/version"
     try:
-        with servers.access.metrics.client(timeout=ANSWER_WITHIN_S) as client:
+        with endpoints.access.metrics.client(timeout=ANSWER_WITHIN_S) as client:
             response = client.get(url)
     except httpx.TransportError as error:
         raise StackError(f"{url}: the JMX agent does not answer ({type(error).__name__})") from error
     if response.status_code in REFUSED:
-        raise ProfileError(f"{url}: the JMX agent does not let us in: status {response.status_code}")
+        raise ProfileError(f"{url}: the JMX agent rejected our credentials ({response.status_code})")
     if not response.is_success:
-        raise StackError(f"{url}: is no JMX agent: status {response.status_code}")
+        raise StackError(f"{url}: is not a JMX agent: status {response.status_code}")

@@ -13,7 +13,7 @@ import httpx
 import orjson
 import pytest
 
-from lab.access import api_key, basic
+from lab.endpoints import api_key, basic
 from lab.records import Run
 from lab.stack.jdk import find_jdks
 from tests.integration.conftest import Sluice, on, write_ndjson
@@ -195,8 +195,8 @@ def test_servers_that_ask_who_is_there_let_a_run_in(
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [
-        ("ES_KEY", (2, "Elasticsearch does not let us in: status 401: who is there?")),
-        ("METRICS_SECRET", (2, "the JMX agent does not let us in: status 401")),
+        ("ES_KEY", (2, "Elasticsearch rejected our credentials (401): who is there?")),
+        ("METRICS_SECRET", (2, "the JMX agent rejected our credentials (401)")),
         ("KAFKA_SECRET", (3, "Authentication failed: Invalid username or password")),
     ],
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.errors import StackError
 from lab.profiles import Direct
 from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms

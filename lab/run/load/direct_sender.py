@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from hdrh.histogram import HdrHistogram
 
-from lab.access import tls_context
+from lab.endpoints import tls_context
 
 WANTED: Final = "errors,error.type,items.*.status,items.*.error.type"
 """The parts of an answer that decide; of documents it holds nothing."""

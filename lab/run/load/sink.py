@@ -9,6 +9,7 @@ import httpx
 
 from lab.clients.connect import ConnectWorker, connector_config
 from lab.clients.target import Target
+from lab.endpoints import Endpoints
 from lab.monitor import Sampler, read_sink_histograms
 from lab.profiles import Profile
 from lab.records import SinkHistograms
@@ -53,7 +54,7 @@ class Sink:
         Raises:
             ProfileError: A setting is refused, or a placeholder or the template is not known.
         """
-        values = placeholders(self.profile, self.target, self.names)
+        values = placeholders(self.profile, self.target.endpoints, self.names)
         if self.profile.sink.command:
             command = filled_command(self.profile.sink.command, {**values, **own_values(self.root)})
             self._pipeline = CommandSink(
@@ -148,9 +149,9 @@ class Sink:
             return SinkHistograms(record_age=None, bulk_service_time=None)
 
 
-def placeholders(profile: Profile, target: Target, names: Names) -> dict[str, str]:
+def placeholders(profile: Profile, endpoints: Endpoints, names: Names) -> dict[str, str]:
     """What a connector template or a command may ask for."""
-    urls = target.endpoints.elasticsearch_urls
+    urls = endpoints.elasticsearch_urls
     return {
         "connector": names.connector,
         "topic": names.topic,
@@ -159,6 +160,6 @@ def placeholders(profile: Profile, target: Target, names: Names) -> dict[str, st
         "elasticsearch_urls": ",".join(urls),
         "dead_letter_topic": names.dead_letter_topic,
         "tasks": str(profile.sink.tasks),
-        "kafka_bootstrap": target.endpoints.kafka_bootstrap,
+        "kafka_bootstrap": endpoints.kafka_bootstrap,
         "group": names.consumer_group,
     }

@@ -10,8 +10,8 @@ import httpx
 import orjson
 from pydantic import JsonValue
 
-from lab.access import OPEN, HttpAccess
 from lab.clients.elasticsearch import JSON, error_reason
+from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import IDS, Reading, Step
 from lab.run.query.truth import Answer, Values

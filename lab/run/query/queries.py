@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.models import Queries

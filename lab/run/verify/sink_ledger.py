@@ -15,7 +15,7 @@ from typing import Literal
 
 import httpx
 
-from lab.access import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess
 from lab.monitor import read_sink_ledger
 from lab.records import Documents, Ledger, LedgerCheck, LedgerVerdict, Sample, SinkLedger, Verification
 

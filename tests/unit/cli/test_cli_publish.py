@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.access import HttpAccess, api_key, basic
 from lab.cli import publish
+from lab.endpoints import HttpAccess, api_key, basic
 from lab.errors import ProfileError
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from lab.access import Access, HttpAccess, basic
 from lab.clients.connect import ConnectWorker, connector_config, failed
+from lab.endpoints import Access, HttpAccess, basic
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Profile, Sink
 from tests.unit.clients.rest_server import Rest, Time, rest

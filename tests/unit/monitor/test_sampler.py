@@ -4,11 +4,11 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lab.endpoints import Endpoints
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.sampler import Readers, Sampler
 from lab.monitor.sources import Sources
@@ -16,12 +16,10 @@ from lab.records import KafkaSample, Record, Sample
 from tests.unit.monitor.servers import elasticsearch, server
 
 SOURCES = Sources(
-    elasticsearch_urls=("http://127.0.0.1:9",),
+    endpoints=Endpoints("127.0.0.1:9", "http://127.0.0.1:9", ("http://127.0.0.1:9",), None),
     index="books",
-    kafka_bootstrap="127.0.0.1:9",
     topic="books",
     consumer_group="connect-sluice-books",
-    jolokia_url=None,
     connector=None,
 )
 
@@ -234,9 +232,3 @@ def test_an_interval_of_nothing_is_refused(tmp_path: Path) -> None:
     """It would be a busy loop against the servers under test."""
     with pytest.raises(ValueError, match="sampler: interval_s: got 0, expected more than 0"):
         Sampler(SOURCES, tmp_path / "samples.ndjson", 0, phase=lambda: "load", readers=Readers())
-
-
-def test_sources_without_elasticsearch_are_refused() -> None:
-    """There is nothing to measure."""
-    with pytest.raises(ValueError, match="sources: elasticsearch_urls: got none, expected at least one URL"):
-        replace(SOURCES, elasticsearch_urls=())

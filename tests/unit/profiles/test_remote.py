@@ -7,7 +7,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-from lab.access import HttpAccess, api_key, basic
+from lab.endpoints import HttpAccess, api_key, basic
 from lab.errors import ProfileError
 from lab.profiles.remote import load_remote
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from lab.access import OPEN
+from lab.endpoints import OPEN, Endpoints
 from lab.errors import StackError
 from lab.monitor import Sources
 from lab.publish.label import label_of
@@ -132,12 +132,10 @@ class Scripted:
     def sources(self, subject: Subject) -> Sources:
         """None that is asked."""
         return Sources(
-            elasticsearch_urls=("http://127.0.0.1:9",),
+            endpoints=Endpoints("127.0.0.1:9", "http://127.0.0.1:9", ("http://127.0.0.1:9",), None),
             index=f"books-{subject.run_id}",
-            kafka_bootstrap="127.0.0.1:9",
             topic=None,
             consumer_group="",
-            jolokia_url=None,
             connector=None,
         )
 

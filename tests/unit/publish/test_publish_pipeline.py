@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from lab.access import Access
+from lab.endpoints import Endpoints
 from lab.profiles import load_profile
-from lab.profiles.remote import RemoteServers
 from lab.publish.pipeline import RemotePipeline
 from lab.publish.watch import Subject
 from tests.unit.publish.recorder import nowhere, recorder
@@ -19,13 +18,11 @@ SUBJECT = Subject("20261121-101010", 1_795_255_810.007)
 
 def pipeline(url: str) -> RemotePipeline:
     """The quickstart on servers that all have one address."""
-    servers = RemoteServers(
-        source="a test",
+    servers = Endpoints(
         kafka_bootstrap="127.0.0.1:9",
         connect_url=url,
         elasticsearch_urls=(url,),
         metrics_url=f"{url}/jolokia",
-        access=Access(),
     )
     return RemotePipeline(load_profile("quickstart"), servers)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lab.access import OPEN, HttpAccess, api_key, basic
 from lab.analysis.folder import read_run
+from lab.endpoints import OPEN, HttpAccess, api_key, basic
 from lab.errors import ProfileError, StackError
 from lab.publish.document import Document
 from lab.publish.kibana import OBJECTS, dashboard_address, import_objects, monitoring_address

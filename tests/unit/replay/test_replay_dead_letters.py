@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from lab.access import Access
+from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
@@ -13,6 +13,11 @@ from lab.replay.replay import Replay, chunks, connector_for_replay, fates_of, ma
 TOPIC = "sluice-my-books-7"
 RAW = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")
 CONFIG = {"name": TOPIC, "index.name": "sluice-my-books", "connection.url": "http://gone:9200", **RAW}
+
+
+def endpoints(*urls: str) -> Endpoints:
+    """Servers of which only Elasticsearch matters."""
+    return Endpoints("127.0.0.1:9", "http://127.0.0.1:9", urls, None)
 
 
 def letter(offset: int = 11, **changes: object) -> Letter:
@@ -146,7 +151,7 @@ def test_a_replayed_record_carries_the_place_and_the_version_of_the_first_one() 
 
 def test_the_connector_of_a_replay_takes_versions_from_their_header() -> None:
     """The offset of a replayed record is higher than that of every later document of its key."""
-    config = connector_for_replay(CONFIG, ("http://a:1", "http://b:2"))
+    config = connector_for_replay(CONFIG, endpoints("http://a:1", "http://b:2"))
     assert config["external.version.header"] == REPLAY_VERSION
     assert config["connection.url"] == "http://a:1,http://b:2"
     assert config["consumer.override.isolation.level"] == "read_committed"
@@ -155,12 +160,15 @@ def test_the_connector_of_a_replay_takes_versions_from_their_header() -> None:
 def test_a_replay_finds_elasticsearch_where_the_target_says() -> None:
     """The worker may see other addresses than this machine does."""
     access = Access(sink={"connection.url": "https://es.internal:9200"})
-    assert connector_for_replay(CONFIG, ("http://a:1",), access)["connection.url"] == "https://es.internal:9200"
+    assert (
+        connector_for_replay(CONFIG, replace(endpoints("http://a:1"), access=access))["connection.url"]
+        == "https://es.internal:9200"
+    )
 
 
 def test_versions_of_the_users_own_stay_what_they_are() -> None:
     """The dead letter still has their header."""
-    config = connector_for_replay({**CONFIG, "external.version.header": "edition"}, ("http://a:1",))
+    config = connector_for_replay({**CONFIG, "external.version.header": "edition"}, endpoints("http://a:1"))
     assert config["external.version.header"] == "edition"
 
 

@@ -3,8 +3,9 @@
 import psutil
 import pytest
 
+from lab.endpoints import Endpoints
 from lab.errors import StackError
-from lab.stack.local import Endpoints, LocalStack, StackProgress
+from lab.stack.local import LocalStack, StackProgress
 from tests.unit.stack.three_servers import ALL, NAMES, Wanted, kill, pids, strays
 from tests.unit.stack.trivial_servers import shell, spec_of
 

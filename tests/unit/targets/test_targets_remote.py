@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from lab.access import Access, HttpAccess, basic
+from lab.endpoints import Access, Endpoints, HttpAccess, basic
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
-from lab.profiles.remote import RemoteServers
 from lab.records import Server
 from lab.targets.remote_servers import Node, RemoteTarget, ask_metrics, find_remote, nodes_of, refuse_company
 from tests.unit.clients.rest_server import rest
@@ -21,9 +20,9 @@ ACCESS = Access(
 )
 
 
-def servers(url: str, metrics_url: str | None = None) -> RemoteServers:
+def servers(url: str, metrics_url: str | None = None) -> Endpoints:
     """Servers that are all one."""
-    return RemoteServers("target.yaml", "127.0.0.1:1", url, (url,), metrics_url, ACCESS)
+    return Endpoints("127.0.0.1:1", url, (url,), metrics_url, ACCESS)
 
 
 def node(name: str = "es-1", **changes: Any) -> Node:
@@ -84,7 +83,7 @@ def test_a_cluster_that_does_not_let_us_in_is_one_sentence(status: int) -> None:
     with rest((status, refusal)) as server, pytest.raises(ProfileError) as error:
         nodes_of(servers(server.url))
     assert str(error.value) == (
-        f"{server.url}: Elasticsearch does not let us in: status {status}: unable to authenticate user [lab]"
+        f"{server.url}: Elasticsearch rejected our credentials ({status}): unable to authenticate user [lab]"
     )
 
 
@@ -92,7 +91,7 @@ def test_something_else_than_elasticsearch_is_one_sentence() -> None:
     """Such as a proxy that answers everything."""
     with rest((200, {"hello": "world"})) as server, pytest.raises(StackError) as error:
         nodes_of(servers(server.url))
-    assert str(error.value) == f"{server.url}: is no Elasticsearch: it names no nodes"
+    assert str(error.value) == f"{server.url}: is not an Elasticsearch: /_nodes lists no nodes"
 
 
 def test_servers_on_which_sluice_is_at_work_already_are_left_alone() -> None:
@@ -111,7 +110,7 @@ def test_a_worker_that_does_not_let_us_in_is_one_sentence() -> None:
     refusal = (401, {"message": "lab:hunter3 is nobody"})
     with rest(*told_of_nodes(a=["data"]), refusal) as server, pytest.raises(ProfileError) as error:
         find_remote(servers(server.url))
-    assert str(error.value) == (f"{server.url}: Kafka Connect does not let us in: status 401: lab:(hidden) is nobody")
+    assert str(error.value) == (f"{server.url}: Kafka Connect rejected our credentials (401): lab:(hidden) is nobody")
 
 
 @pytest.mark.parametrize("answer", [{"hello": "world"}, ["hello"], "hello"])
@@ -119,7 +118,7 @@ def test_something_else_than_a_worker_is_one_sentence(answer: object) -> None:
     """Such as the port of another server."""
     with rest(*told_of_nodes(a=["data"]), (200, answer)) as server, pytest.raises(StackError) as error:
         find_remote(servers(server.url))
-    assert str(error.value) == f"{server.url}: is no Kafka Connect worker: it names no version"
+    assert str(error.value) == f"{server.url}: is not a Kafka Connect worker: it names no version"
 
 
 def test_a_cluster_without_data_nodes_is_one_sentence() -> None:
@@ -132,8 +131,8 @@ def test_a_cluster_without_data_nodes_is_one_sentence() -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "sentence"),
     [
-        (401, ProfileError, "the JMX agent does not let us in: status 401"),
-        (404, StackError, "is no JMX agent: status 404"),
+        (401, ProfileError, "the JMX agent rejected our credentials (401)"),
+        (404, StackError, "is not a JMX agent: status 404"),
     ],
 )
 def test_an_agent_that_gives_no_answer_is_one_sentence(status: int, kind: type[Exception], sentence: str) -> None:

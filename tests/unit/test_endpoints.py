@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.access import OPEN, Access, HttpAccess, api_key, basic
+from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic
 from tests.unit.clients.rest_server import rest_with_headers
 
 
@@ -45,3 +45,9 @@ def test_a_secret_is_hidden_wherever_somebody_repeats_it() -> None:
     """The longer one first, so that none leaves its rest behind."""
     access = Access(secrets=frozenset({"hunter", "hunter2"}))
     assert access.hide("got hunter2, then hunter; hunters") == "got (hidden), then (hidden); (hidden)s"
+
+
+def test_endpoints_without_elasticsearch_are_refused() -> None:
+    """There is nothing to measure."""
+    with pytest.raises(ValueError, match="endpoints: elasticsearch_urls: got none, expected at least one URL"):
+        Endpoints("127.0.0.1:9", "http://127.0.0.1:9", (), None)

@@ -1,4 +1,4 @@
-"""What servers want of a client before they answer: credentials, and whose certificates it has to trust."""
+"""Where the servers of a run are, and how to authenticate."""
 
 import base64
 import ssl
@@ -90,6 +90,28 @@ class Access:
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, HIDDEN)
         return text
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Where the servers of a target are found, wherever they run.
+
+    Attributes:
+        kafka_bootstrap: `host:port` of at least one broker, comma-separated.
+        connect_url: The REST API of a Connect worker.
+        elasticsearch_urls: The nodes' HTTP endpoints.
+        metrics_url: The JMX agent (Jolokia) of the Connect worker; `None` where there is none.
+    """
+
+    kafka_bootstrap: str
+    connect_url: str
+    elasticsearch_urls: tuple[str, ...]
+    metrics_url: str | None
+    access: Access = Access()
+
+    def __post_init__(self) -> None:
+        if not self.elasticsearch_urls:
+            raise ValueError("endpoints: elasticsearch_urls: got none, expected at least one URL")
 
 
 SECRET_WORDS = (
