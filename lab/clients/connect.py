@@ -5,16 +5,14 @@ import string
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 
+from lab.clients.http import UNAUTHORIZED, HttpService, parsed
 from lab.endpoints import Access
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 
-RETRY_S = 0.5
-REFUSED = frozenset({401, 403})
 ELASTICSEARCH_URLS = "connection.url"
 
 
@@ -71,11 +69,19 @@ class ConnectWorker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._url = url.rstrip("/")
-        self._patience_s = patience_s
         self._sleep = sleep
         self._clock = clock
         access = access or Access()
-        self._http = access.connect.client(timeout=90)
+        self._http = HttpService(
+            "Kafka Connect",
+            [url],
+            access.connect,
+            timeout_s=90,
+            patience_s=patience_s,
+            is_busy=is_busy,
+            sleep=sleep,
+            clock=clock,
+        )
         # A worker is told the sink's secrets, and might repeat them in what it says of a configuration.
         self._hide = access.hide
 
@@ -90,7 +96,7 @@ class ConnectWorker:
             ProfileError: It does not let us in.
         """
         response = self._request("GET", "/")
-        if response.status_code in REFUSED:
+        if response.status_code in UNAUTHORIZED:
             raise ProfileError(
                 f"{self._url}: Kafka Connect rejected our credentials ({response.status_code}): {self._words(response)}"
             )
@@ -199,19 +205,7 @@ class ConnectWorker:
             self._sleep(0.1)
 
     def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> httpx.Response:
-        deadline = self._clock() + self._patience_s
-        while True:
-            try:
-                response = self._http.request(method, self._url + path, json=body)
-            except httpx.TransportError as error:
-                if self._clock() > deadline:
-                    raise StackError(f"{self._url}: Kafka Connect does not answer ({type(error).__name__})") from error
-            else:
-                # 409 while the worker rebalances, 5xx while it starts or has lost its broker.
-                busy = response.status_code == httpx.codes.CONFLICT or response.is_server_error
-                if not busy or self._clock() > deadline:
-                    return response
-            self._sleep(RETRY_S)
+        return self._http.send(method, path, body)
 
     def _status(self, response: httpx.Response) -> str:
         """The status of an answer that is an error, and the worker's words."""
@@ -221,12 +215,14 @@ class ConnectWorker:
         return self._hide(message_of(response))
 
 
+def is_busy(status: int) -> bool:
+    """Whether the worker cannot answer yet: 409 while it rebalances, 5xx while it starts or has lost its broker."""
+    return status == httpx.codes.CONFLICT or httpx.codes.is_server_error(status)
+
+
 def message_of(response: httpx.Response) -> str:
     """The worker's words for what is wrong."""
-    try:
-        answer: Any = response.json()
-    except ValueError:
-        return response.text[:500]
+    answer = parsed(response)
     return str(answer.get("message", answer)) if isinstance(answer, dict) else str(answer)
 
 

@@ -4,24 +4,18 @@ Plain requests and no versioned client: one client library's release line talks 
 a run must work on 7.17 to 9.x alike.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
-import orjson
 
+from lab.clients.http import HttpService, parsed
 from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
 
-JSON = {"Content-Type": "application/json"}
 SCROLL_PAGE = 10_000
 """Hits of one page: `index.max_result_window`'s default, so that no index has to allow more."""
-
-RETRY_S = 1.0
-BUSY = frozenset({429, 502, 503, 504})
-
 
 ALREADY_EXISTS = "resource_already_exists_exception"
 
@@ -42,11 +36,9 @@ class ElasticsearchClient:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._urls = tuple(urls)
-        self._patience_s = patience_s
-        self._sleep = sleep
-        self._clock = clock
-        self._http = access.client(timeout=60)
+        self._http = HttpService(
+            "Elasticsearch", urls, access, timeout_s=60, patience_s=patience_s, sleep=sleep, clock=clock
+        )
 
     def close(self) -> None:
         """Close the connections."""
@@ -71,33 +63,8 @@ class ElasticsearchClient:
         Raises:
             StackError: No node answers for that long, or the answer is an error.
         """
-        patience_s = self._patience_s if patience_s is None else patience_s
-        deadline = self._clock() + patience_s if patience_s else -math.inf
-        content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
-        attempt = 0
-        while True:
-            url = self._urls[attempt % len(self._urls)]
-            attempt += 1
-            try:
-                response = self._http.request(method, url + path, content=content, headers=JSON)
-            except httpx.TransportError as error:
-                if self._clock() > deadline:
-                    raise StackError(
-                        f"{url}: Elasticsearch does not answer ({type(error).__name__}: {error})"
-                    ) from error
-                self._sleep(RETRY_S)
-                continue
-            busy = response.status_code in BUSY and response.status_code not in accept
-            if busy and self._clock() <= deadline:
-                self._sleep(RETRY_S)
-                continue
-            return self._answer(method, path, response, accept)
-
-    def _answer(self, method: str, path: str, response: httpx.Response, accept: Sequence[int]) -> tuple[int, Any]:
-        try:
-            answer = orjson.loads(response.content) if response.content else None
-        except orjson.JSONDecodeError:
-            answer = response.text
+        response = self._http.send(method, path, body, accept=accept, patience_s=patience_s)
+        answer = parsed(response)
         if response.is_success or response.status_code in accept:
             return response.status_code, answer
         raise StackError(

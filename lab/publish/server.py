@@ -7,12 +7,14 @@ from typing import Any
 import httpx
 import orjson
 
+from lab.clients.http import HttpService, parsed
 from lab.endpoints import HttpAccess
 from lab.errors import StackError
 from lab.publish.document import Document
 
 ANSWER_WITHIN_S = 30.0
 BULK_DOCUMENTS = 500
+ADVICE = "; check the address, and --ca for https"
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
@@ -20,8 +22,8 @@ class Server:
     """An Elasticsearch somewhere. It is asked once: nobody is about to start it."""
 
     def __init__(self, url: str, access: HttpAccess) -> None:
-        self.url = url.rstrip("/")
-        self._http = access.client(base_url=self.url, timeout=ANSWER_WITHIN_S)
+        self._http = HttpService("the server", [url], access, timeout_s=ANSWER_WITHIN_S, patience_s=0, advice=ADVICE)
+        self.url = self._http.urls[0]
 
     def close(self) -> None:
         """Close the connections."""
@@ -38,16 +40,9 @@ class Server:
         Raises:
             StackError: There is no answer, or it is an error.
         """
-        content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
-        headers = NDJSON if isinstance(body, bytes) else {"Content-Type": "application/json"}
-        try:
-            response = self._http.request(method, path, content=content, headers=headers)
-        except httpx.TransportError as error:
-            raise StackError(
-                f"{self.url}: no answer ({type(error).__name__}: {error}); check the address, and --ca for https"
-            ) from error
+        response = self._http.send(method, path, body, headers=NDJSON if isinstance(body, bytes) else None)
         if response.is_success or response.status_code in accept:
-            return response.status_code, _parsed(response)
+            return response.status_code, parsed(response)
         raise StackError(f"{self.url}: {method} {path.partition('?')[0]}: {refusal(response)}")
 
     def send(self, index: str, documents: Iterable[Document]) -> int:
@@ -78,18 +73,11 @@ def refusal(response: httpx.Response, expected: str = "an Elasticsearch") -> str
         return (
             f"status {response.status_code}; give --api-key-env, or --user and --password-env, of one who may do that"
         )
-    answer = _parsed(response)
+    answer = parsed(response)
     told = answer if isinstance(answer, dict) else {}
     error = told.get("error")
     reason = error.get("type") if isinstance(error, dict) else told.get("message")  # Elasticsearch's, Kibana's
     return f"status {response.status_code}" + (f": {reason}" if reason else f"; is this {expected}?")
-
-
-def _parsed(response: httpx.Response) -> Any:
-    try:
-        return orjson.loads(response.content) if response.content else None
-    except orjson.JSONDecodeError:
-        return None
 
 
 def batches(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
-from lab.clients.connect import REFUSED
 from lab.clients.elasticsearch import ElasticsearchClient, error_reason
+from lab.clients.http import UNAUTHORIZED
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
@@ -186,8 +186,8 @@ def nodes_of(endpoints: Endpoints) -> tuple[Node, ...]:
 
 def answer(cluster: ElasticsearchClient, path: str, endpoints: Endpoints) -> Mapping[str, Any]:
     """What each node answers, by its id."""
-    status, body = cluster.request("GET", path, accept=tuple(REFUSED))
-    if status in REFUSED:
+    status, body = cluster.request("GET", path, accept=tuple(UNAUTHORIZED))
+    if status in UNAUTHORIZED:
         raise ProfileError(
             f"{endpoints.elasticsearch_urls[0]}: Elasticsearch rejected our credentials ({status}): "
             f"{error_reason(body)}"
@@ -225,7 +225,7 @@ def ask_metrics(endpoints: Endpoints) -> None:
             response = client.get(url)
     except httpx.TransportError as error:
         raise StackError(f"{url}: the JMX agent does not answer ({type(error).__name__})") from error
-    if response.status_code in REFUSED:
+    if response.status_code in UNAUTHORIZED:
         raise ProfileError(f"{url}: the JMX agent rejected our credentials ({response.status_code})")
     if not response.is_success:
         raise StackError(f"{url}: is not a JMX agent: status {response.status_code}")

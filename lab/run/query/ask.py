@@ -10,7 +10,8 @@ import httpx
 import orjson
 from pydantic import JsonValue
 
-from lab.clients.elasticsearch import JSON, error_reason
+from lab.clients.elasticsearch import error_reason
+from lab.clients.http import HttpService
 from lab.endpoints import OPEN, HttpAccess
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import IDS, Reading, Step
@@ -48,9 +49,9 @@ class Asker:
     def __init__(
         self, url: str, index: str, clock_ns: Callable[[], int] = time.perf_counter_ns, access: HttpAccess = OPEN
     ) -> None:
-        self._url = f"{url}/{index}/_search?request_cache=false"
+        self._path = f"/{index}/_search?request_cache=false"
         self._clock_ns = clock_ns
-        self._http = access.client(JSON, timeout=TIMEOUT_S, limits=httpx.Limits(max_connections=1))
+        self._http = HttpService("Elasticsearch", [url], access, timeout_s=TIMEOUT_S, patience_s=0)
 
     def close(self) -> None:
         """Close the connection."""
@@ -97,12 +98,7 @@ class Asker:
             parsed_response(self._post(orjson.dumps(filled(step.request, {**values, IDS: [NO_ID]}))))
 
     def _post(self, content: bytes) -> httpx.Response:
-        try:
-            return self._http.post(self._url, content=content)
-        except httpx.TransportError as error:
-            raise StackError(
-                f"{self._url.partition('?')[0]}: Elasticsearch does not answer a question ({type(error).__name__})"
-            ) from error
+        return self._http.send("POST", self._path, content)
 
 
 def parsed_response(response: httpx.Response) -> Response:

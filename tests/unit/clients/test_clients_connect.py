@@ -184,7 +184,10 @@ def test_a_worker_that_does_not_answer_is_given_up() -> None:
         pass
     with pytest.raises(StackError) as failure:
         worker(server, time).connectors()
-    assert str(failure.value) == f"{server.url}: Kafka Connect does not answer (ConnectError)"
+    assert (
+        str(failure.value)
+        == f"{server.url}: Kafka Connect does not answer (ConnectError: [Errno 111] Connection refused)"
+    )
     assert 7 <= sum(time.naps) <= 8
 
 

@@ -38,7 +38,7 @@ def test_a_busy_node_is_asked_again(status: int) -> None:
     time = Time()
     with rest((status, error("busy")), (status, error("busy")), (200, {"count": 1009})) as server:
         assert client(server, time=time).count("books") == 1009
-    assert time.naps == [1.0, 1.0]
+    assert time.naps == [0.5, 0.5]
     assert len(server.requests) == 3
 
 
@@ -48,7 +48,7 @@ def test_a_node_that_stays_busy_is_given_up() -> None:
     with rest((503, error("no master"))) as server, pytest.raises(StackError) as failure:
         client(server, time=time).count("books")
     assert str(failure.value) == "Elasticsearch: GET /books/_count: status 503: no master"
-    assert sum(time.naps) == 8
+    assert sum(time.naps) == 7.5
 
 
 def test_a_node_that_refuses_connections_is_asked_again_until_the_patience_is_over() -> None:
@@ -60,7 +60,7 @@ def test_a_node_that_refuses_connections_is_asked_again_until_the_patience_is_ov
     assert str(failure.value) == (
         f"{server.url}: Elasticsearch does not answer (ConnectError: [Errno 111] Connection refused)"
     )
-    assert sum(time.naps) == 8
+    assert sum(time.naps) == 7.5
 
 
 def test_another_node_is_asked_where_one_does_not_answer() -> None:
@@ -68,7 +68,7 @@ def test_another_node_is_asked_where_one_does_not_answer() -> None:
     time = Time()
     with rest((200, {"count": 7})) as server:
         assert client(gone(), server, time=time).count("books") == 7
-    assert time.naps == [1.0]
+    assert time.naps == [0.5]
 
 
 def test_an_error_is_not_asked_for_twice() -> None:

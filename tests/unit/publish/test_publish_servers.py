@@ -133,7 +133,7 @@ def test_a_server_that_does_not_answer_is_named() -> None:
     url = nowhere()
     with pytest.raises(StackError) as failure:
         Server(url, OPEN).request("GET", "/")
-    assert str(failure.value).startswith(f"{url}: no answer (ConnectError: ")
+    assert str(failure.value).startswith(f"{url}: the server does not answer (ConnectError: ")
     assert str(failure.value).endswith("; check the address, and --ca for https")
 
 
