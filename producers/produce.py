@@ -1,22 +1,14 @@
 """Producing with several processes: starting them, letting them go at once, adding up what they report."""
 
 import json
-import os
 import pickle
-import queue
-import subprocess
-import sys
-import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Final
+from typing import Any, Final
 
+from producers.children import ChildError, Children
 from producers.dataset import Dataset
 from producers.delivery import Delivered, Failure, ProduceError, Progress
 from producers.latency import Latencies
@@ -68,12 +60,16 @@ def produce(
     _check(dataset, (start, stop), processes, client)
     schedule = Schedule(0, 0, start, rate_docs_per_s)
     tasks = [Task(dataset, topic, start, stop, n, processes, rate_docs_per_s, dict(client)) for n in range(processes)]
-    with _Crew(tasks) as crew:
-        crew.await_readiness()
-        schedule = _starting_soon(schedule)
-        crew.go(schedule)
-        crew.follow(_Listener(progress, schedule, stop - start))
-        return crew.delivered(schedule, entities=dataset.entities(start, stop))
+    try:
+        with Children("producers.worker", "producer process", processes) as children:
+            crew = _Crew(children, tasks)
+            crew.await_readiness()
+            schedule = _starting_soon(schedule)
+            crew.go(schedule)
+            crew.follow(_Listener(progress, schedule, stop - start))
+            return crew.delivered(schedule, entities=dataset.entities(start, stop))
+    except ChildError as error:
+        raise ProduceError(str(error)) from error
 
 
 def _check(
@@ -126,112 +122,46 @@ class _Listener:
 
 
 class _Crew:
-    """The producer processes, from their start to their last word. Leaving the context ends those that still run."""
+    """The producer processes, and what they have reported so far."""
 
-    def __init__(self, tasks: list[Task]) -> None:
+    def __init__(self, children: Children, tasks: list[Task]) -> None:
+        self._children = children
         self._tasks = tasks
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._errors: list[IO[bytes]] = []
-        self._inbox: queue.Queue[tuple[int, dict[str, Any] | None]] = queue.Queue()
         self._counts: list[Counter[str]] = [Counter() for _ in tasks]
         self._done: dict[int, dict[str, Any]] = {}
 
-    def __enter__(self) -> "_Crew":
-        try:
-            for number, task in enumerate(self._tasks):
-                self._start(number, task)
-        except BaseException:
-            self._end()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._end()
-
-    def _start(self, number: int, task: Task) -> None:
-        # A session of its own: Ctrl-C reaches this process only, which then ends them all.
-        errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the crew
-        self._errors.append(errors)
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "producers.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env={**os.environ, "PYTHONPATH": _import_path()},
-            start_new_session=True,
-        )
-        self._processes.append(process)
-        threading.Thread(target=self._listen, args=(number, process), daemon=True).start()
-        self._write(number, pickle.dumps(task))
-
-    def _listen(self, number: int, process: subprocess.Popen[bytes]) -> None:
-        if process.stdout is not None:
-            for line in process.stdout:
-                self._inbox.put((number, json.loads(line)))
-        self._inbox.put((number, None))
-
-    def _write(self, number: int, content: bytes) -> None:
-        stream = self._processes[number].stdin
-        try:
-            if stream is not None:
-                stream.write(content)
-                stream.flush()
-        except BrokenPipeError:
-            pass  # it has ended, and its last word, or its silence, says why
-
     def await_readiness(self) -> None:
-        """Return when every process could start.
+        """Give each process its task and return when all of them could start.
 
         Raises:
             ProduceError: One of them cannot.
         """
-        waiting = set(range(len(self._tasks)))
+        for number, task in enumerate(self._tasks):
+            self._children.tell(number, pickle.dumps(task))
+        waiting = len(self._tasks)
         deadline = time.monotonic() + FIRST_WORD_S
         while waiting:
-            number, _ = self._next(max(0.0, deadline - time.monotonic()))
-            if number is None:
+            if self._children.answer(max(0.0, deadline - time.monotonic())) is None:
                 raise ProduceError(
-                    f"{len(waiting)} of {len(self._tasks)} producer processes are not ready after {FIRST_WORD_S:.0f} s"
+                    f"{waiting} of {len(self._tasks)} producer processes are not ready after {FIRST_WORD_S:.0f} s"
                 )
-            waiting.discard(number)
+            waiting -= 1
 
     def go(self, schedule: Schedule) -> None:
         """Let all processes start."""
         for number in range(len(self._tasks)):
-            self._write(number, json.dumps(asdict(schedule)).encode() + b"\n")
+            self._children.tell(number, json.dumps(asdict(schedule)).encode() + b"\n")
 
     def follow(self, listener: _Listener) -> None:
         """Pass progress on until every process is done."""
         while len(self._done) < len(self._tasks):
-            number, report = self._next(PROGRESS_INTERVAL_S)
-            if number is not None and report is not None:
+            if answered := self._children.answer(PROGRESS_INTERVAL_S):
+                number, report = answered
                 self._counts[number] = Counter({k: v for k, v in report.items() if isinstance(v, int)})
                 if report["kind"] == "done":
                     self._done[number] = report
             listener.tell(self._summed())
         listener.tell(self._summed(), last=True)
-
-    def _next(self, timeout_s: float) -> tuple[int | None, dict[str, Any] | None]:
-        try:
-            number, report = self._inbox.get(timeout=timeout_s)
-        except queue.Empty:
-            return None, None
-        if report is None:
-            if number not in self._done:
-                raise ProduceError(self._obituary(number))
-            return None, None
-        if report["kind"] == "error":
-            raise ProduceError(report["message"])
-        return number, report
-
-    def _obituary(self, number: int) -> str:
-        status = self._processes[number].wait()
-        self._errors[number].seek(0)
-        last_lines = self._errors[number].read().decode(errors="replace").strip().splitlines()[-3:]
-        said = f"; its last lines: {' | '.join(last_lines)}" if last_lines else ""
-        return f"producer process {number + 1} of {len(self._tasks)} ended early with status {status}{said}"
 
     def _summed(self) -> Counter[str]:
         return sum(self._counts, Counter())
@@ -259,24 +189,6 @@ class _Crew:
             cpu_s=sum(report["cpu_s"] for report in self._done.values()),
             failures=_merged([Failure(**f) for report in self._done.values() for f in report["failures"]]),
         )
-
-    def _end(self) -> None:
-        for process in self._processes:
-            if process.poll() is None and len(self._done) < len(self._tasks):
-                process.kill()
-        for process in self._processes:
-            if process.stdin is not None:
-                with suppress(BrokenPipeError):
-                    process.stdin.close()
-            process.wait()
-        for errors in self._errors:
-            errors.close()
-
-
-def _import_path() -> str:
-    """Where the processes find what this one can import, whatever their working directory."""
-    root = str(Path(__file__).resolve().parents[1])
-    return os.pathsep.join([root, *(place for place in sys.path if place and place != root)])
 
 
 def _merged(failures: list[Failure]) -> tuple[Failure, ...]:

@@ -1,23 +1,18 @@
-"""One producer process: takes a task from its standard input, sends its share, reports on its standard output.
-
-It ends at once when its standard input closes, which is what happens when the process that started it dies, however
-that dies.
-"""
+"""One producer process: takes a task from its standard input, sends its share, reports on its standard output."""
 
 import gc
 import json
-import os
 import pickle
 import resource
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from confluent_kafka import KafkaException, Producer
 
+from producers.children import Answers, end_with, serve
 from producers.dataset import Dataset
 from producers.delivery import ProduceError
 from producers.pacing import Schedule
@@ -81,7 +76,7 @@ def connected(task: Task) -> Producer:
     return client
 
 
-def send_share(task: Task, schedule: Schedule, client: Producer, reports: "Reports") -> Sending:
+def send_share(task: Task, schedule: Schedule, client: Producer, answers: Answers) -> Sending:
     """Send this process's documents and wait for their outcome."""
     rate = None if task.rate_docs_per_s is None else task.rate_docs_per_s / task.processes
     sending = Sending(
@@ -90,7 +85,7 @@ def send_share(task: Task, schedule: Schedule, client: Producer, reports: "Repor
         schedule,
         clock=SystemClock(),
         latency_sample_every=sample_every(rate),
-        report=reports.progress,
+        report=lambda sending: answers.write("progress", **_counts(sending)),
     )
     for numbers in owned_blocks(task.dataset, (task.start, task.stop), task.process, task.processes):
         sending.send(numbers, task.dataset.records(numbers))
@@ -98,33 +93,18 @@ def send_share(task: Task, schedule: Schedule, client: Producer, reports: "Repor
     return sending
 
 
-class Reports:
-    """What goes back to the process that started this one, as lines of JSON."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, kind: str, **content: Any) -> None:
-        """Send one line."""
-        self._stream.write(json.dumps({"kind": kind, **content}).encode() + b"\n")
-        self._stream.flush()
-
-    def progress(self, sending: Sending) -> None:
-        """Say how far the sending is."""
-        self.write("progress", **_counts(sending))
-
-    def done(self, sending: Sending, cpu_s: float) -> None:
-        """Say what came of it."""
-        self.write(
-            "done",
-            **_counts(sending),
-            source_bytes=sending.source_bytes,
-            ended_ns=time.monotonic_ns(),
-            cpu_s=cpu_s,
-            latencies=sending.latencies.encoded() if sending.latencies.samples else "",
-            latencies_clamped=sending.latencies.clamped,
-            failures=[asdict(failure) for failure in sending.failures],
-        )
+def done(answers: Answers, sending: Sending, cpu_s: float) -> None:
+    """Say what came of the sending."""
+    answers.write(
+        "done",
+        **_counts(sending),
+        source_bytes=sending.source_bytes,
+        ended_ns=time.monotonic_ns(),
+        cpu_s=cpu_s,
+        latencies=sending.latencies.encoded() if sending.latencies.samples else "",
+        latencies_clamped=sending.latencies.clamped,
+        failures=[asdict(failure) for failure in sending.failures],
+    )
 
 
 def _counts(sending: Sending) -> dict[str, int]:
@@ -142,17 +122,7 @@ def cpu_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def end_with(commands: BinaryIO) -> None:
-    """End this process, without another word, when its standard input closes."""
-
-    def watch() -> None:
-        commands.read()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def run(commands: BinaryIO, reports: Reports) -> None:
+def run(commands: BinaryIO, answers: Answers) -> None:
     """Take the task, get ready, wait for the start, send, report."""
     task: Task = pickle.load(commands)  # noqa: S301 - written by the process that started this one
     client = connected(task)
@@ -160,24 +130,13 @@ def run(commands: BinaryIO, reports: Reports) -> None:
     gc.collect()
     gc.freeze()
     gc.disable()  # tuples of bytes make no cycles; looking for them costs a tenth of the rate
-    reports.write("ready")
+    answers.write("ready")
     schedule = Schedule(**json.loads(commands.readline()))
     end_with(commands)
     cpu_before_s = cpu_seconds()
-    reports.done(send_share(task, schedule, client, reports), cpu_seconds() - cpu_before_s)
-
-
-def main() -> int:
-    """Run one task; what is wrong goes to the process that started this one, as a sentence."""
-    reports = Reports(os.fdopen(os.dup(1), "wb"))
-    os.dup2(2, 1)
-    try:
-        run(sys.stdin.buffer, reports)
-    except (ProduceError, ValueError, OSError) as error:
-        reports.write("error", message=str(error))
-        return 1
-    return 0
+    sending = send_share(task, schedule, client, answers)
+    done(answers, sending, cpu_seconds() - cpu_before_s)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(serve(run, (ProduceError, ValueError, OSError)))

@@ -2,101 +2,48 @@
 
 import contextlib
 import json
-import os
-import select
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from lab.endpoints import OPEN, HttpAccess
+from lab.endpoints import HttpAccess
 from lab.errors import StackError
 from lab.profiles import Direct
 from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms
 from lab.run.load.bodies import BulkBodies, prepare_bodies
 from lab.run.load.drain import DrainWatch
 from lab.run.progress import RunProgress
+from producers.children import ChildError, Children
 from producers.dataset import Dataset
 
 READY_WITHIN_S = 60.0
 GRACE_S = 10.0
 POLL_S = 0.1
 LAST_SAMPLE_WITHIN_S = 30.0
-ROOT = Path(__file__).resolve().parents[3]
-
-
-def import_path() -> str:
-    """Where a process finds what this one can import, whatever its working directory."""
-    return os.pathsep.join([str(ROOT), *(place for place in sys.path if place and place != str(ROOT))])
 
 
 class Sender:
-    """The sending process, from its start until it has ended. Leaving the context ends it if it still runs.
-
-    Args:
-        bodies: What is to be sent; their file goes to the process as it is.
-        urls: Elasticsearch's nodes; connections are shared out among them.
-        environment: What the process must have in its environment besides ours.
-        access: How Elasticsearch is entered.
-    """
+    """The sending process and what it is told."""
 
     def __init__(
         self,
+        children: Children,
         load: Direct,
         bodies: BulkBodies,
+        *,
         index: str,
         urls: Sequence[str],
-        environment: Mapping[str, str],
-        *,
-        access: HttpAccess = OPEN,
+        access: HttpAccess,
     ) -> None:
+        self._children = children
         self._load = load
         self._bodies = bodies
         self._index = index
         self._urls = tuple(urls)
-        self._environment = environment
         self._access = access
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        descriptor = self._bodies.file.fileno()
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "lab.run.load.direct_sender"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            pass_fds=(descriptor,),
-            env={**os.environ, **self._environment, "PYTHONPATH": import_path()},
-            start_new_session=True,
-        )
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        process = self._running()
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-        self._errors.close()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._running().pid
 
     def prepare(self) -> None:
         """Have it open its connections, so that the load begins with the first body.
@@ -127,35 +74,14 @@ class Sender:
         Raises:
             StackError: It has failed or ended.
         """
-        stream = self._running().stdout
-        if stream is None or not select.select([stream], [], [], timeout_s)[0]:
-            return None
-        line = stream.readline()
-        if not line:
-            raise StackError(f"direct load: the sending process ended{self._last_lines()}")
-        answer: dict[str, Any] = json.loads(line)
-        if answer["kind"] == "error":
-            raise StackError(f"direct load: {answer['message']}")
-        return answer
+        try:
+            answered = self._children.answer(timeout_s)
+        except ChildError as error:
+            raise StackError(f"direct load: {error}") from error
+        return answered[1] if answered else None
 
     def _tell(self, word: object) -> None:
-        stream = self._running().stdin
-        if stream is not None:
-            try:
-                stream.write(json.dumps(word).encode() + b"\n")
-                stream.flush()
-            except BrokenPipeError as error:
-                raise StackError(f"direct load: the sending process ended{self._last_lines()}") from error
-
-    def _last_lines(self) -> str:
-        status = self._running().wait()
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()[-3:]
-        return f" with status {status}{'; its last lines: ' + ' | '.join(lines) if lines else ''}"
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        assert self._process is not None, "entered before it is used"  # noqa: S101
-        return self._process
+        self._children.tell(0, json.dumps(word).encode() + b"\n")
 
 
 def load_directly(
@@ -197,9 +123,18 @@ def load_directly(
                 on_progress=progress.update,
             )
             leaving.enter_context(bodies.file)
-            sender = leaving.enter_context(Sender(load, bodies, index, urls, environment, access=access))
-            children["direct"] = sender.pid
+            sending = leaving.enter_context(
+                Children(
+                    "lab.run.load.direct_sender",
+                    "the sending process",
+                    environment=environment,
+                    descriptors=(bodies.file.fileno(),),
+                    grace_s=GRACE_S,
+                )
+            )
+            children["direct"] = sending.processes[0].pid
             leaving.callback(children.pop, "direct")
+            sender = Sender(sending, load, bodies, index=index, urls=urls, access=access)
             sender.prepare()
             prepared_s = time.monotonic() - started_s
         with phase("load"):

@@ -1,8 +1,6 @@
 """The process that sends ready-made bulk bodies: one connection per thread, each body from the file to the socket.
 
-It is told what to do on its standard input, a line of JSON each: the task, then the bodies, which is the word to start.
-It answers `ready`, then `done` or `error`, likewise. It ends at once when its standard input closes, which is what
-happens when the process that started it dies, however that dies.
+It is told the task, then the bodies, which is the word to start, a line of JSON each; it answers `ready`, then `done`.
 """
 
 import json
@@ -22,6 +20,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from hdrh.histogram import HdrHistogram
 
 from lab.endpoints import tls_context
+from producers.children import Answers, end_with, serve
 
 WANTED: Final = "errors,error.type,items.*.status,items.*.error.type"
 """The parts of an answer that decide; of documents it holds nothing."""
@@ -268,43 +267,18 @@ def send(connections: Sequence[Connection], spans: Sequence[tuple[int, int, int]
     return {**vars(total), "started_s": started_s, "ended_s": ended_s, "service_times": encoded(times_us)}
 
 
-def end_with(commands: BinaryIO) -> None:
-    """End this process, without another word, when its standard input closes."""
-
-    def watch() -> None:
-        commands.read()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def main() -> int:
-    """Do one task; what is wrong goes to the process that started this one, as a sentence."""
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-
-    def tell(kind: str, **content: Any) -> None:
-        answers.write(json.dumps({"kind": kind, **content}).encode() + b"\n")
-
-    try:
-        given = json.loads(sys.stdin.buffer.readline() or "null")
-        if given is None:
-            return 1
-        task = Task(**{**given, "urls": tuple(given["urls"])})
-        connections = [Connection(task, number) for number in range(task.connections)]
-        for connection in connections:
-            connection.connect()
-        tell("ready")
-        line = sys.stdin.buffer.readline()
-        if not line:
-            return 1
-        spans = json.loads(line)
-        end_with(sys.stdin.buffer)
-        tell("done", **send(connections, spans))
-    except (RefusedError, OSError, HTTPException) as error:
-        tell("error", message=str(error) or type(error).__name__)
-        return 1
-    return 0
+def work(commands: BinaryIO, answers: Answers) -> None:
+    """Open the connections of the task, wait for the bodies, send them."""
+    given = json.loads(commands.readline())
+    task = Task(**{**given, "urls": tuple(given["urls"])})
+    connections = [Connection(task, number) for number in range(task.connections)]
+    for connection in connections:
+        connection.connect()
+    answers.write("ready")
+    spans = json.loads(commands.readline())
+    end_with(commands)
+    answers.write("done", **send(connections, spans))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(serve(work, (RefusedError, OSError, HTTPException, json.JSONDecodeError)))

@@ -68,7 +68,7 @@ def test_a_worker_ends_without_a_word_when_its_parent_dies() -> None:
 PARENT = """
 import json, subprocess, sys
 worker = subprocess.Popen(
-    [sys.executable, "-c", "import sys; from producers.worker import end_with; end_with(sys.stdin.buffer);"
+    [sys.executable, "-c", "import sys; from producers.children import end_with; end_with(sys.stdin.buffer);"
      "print('up', flush=True); import threading; threading.Event().wait()"],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 worker.stdout.readline()
