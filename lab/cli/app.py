@@ -9,57 +9,25 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from lab.cli import (
-    compare,
-    compose_env,
-    dead_letters,
-    doctor,
-    produce,
-    profiles,
-    publish,
-    report,
-    run,
-    stack,
-    stream,
-    suite,
-    suite_of_tests,
-    watch,
-)
+from lab.cli.commands import Commands
 from lab.errors import SluiceError, StackError
 
 INTERRUPTED = 130
 
 app = typer.Typer(
+    cls=Commands,
     name="sluice",
-    help="An ingestion lab: Kafka, Kafka Connect and Elasticsearch, one knob turned at a time.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
-app.command("suite")(suite.suite)
-app.command("suites")(profiles.suites)
-app.command("profiles")(profiles.profiles)
-app.command("show")(profiles.show)
-app.command("report")(report.report)
-app.command("compare")(compare.compare_runs)
-app.command("publish")(publish.publish)
-app.command("dashboards")(publish.dashboards)
-app.command("watch")(watch.watch)
-app.command("produce")(produce.produce)
-app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(stream.app, name="stream")
-app.command("up")(stack.up)
-app.command("status")(stack.status)
-app.command("logs")(stack.logs)
-app.command("restart")(stack.restart)
-app.command("down")(stack.down)
-app.command("clean")(stack.clean)
-app.command("doctor")(doctor.doctor)
-app.command("compose-env")(compose_env.compose_env)
-app.command("test")(suite_of_tests.test)
+
+
+@app.callback()
+def sluice() -> None:
+    """An ingestion lab: Kafka, Kafka Connect and Elasticsearch, one knob turned at a time."""
 
 
 def interrupt(number: int, _frame: FrameType | None) -> None:

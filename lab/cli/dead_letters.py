@@ -36,7 +36,12 @@ RUNS = Path("runs")
 TOPIC_SETTING = "errors.deadletterqueue.topic.name"
 SUFFIX = "-dead-letters"
 
-app = typer.Typer(help="Show the records that were refused, and send them again.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def dead_letters() -> None:
+    """Show the records that were refused, and send them again."""
 
 
 @app.command()

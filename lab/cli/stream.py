@@ -32,10 +32,13 @@ AS_FAST_AS_THE_SINK = "max"
 OTHER_SINKS = {"sluice": "elasticsearch", "confluent": "confluent"}
 """Name of a sink → connector template, for profiles that name no other."""
 
-app = typer.Typer(
-    help="Stream a profile's documents without end, through servers that stay; for the containers.",
-    no_args_is_help=True,
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def stream() -> None:
+    """Stream a profile's documents without end, through servers that stay; for the containers."""
+
 
 ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help="Profile, as `sluice profiles` lists them.")]
 Documents = Annotated[

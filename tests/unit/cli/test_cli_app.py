@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,11 +11,11 @@ from typing import NoReturn
 
 import pytest
 import typer
-from typer.main import get_command
 
 from lab.cli import app as app_module
 from lab.cli import report, run, stack
-from lab.cli.app import app, main
+from lab.cli.app import main
+from lab.cli.commands import COMMANDS, help_of, loaded
 from lab.errors import ProfileError, SluiceError, StackError, VerificationError
 
 Ended = tuple[int, str, str]
@@ -173,9 +175,6 @@ def test_the_servers_of_this_machine_are_never_asked_through_a_proxy(
 # --- help -----------------------------------------------------------------------------------------------------------
 
 
-COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
-
-
 def test_the_commands_are_those_that_are_promised() -> None:
     """From an empty machine to a report, and the servers without a run."""
     assert {"run", "profiles", "show", "report", "produce", "doctor", "test"} <= COMMANDS.keys()
@@ -185,7 +184,21 @@ def test_the_commands_are_those_that_are_promised() -> None:
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_says_what_it_does(name: str) -> None:
     """In a whole sentence."""
-    assert COMMANDS[name].help.rstrip().endswith(".")
+    assert loaded(name).help.rstrip().endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_list_of_commands_says_of_each_what_its_own_help_says(name: str) -> None:
+    """It is read without importing the command."""
+    assert help_of(COMMANDS[name]).split() == loaded(name).help.split()
+
+
+def test_help_imports_no_command() -> None:
+    """It is there at once: what draws reports and starts servers is not needed for it."""
+    looked = "import sys; from lab.cli import app; sys.argv = ['sluice', '--help']; app.main(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", looked], check=True, capture_output=True, text=True)
+    loaded_modules = done.stdout.splitlines()[-1].split()
+    assert {"altair", "numpy", "httpx", "pydantic", "lab.analysis", "lab.stack"}.isdisjoint(loaded_modules)
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -193,7 +206,7 @@ def test_every_parameter_says_what_it_is(name: str) -> None:
     """Arguments and options alike."""
     silent = [
         parameter.name
-        for parameter in COMMANDS[name].params
+        for parameter in loaded(name).params
         if parameter.name != "help" and not (getattr(parameter, "help", "") or "").strip()
     ]
     assert silent == []

@@ -1,0 +1,79 @@
+"""The commands by name. Only the module of the one that is called is imported, so that `--help` is there at once."""
+
+import ast
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+COMMANDS = {
+    "run": "run.run",
+    "suite": "suite.suite",
+    "suites": "profiles.suites",
+    "profiles": "profiles.profiles",
+    "show": "profiles.show",
+    "report": "report.report",
+    "compare": "compare.compare_runs",
+    "publish": "publish.publish",
+    "dashboards": "publish.dashboards",
+    "watch": "watch.watch",
+    "produce": "produce.produce",
+    "dead-letters": "dead_letters.dead_letters",
+    "stream": "stream.stream",
+    "up": "stack.up",
+    "status": "stack.status",
+    "logs": "stack.logs",
+    "restart": "stack.restart",
+    "down": "stack.down",
+    "clean": "stack.clean",
+    "doctor": "doctor.doctor",
+    "compose-env": "compose_env.compose_env",
+    "test": "suite_of_tests.test",
+}
+"""Command → module of this package and function; the function of a group of commands is the callback of its `app`."""
+
+
+class Commands(TyperGroup):
+    """A group whose commands are imported when they are called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Among these Typer looks for what was probably meant.
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def list_commands(self, _: Any) -> list[str]:
+        """The names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, _: Any, name: str) -> Any:
+        """The command with no more than its name and its help; `None` if there is none of that name."""
+        return TyperCommand(name, help=help_of(COMMANDS[name])) if name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, whole, and its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, loaded(name) if name else command, rest
+
+
+def help_of(place: str) -> str:
+    """The docstring of a command's function, read without importing its module."""
+    module, _, function = place.partition(".")
+    spec = find_spec(f"{__package__}.{module}")
+    assert spec is not None and spec.origin is not None  # noqa: S101, PT018 - a module of this package
+    tree = ast.parse(Path(spec.origin).read_bytes())
+    defined = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
+    return ast.get_docstring(defined) or ""
+
+
+def loaded(name: str) -> Any:
+    """A command, or a group of commands."""
+    module_name, _, function = COMMANDS[name].partition(".")
+    module = import_module(f"{__package__}.{module_name}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        app.command(name)(getattr(module, function))
+    return typer.main.get_command(app)
