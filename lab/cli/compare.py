@@ -17,7 +17,7 @@ from lab.cli.run import RUNS
 from lab.display import console
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
-from lab.run import find_run
+from lab.run.folder import find_run
 from lab.suite.suite import SuiteFolder, find_suite
 
 Pairs = list[tuple[Side, Side]]

@@ -20,7 +20,7 @@ from lab.profiles.remote import load_remote
 from lab.records import DeadLetterGroup, Run
 from lab.replay.dead_letters import DeadLetterTopic, Letter, groups_of
 from lab.replay.replay import Replay, TopicReplay, replay_config
-from lab.run import find_run
+from lab.run.folder import find_run
 from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
 from lab.targets.choose import (

@@ -19,7 +19,7 @@ from lab.publish.kibana import dashboard_address, import_objects, monitoring_add
 from lab.publish.publish import Published
 from lab.publish.publish import publish as send
 from lab.publish.server import Server
-from lab.run import find_run
+from lab.run.folder import find_run
 
 KIBANA = "http://KIBANA:5601"
 """Stands in an address where ours was not given."""

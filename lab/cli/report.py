@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
-from lab.analysis import analyse, terminal_table, write_report
-from lab.analysis.suite import analyse_suite, write_suite_report
+from lab.analysis.page.report import write_report
+from lab.analysis.page.terminal import terminal_table
+from lab.analysis.result import analyse
+from lab.analysis.suite.report import write_suite_report
+from lab.analysis.suite.result import analyse_suite
 from lab.cli.suite import tell
 from lab.display import console
-from lab.run import find_run
+from lab.run.folder import find_run
 from lab.suite.suite import find_suite, is_suite
 
 

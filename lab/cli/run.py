@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from lab.analysis import terminal_table
+from lab.analysis.page.terminal import terminal_table
 from lab.display import console
 from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override

@@ -11,7 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.analysis.statistics.warm_up import is_warm
-from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
+from lab.analysis.suite.report import write_suite_report
+from lab.analysis.suite.result import analyse_suite
+from lab.analysis.suite.terminal import suite_table
 from lab.cli.run import RUNS, dataset_of
 from lab.display import console
 from lab.errors import ProfileError, VerificationError

@@ -9,7 +9,7 @@ from lab.clients.target import Target, cluster_of
 from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
-from lab.run import RunFolder
+from lab.run.folder import RunFolder
 from lab.run.traces import remove_traces
 from lab.stack.elasticsearch import node_name
 from lab.suite.plan import server_shape

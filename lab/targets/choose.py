@@ -14,7 +14,7 @@ from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.remote import load_remote
 from lab.records import Result
-from lab.run import RunFolder
+from lab.run.folder import RunFolder
 from lab.stack.compose import ComposeProject
 from lab.suite.suite import Bench
 from lab.targets.compose import Compose

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from lab.clients.target import Target
 from lab.display import console
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings
 from lab.records import Result
-from lab.run import RunFolder, Target
+from lab.run.folder import RunFolder
 from lab.run.load.entrants import OURS, connector_class, missing_program
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.interrupts import uninterrupted

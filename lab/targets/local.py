@@ -4,11 +4,13 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from lab.clients.target import Target
 from lab.display import StackDisplay
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.records import Result, Server
-from lab.run import RunFolder, Target, plugin_folders, why_not_here
+from lab.run.folder import RunFolder
+from lab.run.load.entrants import plugin_folders, why_not_here
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.places import ROOT

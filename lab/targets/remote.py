@@ -10,7 +10,7 @@ from lab.endpoints import Endpoints
 from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
-from lab.run import RunFolder
+from lab.run.folder import RunFolder
 from lab.run.traces import remove_traces
 from lab.suite.suite import Bench
 from lab.targets.bench import way_of

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab.analysis import analyse, terminal_table, write_report
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.rates import consumed_rate_docs_per_s
 from lab.analysis.figures.windows import windows
+from lab.analysis.page.report import write_report
+from lab.analysis.page.terminal import terminal_table
+from lab.analysis.result import analyse
 from lab.records import Result, Sample, ShardCounters, Verification
 from tests.unit.analysis.synthetic import Truth, directly, run, samples, with_samples, written
 

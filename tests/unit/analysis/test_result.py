@@ -6,8 +6,8 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from lab.analysis import analyse
 from lab.analysis.figures.definitions import DEFINITIONS, value_of
+from lab.analysis.result import analyse
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
 from lab.records import ElasticsearchSample, ProcessSample, Result, Sample, WarningKind, Window

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from lab.analysis import analyse, write_report
 from lab.analysis.figures.cost import servers_are_here
 from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.windows import windows
+from lab.analysis.page.report import write_report
+from lab.analysis.result import analyse
 from lab.records import Result, WarningKind
 from tests.unit.analysis.synthetic import Truth, elsewhere, run, written
 

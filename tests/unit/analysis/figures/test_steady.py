@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.analysis import analyse
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.steady import SteadyState, steady_state
 from lab.analysis.figures.windows import windows
+from lab.analysis.result import analyse
 from lab.records import Result, WarningKind
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 

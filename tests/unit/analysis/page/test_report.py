@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lab.analysis import analyse, terminal_table, write_report
 from lab.analysis.page.books import run_sums
+from lab.analysis.page.report import write_report
+from lab.analysis.page.terminal import terminal_table
+from lab.analysis.result import analyse
 from lab.records import DeadLetterReason, Run, Sample, SinkHistograms, Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 

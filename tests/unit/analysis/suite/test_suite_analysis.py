@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.suite import analyse_suite
 from lab.analysis.suite.agreement import Agreement, agreement
 from lab.analysis.suite.comparisons import effect_on, is_detected
 from lab.analysis.suite.figures import value_asked
+from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
 from lab.records import Metric
 from lab.records.suite import Effect, MetricAsked, SuiteResult, VariantMetric, Verdict

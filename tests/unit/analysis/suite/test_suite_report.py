@@ -12,10 +12,12 @@ from rich.console import Console
 
 from lab.analysis.schema import suite_schema
 from lab.analysis.statistics.effects import effect
-from lab.analysis.suite import analyse_suite, suite_table, write_suite_report
 from lab.analysis.suite.comparison_rows import rows
 from lab.analysis.suite.folder import read_suite
+from lab.analysis.suite.report import write_suite_report
+from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.run_charts import rate_over_time
+from lab.analysis.suite.terminal import suite_table
 from lab.errors import ProfileError
 from lab.records.suite import Effect, MetricAsked, SuiteResult
 from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
