@@ -1,6 +1,5 @@
 """A user's own documents: a file of one JSON object per line, checked from first to last before anything is sent."""
 
-import atexit
 import gzip
 import hashlib
 import io
@@ -10,7 +9,6 @@ import tempfile
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -104,8 +102,8 @@ def make_file(
 ) -> FileDocuments:
     """The documents of a file; all of them, or the first so many.
 
-    Reads the whole file once. Memory: 16 bytes per document. A compressed file is decompressed into a temporary file,
-    which goes when this process ends.
+    Reads the whole file once. Memory: 16 bytes per document. A compressed file is decompressed into a temporary file
+    without a name, which goes when this process ends.
 
     Raises:
         DatasetError: The file cannot be read, or a line does not serve: it is named as `file:line`.
@@ -219,32 +217,8 @@ def _decompressed(content: BinaryIO, source: Path) -> Path:
         stream: io.BufferedIOBase | BinaryIO = gzip.GzipFile(fileobj=content)
     else:
         stream = zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
-    _remove_orphans(Path(tempfile.gettempdir()))
-    handle, copy = tempfile.mkstemp(prefix=f"sluice-{os.getpid()}-", suffix=".ndjson")
-    atexit.register(_remove, copy)
-    with os.fdopen(handle, "wb") as target:
-        shutil.copyfileobj(stream, target, COPY_CHUNK_BYTES)
-    return Path(copy)
-
-
-def _remove(copy: str) -> None:
-    with suppress(OSError):
-        Path(copy).unlink()
-
-
-def _remove_orphans(folder: Path) -> None:
-    """Remove the copies of processes that were killed before they could do so themselves."""
-    for copy in folder.glob("sluice-*-*.ndjson"):
-        owner = copy.name.split("-")[1]
-        if owner.isdigit() and not _runs(int(owner)):
-            _remove(str(copy))
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(stream, copy, COPY_CHUNK_BYTES)
+        copy.flush()
+        # Without a name it goes with this process, however that ends; the producers open it by way of this process.
+        return Path(f"/proc/{os.getpid()}/fd/{os.dup(copy.fileno())}")

@@ -2,9 +2,9 @@
 
 import gzip
 import json
-import os
 import pickle
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -160,19 +160,26 @@ def test_a_damaged_compressed_file_is_refused(tmp_path: Path, name: str) -> None
     assert refusal(tmp_path / name, LINES).startswith(f"{name}: cannot be read: ")
 
 
-def test_the_copies_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of processes that run, and whatever else is called so, stay."""
+def test_the_temporary_folder_keeps_what_users_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in it is removed, whatever its name, and a decompressed copy has no name that could stay behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
-    with subprocess.Popen(["true"]) as gone:
-        pass
-    orphan, theirs, mine = f"sluice-{gone.pid}-a.ndjson", "sluice-notes-1.ndjson", f"sluice-{os.getpid()}-a.ndjson"
-    for name in (orphan, theirs, mine):
+    theirs = {"sluice-20260101-books.ndjson", "sluice-999999999-a.ndjson", "sluice-notes-1.ndjson"}
+    for name in theirs:
         (tmp_path / "temporary" / name).touch()
     assert file_dataset(tmp_path / "books.ndjson.gz", gzip.compress(LINES)).documents > 0
-    left = {path.name for path in (tmp_path / "temporary").iterdir()}
-    assert orphan not in left
-    assert {theirs, mine} < left
+    assert {path.name for path in (tmp_path / "temporary").iterdir()} == theirs
+
+
+def test_a_process_that_is_sent_the_dataset_reads_the_decompressed_copy(tmp_path: Path) -> None:
+    """Producer processes get the dataset pickled."""
+    dataset = file_dataset(tmp_path / "books.ndjson.gz", gzip.compress(LINES))
+    script = "import pickle, sys; sys.stdout.buffer.write(pickle.load(sys.stdin.buffer).document(1008))"
+    reader = [sys.executable, "-c", script]
+    done = subprocess.run(
+        reader, input=pickle.dumps(dataset), capture_output=True, check=True, env={"PYTHONPATH": ":".join(sys.path)}
+    )
+    assert done.stdout == dataset.document(1008)
 
 
 def test_a_file_that_changes_is_found_out(tmp_path: Path) -> None:
