@@ -94,7 +94,7 @@ SAMPLE_FIELDS: dict[str, Any] = {
 def template(index: str, fields: dict[str, Any]) -> dict[str, Any]:
     """The template of an index: one shard, a copy where there is a second node, no field that is not listed."""
     return {
-        "index_patterns": [f"{index}*"],
+        "index_patterns": [index],
         "priority": 250,
         "template": {
             "settings": {"index.number_of_shards": 1, "index.auto_expand_replicas": "0-1"},

@@ -1,9 +1,13 @@
 """What the things of one run are called in the servers."""
 
+import re
 from dataclasses import dataclass
 
 from lab.profiles import Profile
 from lab.run.index import index_name
+
+RUN_ID = r"\d{8}-\d{6}(-\d{1,2})?(-stream-[0-9a-f]{8})?"
+"""What the id of a run or of a stream looks like. Names are matched from end to end: `books-2` is not of `books`."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,10 @@ class Names:
         index = index_name(profile)
         return cls(index=index, topic=f"{index}-{run_id}", connector=f"{index}-{run_id}")
 
+    def is_topic(self, name: str) -> bool:
+        """Whether a topic is one that a run of this profile made, for its documents or for its dead letters."""
+        return re.fullmatch(f"{re.escape(self.index)}-{RUN_ID}(-dead-letters)?", name) is not None
+
     @property
     def dead_letter_topic(self) -> str:
         """Where refused records go."""
@@ -32,3 +40,8 @@ class Names:
     def consumer_group(self) -> str:
         """The sink's, as Kafka Connect names it."""
         return f"connect-{self.connector}"
+
+
+def is_our_connector(name: str) -> bool:
+    """Whether a connector is one that a run made, of whichever profile."""
+    return re.fullmatch(f"sluice-.*{RUN_ID}", name) is not None

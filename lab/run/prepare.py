@@ -3,17 +3,15 @@
 from lab.clients.connect import ConnectWorker
 from lab.clients.kafka import KafkaTopics
 from lab.profiles import Profile
-from lab.run.names import Names
+from lab.run.names import Names, is_our_connector
 
 
 def remove_earlier_runs(worker: ConnectWorker, topics: KafkaTopics, names: Names) -> None:
     """Remove connectors of ours, and topics that earlier runs of the profile left behind."""
-    prefix = f"{names.index}-"
     for connector in worker.connectors():
-        if connector.startswith("sluice-"):
+        if is_our_connector(connector):
             worker.delete(connector)
-    stamps = tuple(name for name in topics.names() if name.startswith(prefix) and name[len(prefix)].isdigit())
-    topics.delete(stamps)
+    topics.delete(tuple(filter(names.is_topic, topics.names())))
 
 
 def create_topics(topics: KafkaTopics, profile: Profile, names: Names) -> None:

@@ -24,7 +24,7 @@ from lab.profiles import Direct, Profile, load_profile, profile_names
 from lab.profiles.mapping import load_mapping
 from lab.run.index import create_index, index_name
 from lab.run.load.sink import placeholders
-from lab.run.names import Names
+from lab.run.names import Names, is_our_connector
 from lab.run.prepare import remove_earlier_runs
 from lab.stream.laps import RETAINED_BYTES
 
@@ -139,7 +139,7 @@ def begin(endpoints: Endpoints, profile: Profile, names: Names, stream_id: str) 
 def stop_others(worker: ConnectWorker, names: Names) -> None:
     """Remove every other connector of ours; how far each has read, Kafka remembers."""
     for connector in worker.connectors():
-        if connector.startswith("sluice-") and connector != names.connector:
+        if is_our_connector(connector) and connector != names.connector:
             worker.delete(connector)
 
 

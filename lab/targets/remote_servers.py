@@ -15,6 +15,7 @@ from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
 from lab.records import Server
 from lab.run.load.entrants import why_not_on
+from lab.run.names import is_our_connector
 from lab.stack.places import ROOT
 
 ANSWER_WITHIN_S = 10.0
@@ -153,7 +154,7 @@ def find_remote(endpoints: Endpoints) -> RemoteTarget:
         worker.close()
     topics_of(endpoints).names(ANSWER_WITHIN_S)
     ask_metrics(endpoints)
-    ours = tuple(sorted(name for name in running if name.startswith("sluice-")))
+    ours = tuple(sorted(filter(is_our_connector, running)))
     return RemoteTarget(endpoints, nodes, version, plugins, ours)
 
 

@@ -170,7 +170,7 @@ def test_the_template_knows_every_field_that_kibana_asks_for() -> None:
     known = declared(MONITORING)
     asked = {path for kind in ("indices_stats", "index_stats", "shards") for path in of_type(kind)[0]}
     assert asked <= known
-    assert MONITORING["index_patterns"] == [f"{monitoring.INDEX}*"]
+    assert MONITORING["index_patterns"] == [monitoring.INDEX]
 
 
 # --- our own --------------------------------------------------------------------------------------------------------

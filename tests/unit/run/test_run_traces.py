@@ -1,8 +1,13 @@
 """What a run leaves in the servers, and what it leaves alone."""
 
+from typing import Any
+
 import pytest
 
+from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
+from lab.run.names import Names
+from lab.run.prepare import remove_earlier_runs
 from lab.run.traces import remove_index
 from tests.unit.clients.rest_server import rest
 
@@ -20,3 +25,49 @@ def test_only_the_index_of_the_run_itself_is_deleted(owner: dict[str, object], *
     with rest(*answers) as server:
         remove_index(ElasticsearchClient([server.url]), BOOKS, "20260101-000007")
     assert [method for method, _, _ in server.requests] == (["GET", "DELETE"] if removed else ["GET"])
+
+
+class Topics:
+    """A Kafka cluster's topics."""
+
+    def __init__(self, *names: str) -> None:
+        self.left = set(names)
+
+    def names(self) -> set[str]:
+        """Those that are there."""
+        return set(self.left)
+
+    def delete(self, names: tuple[str, ...]) -> None:
+        """Remove some."""
+        self.left -= set(names)
+
+
+def test_a_run_removes_the_topics_of_its_own_profile_only() -> None:
+    """Another profile's name may begin with this one's; a topic that merely looks alike is somebody's, too."""
+    of_others = {
+        "sluice-books-2-20260101-000007",
+        "sluice-books-2-20260101-000007-dead-letters",
+        "sluice-books-20250101-000003-20260101-000007",
+        "sluice-books-2026",
+        "sluice-books-20260101-000007-backup",
+        "sluice_books-20260101-000007",
+        "my-sluice-books-20260101-000007",
+    }
+    earlier = ("20260101-000007", "20260101-000007-2", "20260101-000007-stream-0123abcd")
+    own = {f"{BOOKS}-{run}{ending}" for run in earlier for ending in ("", "-dead-letters")}
+    topics: Any = Topics(*own, *of_others)
+    with rest((200, [])) as server:
+        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
+    assert topics.left == of_others
+
+
+def test_a_run_removes_connectors_of_runs_only() -> None:
+    """A connector that somebody called `sluice-…` is not one that a run made."""
+    made = ["sluice-books-20260101-000007", "sluice-films-20260101-000011-stream-0123abcd"]
+    theirs = ["sluice-gate-postgres", "sluice-books", "sluice-books-20260101-000007-copy"]
+    topics: Any = Topics()
+    with rest((200, [*made, *theirs]), (204, {})) as server:
+        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
+    assert [path for method, path, _ in server.requests if method == "DELETE"] == [
+        f"/connectors/{name}" for name in made
+    ]
