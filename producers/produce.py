@@ -9,11 +9,13 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from producers.children import ChildError, Children
+from confluent_kafka import KafkaException, Producer
+
 from producers.dataset import Dataset
 from producers.delivery import Delivered, Failure, ProduceError, Progress
 from producers.latency import Latencies
 from producers.pacing import Schedule
-from producers.worker import Task
+from producers.worker import DEFAULT_CLIENT_SETTINGS, Task
 
 START_DELAY_NS: Final = 20_000_000
 """Between the word to start and the first due time, so that every process has heard it."""
@@ -81,9 +83,22 @@ def _check(
         raise ValueError(f"processes: got {processes}, expected at least 1")
     if "bootstrap.servers" not in client:
         raise ValueError("client: bootstrap.servers is missing")
+    if (refusal := client_refusal(client)) is not None:
+        raise ValueError(f"client: {refusal}")
+
+
+def client_refusal(client: Mapping[str, str | int | float | bool]) -> str | None:
+    """Why no producer can be made with these settings, which needs no broker to find out; `None` when one can."""
     for setting in COUNTS_SETTINGS:
         if setting in client:
-            raise ValueError(f"client: {setting}: cannot be set, acknowledgements are counted by it")
+            return f"{setting}: cannot be set, acknowledgements are counted by it"
+    try:
+        Producer({**DEFAULT_CLIENT_SETTINGS, **client, "bootstrap.servers": "", "log_level": 0})
+    except KafkaException as error:
+        return f"refused by Kafka's client: {error.args[0].str()}"
+    except (TypeError, ValueError) as error:
+        return f"refused by Kafka's client: {error}"
+    return None
 
 
 def _starting_soon(schedule: Schedule) -> Schedule:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from lab.profiles.dataset_checks import dataset_problems
-from lab.profiles.index_settings import KnownSettings, known_settings, parsed_version
+from lab.profiles.index_settings import KnownSettings, expected_value, known_settings, parsed_version
 from lab.profiles.layers import OF_A_CONNECTOR, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.located import Located
 from lab.profiles.model_problems import located
@@ -100,6 +100,8 @@ def _is_client_setting(location: tuple[int | str, ...]) -> bool:
 
 def _model_problem(details: ErrorDetails, tree: Located) -> Problem:
     path = _path(details["loc"])
+    if details["type"] == "union_tag_invalid":
+        path = (*path, "mode")
     missing = details["type"] == "missing"
     entry, place = located(tree, path)
     if missing:
@@ -126,7 +128,8 @@ def _model_message(details: ErrorDetails, path: tuple[str, ...], entry: Located 
         return f"missing, expected {_description(path)}"
     if kind == "extra_forbidden":
         return _unknown_key(path)
-    return f"got {shown(details['input'], entry)}, expected {expected(details)}"
+    got = details["input"] if entry is None else entry.plain()
+    return f"got {shown(got, entry)}, expected {expected(details)}"
 
 
 def _description(path: tuple[str, ...]) -> str:
@@ -179,6 +182,8 @@ def index_problems(tree: Located, settings: KnownSettings) -> Iterator[Problem]:
         complaint = settings.complaint(name, _version(tree))
         if complaint is not None and not entry.broken:
             yield Problem(entry.place, f"index.{name}", complaint)
+        elif not entry.broken and (wanted := expected_value(name, entry.plain())) is not None:
+            yield Problem(entry.place, f"index.{name}", f"got {shown(entry.plain(), entry)}, expected {wanted}")
     for name, least in (("number_of_shards", 1), ("number_of_replicas", 0)):
         count = tree.at("index", name)
         if count is None or count.broken:
@@ -235,6 +240,35 @@ def verbatim_problems(tree: Located) -> Iterator[Problem]:
             yield Problem(entry.place, ".".join(path), f"cannot be set here, expected {instead}")
 
 
+def _without(settings: Mapping[str, str], name: str) -> dict[str, str]:
+    return {other: value for other, value in settings.items() if other != name}
+
+
+def client_problems(tree: Located) -> Iterator[Problem]:
+    """Settings of the producers with which no Kafka client can be made; each is the one without which another is."""
+    section = tree.at("producer", "client")
+    set_here = section.entries.items() if section is not None else ()
+    given = {
+        name: str(entry.value).lower() if isinstance(entry.value, bool) else str(entry.value)
+        for name, entry in set_here
+        if isinstance(entry.value, str | int | float) and ("producer", "client", name) not in _SET_BY_THE_RUN
+    }
+    if section is None or not given:
+        return
+    # Only here: most profiles say nothing of the client, and this brings it along.
+    from producers.produce import client_refusal  # noqa: PLC0415
+
+    while (message := client_refusal(given)) is not None:
+        culprit = next((name for name in given if client_refusal(_without(given, name)) != message), None)
+        entry = section.entries.get(culprit or "", section)
+        yield Problem(
+            entry.place, ".".join(filter(None, ("producer.client", culprit))), message.removeprefix(f"{culprit}: ")
+        )
+        if culprit is None:
+            return
+        del given[culprit]
+
+
 # --- all of it ------------------------------------------------------------------------------------------------------
 
 
@@ -247,6 +281,7 @@ def problems_of(tree: Located, root: Path) -> Iterator[Problem]:
     yield from load_problems(tree)
     yield from sink_problems(tree)
     yield from verbatim_problems(tree)
+    yield from client_problems(tree)
     yield from query_problems(tree, root)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),

@@ -1,6 +1,7 @@
 """The index settings that Elasticsearch knows, by version."""
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,22 @@ from pathlib import Path
 from lab.profiles.problems import nearest
 
 Version = tuple[int, ...]
+
+_TIME = r"\d+ *((?i:nanos|micros|ms|s|h|d)|m)|-0*1|0+"
+_ENABLED = r"(?i:all|none|primaries|{})"
+_VALUES = {
+    # Lucene's own codecs go by their names, which begin with a capital; OpenSearch has some more.
+    "codec": (
+        r"default|best_compression|(legacy|lucene)_\w+|lz4|zlib|zstd\w*|qat_\w+|[A-Z]\w*",
+        "`default` or `best_compression`",
+    ),
+    "refresh_interval": (_TIME, "a time with its unit, such as `5s`, or -1"),
+    "routing.allocation.enable": (_ENABLED.format("new_primaries"), "`all`, `primaries`, `new_primaries` or `none`"),
+    "routing.rebalance.enable": (_ENABLED.format("replicas"), "`all`, `primaries`, `replicas` or `none`"),
+    "translog.durability": (r"(?i:request|async)", "`request` or `async`"),
+    "translog.sync_interval": (_TIME, "a time with its unit, such as `5s`"),
+}
+"""What every release takes as the value of a setting, and how to say so; only settings of which that is certain."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +64,12 @@ class KnownSettings:
         if newer and version >= newer[0]:
             return f"no longer an index setting of Elasticsearch {_dotted(version)}, expected {_dotted(last)} or older"
         return None
+
+
+def expected_value(name: str, value: object) -> str | None:
+    """What to expect instead of a value that no release takes; `None` for one that may be taken."""
+    pattern, expected = _VALUES.get(name, (".*", ""))
+    return None if re.fullmatch(pattern, str(value), re.DOTALL) else expected
 
 
 def parsed_version(text: str) -> Version:

@@ -14,7 +14,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict
 
 from lab.endpoints import Endpoints
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticsearch_versions, read_lock
 from lab.stack.interrupts import uninterrupted
@@ -429,18 +429,25 @@ def choose_elasticsearch_jdk(shape: StackShape, lock: ArtifactLock, jdks: Sequen
     """The JDK for the shape's Elasticsearch version.
 
     Raises:
-        StackError: The version or the number of nodes cannot be had, or no JDK on this machine fits.
+        ProfileError: The version is not available.
+        StackError: The number of nodes cannot be had, or no JDK on this machine fits.
     """
-    versions = elasticsearch_versions(lock)
-    if shape.elasticsearch_version not in versions:
-        raise StackError(
-            f"Elasticsearch {shape.elasticsearch_version}: not among the versions that can be had: "
-            f"{', '.join(versions)}"
-        )
+    check_version(shape.elasticsearch_version, lock)
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
     supported = java_for_elasticsearch(shape.elasticsearch_version)
     return choose_jdk(jdks, supported, f"Elasticsearch {shape.elasticsearch_version}")
+
+
+def check_version(version: str, lock: ArtifactLock) -> None:
+    """See that an Elasticsearch version is one that can be started here.
+
+    Raises:
+        ProfileError: It is not.
+    """
+    versions = elasticsearch_versions(lock)
+    if version not in versions:
+        raise ProfileError(f"Elasticsearch {version}: is not available, expected one of {', '.join(versions)}")
 
 
 def port_names(data_nodes: int) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from lab.profiles import Profile
 from lab.records import Result, Server
 from lab.run.folder import RunFolder
 from lab.run.load.entrants import plugin_folders, why_not_here
+from lab.stack.artifacts import read_lock
 from lab.stack.interrupts import uninterrupted
-from lab.stack.local import LocalStack, StackShape
+from lab.stack.local import LocalStack, StackShape, check_version
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER
 from lab.suite.suite import Bench
@@ -30,6 +31,7 @@ class Local:
         Raises:
             ProfileError: The machine lacks what the profile names.
         """
+        check_version(profile.elasticsearch.version, read_lock())
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
         return profile

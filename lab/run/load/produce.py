@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import producers.delivery
 from lab.clients.kafka import kafka_text
 from lab.clients.target import Target
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.records import Delivery
 from lab.run.progress import RunProgress
@@ -43,6 +43,7 @@ class Producing:
         """Produce at a rate, or as fast as possible.
 
         Raises:
+            ProfileError: No producer can be made with these settings.
             StackError: Kafka did not take it.
         """
         try:
@@ -60,6 +61,8 @@ class Producing:
             )
         except ProduceError as error:
             raise StackError(f"producer: {error}") from error
+        except ValueError as error:
+            raise ProfileError(f"producer: {error}") from error
         finally:
             self.produced = None
 

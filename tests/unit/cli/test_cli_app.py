@@ -63,6 +63,15 @@ def test_an_unknown_profile_names_the_nearest(sluice: Command) -> None:
     )
 
 
+def test_a_version_that_is_not_available_starts_no_server(sluice: Command) -> None:
+    """The input is wrong, not a server: exit status 2, and every version that is available."""
+    assert sluice("run", "quickstart", "--elasticsearch", "8.99.0") == (
+        2,
+        "",
+        "sluice: Elasticsearch 8.99.0: is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3\n",
+    )
+
+
 def test_a_server_that_failed_shows_its_last_lines_and_then_the_sentence(
     sluice: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from producers.delivery import ProduceError
 from producers.produce import produce
 from producers.registry import make_dataset
 
@@ -40,12 +39,12 @@ def test_impossible_arguments_are_refused(options: dict[str, Any], message: str)
 
 
 def test_a_wrong_client_setting_is_one_sentence() -> None:
-    """The client's own words come through from the process."""
-    with pytest.raises(ProduceError) as refusal:
+    """In the client's own words, before a process is started."""
+    with pytest.raises(ValueError, match=r"^client: ") as refusal:
         produce(
             make_dataset("aladin", books=211), "books", client={"bootstrap.servers": "127.0.0.1:1", "linger.mss": 5}
         )
-    assert str(refusal.value) == '127.0.0.1:1: Kafka: No such configuration property: "linger.mss"'
+    assert str(refusal.value) == ('client: refused by Kafka\'s client: No such configuration property: "linger.mss"')
 
 
 def test_a_worker_ends_without_a_word_when_its_parent_dies() -> None:

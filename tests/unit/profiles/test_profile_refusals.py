@@ -129,6 +129,90 @@ def test_settings_of_clients_are_scalars(repository: Repository) -> None:
     }
 
 
+def test_settings_that_no_kafka_client_takes_are_refused_with_their_lines(repository: Repository) -> None:
+    """All of them, in the client's own words and without a broker; what the client takes is passed on."""
+    repository.write(
+        "bad",
+        """
+        question: What?
+        extends: books
+        producer:
+          client:
+            batch.size: 7919
+            lingerms: 5
+            acks: 1
+            delivery.report.only.error: true
+            error_cb: print
+        """,
+    )
+    assert repository.refusal("bad", "producer.client={compression.type: lzz}") == [
+        'bad.yaml:6: producer.client.lingerms: refused by Kafka\'s client: No such configuration property: "lingerms"',
+        "bad.yaml:7: producer.client.acks: refused by Kafka's client: "
+        "Failed to create producer: `acks` must be set to `all` when `enable.idempotence` is true",
+        "bad.yaml:8: producer.client.delivery.report.only.error: cannot be set, acknowledgements are counted by it",
+        "bad.yaml:9: producer.client.error_cb: refused by Kafka's client: "
+        "expected error_cb property as a callable function",
+        "--set producer.client: producer.client.compression.type: refused by Kafka's client: "
+        'Invalid value "lzz" for configuration property "compression.codec"',
+    ]
+    taken = {"batch.size": 7919, "enable.idempotence": False, "acks": 1}
+    assert (
+        repository.load(
+            "books", "producer.client={batch.size: 7919, enable.idempotence: false, acks: 1}"
+        ).producer.client
+        == taken
+    )
+
+
+def test_a_mode_that_there_is_not_is_named_with_its_own_place(repository: Repository) -> None:
+    """Not the section around it, which may stand in a file that is right."""
+    repository.write("bad", "question: What?\nextends: books\nload:\n  timeout_s: 7\n  mode: strem\n")
+    assert repository.refusal("bad") == ['bad.yaml:5: load.mode: got "strem", expected `drain` or `stream`']
+    assert repository.refusal("books", "load.mode=strem") == [
+        '--set load.mode: got "strem", expected `drain` or `stream`'
+    ]
+    assert repository.refusal("books", "load.mode=[drain]") == [
+        "--set load.mode: got a list, expected `drain` or `stream`"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("codec", "best_compresion", 'got "best_compresion", expected `default` or `best_compression`'),
+        ("refresh_interval", "5", "got 5, expected a time with its unit, such as `5s`, or -1"),
+        ("refresh_interval", "1.5s", 'got "1.5s", expected a time with its unit, such as `5s`, or -1'),
+        ("translog.sync_interval", "5M", 'got "5M", expected a time with its unit, such as `5s`'),
+        ("translog.durability", "sync", 'got "sync", expected `request` or `async`'),
+        ("routing.rebalance.enable", "no one", 'got "no one", expected `all`, `primaries`, `replicas` or `none`'),
+    ],
+)
+def test_a_value_that_no_elasticsearch_takes_is_refused(
+    setting: str, value: str, message: str, repository: Repository
+) -> None:
+    """Before a server is started to find out."""
+    assert repository.refusal("books", f"index.{setting}={value}") == [f"--set index.{setting}: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("codec", "best_compression"),
+        ("codec", "Lucene101"),
+        ("codec", "zstd_no_dict"),
+        ("refresh_interval", "-1"),
+        ("refresh_interval", "0"),
+        ("refresh_interval", "30S"),
+        ("refresh_interval", "500ms"),
+        ("translog.durability", "ASYNC"),
+        ("routing.allocation.enable", "new_primaries"),
+    ],
+)
+def test_every_value_that_some_server_takes_is_passed_on(setting: str, value: str, repository: Repository) -> None:
+    """Those that are only known to the server, too."""
+    assert str(repository.load("books", f"index.{setting}={value}").index[setting]) == value
+
+
 def test_the_name_of_a_profile_is_that_of_its_file(repository: Repository) -> None:
     """A profile cannot call itself otherwise, and a hint names the section that has such a key."""
     assert repository.refusal("books", "name=aladin", "load={mode: stream, rate_docs_per_s: 1e999}") == [

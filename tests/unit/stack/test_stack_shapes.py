@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.stack import local
 from lab.stack.artifacts import ArtifactLock, read_lock
 from lab.stack.jdk import Jdk
@@ -22,10 +22,10 @@ def jdks(*features: int) -> Sequence[Jdk]:
 
 def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
     """It names those that can."""
-    with pytest.raises(StackError) as refusal:
+    with pytest.raises(ProfileError) as refusal:
         choose_elasticsearch_jdk(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17))
     assert str(refusal.value) == (
-        "Elasticsearch 8.1.1: not among the versions that can be had: 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
+        "Elasticsearch 8.1.1: is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
     )
 
 
