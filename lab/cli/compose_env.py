@@ -17,9 +17,9 @@ def compose_env() -> None:
                 changed += 1
         for name, text in wanted.items():
             path = ROOT / name
-            if not path.is_file() or path.read_text() != text:
+            if not path.is_file() or path.read_text("utf-8") != text:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
+                path.write_text(text, "utf-8")
                 changed += 1
     except OSError as error:
         raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error

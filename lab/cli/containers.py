@@ -90,7 +90,7 @@ def disk(free_mb: float, watermark: str) -> Finding:
 def first_number(file: Path) -> int | None:
     """The first number in a file; `None` where there is no such file."""
     try:
-        found = re.search(r"\d+", file.read_text())
+        found = re.search(r"\d+", file.read_text("utf-8"))
     except OSError:
         return None
     return int(found[0]) if found else None

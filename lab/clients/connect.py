@@ -31,7 +31,7 @@ def connector_config(
     """
     path = templates / f"{profile.sink.connector}.json"
     try:
-        template = json.loads(path.read_text())
+        template = json.loads(path.read_text("utf-8"))
         filled = {name: string.Template(connector_text(value)).substitute(values) for name, value in template.items()}
     except FileNotFoundError as error:
         known = ", ".join(sorted(found.stem for found in templates.glob("*.json")))

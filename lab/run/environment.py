@@ -19,7 +19,7 @@ VERSION = "0.2.0"
 def cpu_model() -> str:
     """The processor's name."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
         return platform.processor() or "unknown"
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

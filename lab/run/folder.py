@@ -51,7 +51,7 @@ class RunFolder:
         """Write a file; it is complete or not there."""
         target = self.path / name
         partial = target.with_name(target.name + ".part")
-        partial.write_text(text)
+        partial.write_text(text, "utf-8")
         partial.rename(target)
         return target
 

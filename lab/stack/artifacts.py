@@ -230,7 +230,7 @@ class ArtifactCache:
 def locked(path: Path) -> Iterator[None]:
     """Hold an exclusive lock on `path`, which is made if need be, against other processes."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
+    with path.open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -118,7 +118,7 @@ def elasticsearch_spec(
     if not config.is_dir():
         shutil.copytree(home / "config", config)
         options = config / "jvm.options"
-        options.write_text(with_present_modules(with_own_folders(options.read_text(), folder), jdk))
+        options.write_text(with_present_modules(with_own_folders(options.read_text("utf-8"), folder), jdk), "utf-8")
     write_if_changed(config / "elasticsearch.yml", yaml.safe_dump(settings, sort_keys=False))
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ def with_present_modules(jvm_options: str, jdk: Jdk) -> str:
 def modules_of(jdk: Jdk) -> set[str] | None:
     """The modules that a Java says it has; `None` if it does not say."""
     try:
-        found = re.search(r'^MODULES="([^"]*)"', (jdk.home / "release").read_text(), re.MULTILINE)
+        found = re.search(r'^MODULES="([^"]*)"', (jdk.home / "release").read_text("utf-8"), re.MULTILINE)
     except OSError:
         return None
     return set(found[1].split()) if found else None

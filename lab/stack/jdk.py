@@ -91,7 +91,7 @@ def read_jdk(home: Path) -> Jdk | None:
     """The JDK at `home`, from its `release` file; `None` if there is no compiler there or the file is not readable."""
     release = home / "release"
     try:
-        found = re.search(r'^JAVA_VERSION="(\d[^"]*)"', release.read_text(), re.MULTILINE)
+        found = re.search(r'^JAVA_VERSION="(\d[^"]*)"', release.read_text("utf-8"), re.MULTILINE)
     except OSError:
         return None
     if found is None or not (home / "bin" / "javac").exists():

@@ -47,8 +47,8 @@ def properties(settings: Mapping[str, str]) -> str:
 def write_if_changed(path: Path, text: str) -> None:
     """Write a configuration file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.is_file() or path.read_text() != text:
-        path.write_text(text)
+    if not path.is_file() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
 
 
 def fingerprint(*parts: object) -> str:

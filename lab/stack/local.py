@@ -421,7 +421,7 @@ class LocalStack:
     def _write(self, state: StackState) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = self.state_file.with_suffix(".part")
-        partial.write_text(state.model_dump_json(indent=1) + "\n")
+        partial.write_text(state.model_dump_json(indent=1) + "\n", "utf-8")
         partial.rename(self.state_file)
 
 

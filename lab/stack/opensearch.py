@@ -50,7 +50,7 @@ def opensearch_spec(
     if not config.is_dir():
         shutil.copytree(home / "config", config)
         options = config / "jvm.options"
-        options.write_text(with_present_modules(with_own_folders(options.read_text(), folder), jdk))
+        options.write_text(with_present_modules(with_own_folders(options.read_text("utf-8"), folder), jdk), "utf-8")
     write_if_changed(config / "opensearch.yml", yaml.safe_dump(settings, sort_keys=False))
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)

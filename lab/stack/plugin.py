@@ -79,7 +79,7 @@ def plugin_path(project: Path) -> tuple[Path, ...]:
 def is_built(project: Path) -> bool:
     """Whether the plugin that lies there was built from the sources that lie there."""
     stamp = stamp_file(project)
-    return stamp.is_file() and stamp.read_text() == source_fingerprint(project)
+    return stamp.is_file() and stamp.read_text("utf-8") == source_fingerprint(project)
 
 
 def stamp_file(project: Path) -> Path:
@@ -108,7 +108,7 @@ def build_plugin(project: Path, mvn: Path, jdk: Jdk) -> str:
         made_from = source_fingerprint(project)
         if not is_built(project):
             run_maven(project, mvn, jdk)
-            stamp_file(project).write_text(made_from)
+            stamp_file(project).write_text(made_from, "utf-8")
     return made_from
 
 

@@ -43,14 +43,14 @@ def allot_ports(
                 # A server that is still starting does not listen yet.
                 allotted[name] = hold_any(held, 0 if preferred in in_use.values() else preferred)
     remembered_in.parent.mkdir(parents=True, exist_ok=True)
-    remembered_in.write_text(json.dumps({**remembered, **allotted}, indent=1) + "\n")
+    remembered_in.write_text(json.dumps({**remembered, **allotted}, indent=1) + "\n", "utf-8")
     return allotted
 
 
 def read_ports(path: Path) -> dict[str, int]:
     """The ports that were allotted before; none if the file is not there or not readable."""
     try:
-        return {str(name): int(port) for name, port in json.loads(path.read_text()).items()}
+        return {str(name): int(port) for name, port in json.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, AttributeError):
         return {}
 

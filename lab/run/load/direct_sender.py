@@ -96,7 +96,7 @@ class Bodies:
             return next(self._left)
 
 
-def wait_s(attempt: int, draw: Callable[[float, float], float] = random.uniform) -> float:
+def wait_s(attempt: int, draw: Callable[[float, float], float] = random.uniform) -> float:  # noqa: S311 - no secret
     """How long to wait before another attempt: at random, below a bound that doubles and is capped."""
     return draw(0.0, min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt))
 

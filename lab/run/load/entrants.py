@@ -79,7 +79,7 @@ def connector_class(profile: Profile, root: Path) -> str | None:
     if stated := profile.sink.config.get("connector.class"):
         return str(stated)
     try:
-        template = json.loads((root / "connect" / "connectors" / f"{profile.sink.connector}.json").read_text())
+        template = json.loads((root / "connect" / "connectors" / f"{profile.sink.connector}.json").read_text("utf-8"))
         return str(template["connector.class"])
     except (OSError, ValueError, LookupError, TypeError):
         # A broken template has sentences of its own, when it is filled in.

@@ -1,5 +1,7 @@
 """The folder of a run: its name, what is in it, and how it is found again."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,14 @@ def test_a_run_that_is_not_there_is_one_sentence(tmp_path: Path, name: str) -> N
     assert str(refusal.value) == (
         f"{name}: no such run below {tmp_path}/runs; `latest`, a run id or a profile that has been run is expected"
     )
+
+
+def test_a_record_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    """Another machine, with another locale, reads it."""
+    program = (
+        "from pathlib import Path; from lab.run.folder import RunFolder; "
+        f"RunFolder(Path({str(tmp_path)!r}), '1').write_text('note', '\\ucc45 \\u2192 1')"
+    )
+    posix = {"PYTHONPATH": ":".join(sys.path), "LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", program], env=posix, check=True)
+    assert (tmp_path / "note").read_text("utf-8") == "책 → 1"
