@@ -15,6 +15,9 @@ SIZE_KEYS = {"documents", "books", "duration", "name", "seed"}
 OF_ONE_INDEX = {"index.uuid", "index.creation_date", "index.provided_name", "index.version.created"}
 TRIED_SECTIONS = ("mapping", "topic", "producer", "sink", "elasticsearch", "load", "sampling")
 
+LOAD = "load.mode"
+"""The one setting that is no matter of choice: a stream goes at its own rate, and a drain as fast as it can."""
+
 PER_DOCUMENT = frozenset({"documents", "bytes", "dataset.model"})
 """Inputs that only matter to figures that count documents: books nested or flat are the same books."""
 
@@ -31,7 +34,7 @@ def inputs(folder: RunFolder) -> Inputs:
         "documents": str(run.documents.produced),
         "bytes": _known(run.source_bytes),
         **{f"dataset.{key}": str(value) for key, value in sorted(dataset.items()) if key not in SIZE_KEYS},
-        "load": run.load,
+        LOAD: run.load,
         **_machine(run.environment),
     }
 
@@ -40,7 +43,8 @@ def tried(folder: RunFolder) -> Inputs:
     """What a profile may try: its settings, and those of the index as Elasticsearch gives them."""
     profile = {name: _section(folder, name) or _plain(folder, name) for name in TRIED_SECTIONS}
     index = {name: value for name, value in folder.run.environment.index_settings.items() if name not in OF_ONE_INDEX}
-    return {**dict(_flat("", profile)), **dict(_flat("", index))}
+    settings = {**dict(_flat("", profile)), **dict(_flat("", index))}
+    return {name: value for name, value in settings.items() if name != LOAD}
 
 
 def differences(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, tuple[str, str]]:

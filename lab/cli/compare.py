@@ -86,13 +86,14 @@ def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
 
 
 def check_inputs(pairs: Pairs, vary: frozenset[str]) -> None:
-    """Whether every input that may vary is one.
+    """Whether everything that may vary is there; what is compared anyway may be named as well.
 
     Raises:
-        ProfileError: There is no input of that name.
+        ProfileError: There is nothing of that name.
     """
     known = sorted({name for pair in pairs for one in pair for name in one.inputs})
-    for name in sorted(vary - set(known)):
+    tried = {name for pair in pairs for one in pair for name in one.tried}
+    for name in sorted(vary - set(known) - tried):
         raise ProfileError(f'--vary: unknown input "{name}", {suggestion(name, known, "one of the inputs")}')
 
 

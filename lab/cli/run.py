@@ -10,6 +10,7 @@ from lab.analysis.page.terminal import terminal_table
 from lab.display import console
 from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
+from lab.run.folder import check_runs
 from lab.targets.choose import TargetFileOption, TargetName, TargetOption, servers_of
 from producers import registry
 from producers.dataset import Dataset, DatasetError
@@ -42,6 +43,7 @@ def run(
     servers = servers_of(target, target_file)
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
+    check_runs(runs)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     folder, result = servers.run(fitted, documents_of, runs)
     console.print(terminal_table(result))

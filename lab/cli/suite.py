@@ -20,6 +20,7 @@ from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
+from lab.run.folder import check_runs
 from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
 from lab.suite.suite import SuiteFolder, SuiteUnderWay, find_suite
 from lab.targets.choose import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
@@ -49,6 +50,7 @@ def suite(
     if plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
+    check_runs(runs)
     folder = (
         resumed(runs, chosen, fixed, named=repeats is not None) if resume else SuiteFolder.create(runs, chosen.name)
     )

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,6 +55,22 @@ class RunFolder:
         partial.write_text(text, "utf-8")
         partial.rename(target)
         return target
+
+
+def check_runs(runs: Path) -> None:
+    """See that runs can be kept below a folder, which is made if need be.
+
+    Raises:
+        ProfileError: They cannot.
+    """
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=runs):
+            return
+    except OSError as error:
+        raise ProfileError(
+            f"--runs: got {runs}, expected a folder that can be written to ({error.strerror})"
+        ) from error
 
 
 def point_to(link: Path, target: Path) -> None:

@@ -17,6 +17,7 @@ from lab.cli import report, run, stack
 from lab.cli.app import main
 from lab.cli.commands import COMMANDS, help_of, loaded
 from lab.errors import ProfileError, SluiceError, StackError, VerificationError
+from lab.targets.local import Local
 
 Ended = tuple[int, str, str]
 Command = Callable[..., Ended]
@@ -70,6 +71,27 @@ def test_a_version_that_is_not_available_starts_no_server(sluice: Command) -> No
         "",
         "sluice: Elasticsearch 8.99.0: is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3\n",
     )
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [("notes.txt", "File exists"), ("notes.txt/runs", "Not a directory"), ("/proc/runs", "No such file or directory")],
+)
+@pytest.mark.parametrize("words", [("run", "quickstart"), ("suite", "a-a")])
+def test_a_folder_that_no_run_can_be_kept_in_starts_no_server(
+    words: tuple[str, str], folder: tuple[str, str], sluice: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Exit status 2, and what is in the way stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Local, "run", ending(AssertionError("servers were started")))
+    monkeypatch.setattr(Local, "bench", ending(AssertionError("servers were started")))
+    (tmp_path / "notes.txt").write_text("mine", "utf-8")
+    status, _, err = sluice(*words, "--runs", folder[0])
+    assert (status, err) == (
+        2,
+        f"sluice: --runs: got {folder[0]}, expected a folder that can be written to ({folder[1]})\n",
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_a_server_that_failed_shows_its_last_lines_and_then_the_sentence(

@@ -72,6 +72,22 @@ def test_an_input_that_there_is_not_is_refused(
     assert (status, err) == (2, 'sluice: --vary: unknown input "cpu_core", did you mean `cpu_cores`?\n')
 
 
+@pytest.mark.parametrize("name", ["load.mode", "mapping"])
+def test_all_that_the_output_names_can_vary(
+    name: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the name that it has there: a stream beside a drain needs it, a setting that is compared does no harm."""
+    stream = run(Truth()).model_copy(update={"load": "stream"})
+    profile = {"dataset": {"name": "aladin", "seed": 1}, "mapping": "one.json", "load": {"mode": "stream"}}
+    written(runs / "books" / "streamed", stream, samples(Truth()), profile)
+    _, out, err = ended(monkeypatch, capsys, "two", "streamed", "--runs", str(runs))
+    assert ("! load.mode: drain and stream" in out, "compared: load" in out) == (True, False)
+    assert "their inputs differ: load.mode;" in err
+    status, out, err = ended(monkeypatch, capsys, "two", "streamed", "--runs", str(runs), "--vary", name)
+    assert (status, "1.00" in out) == ((0, True) if name == "load.mode" else (2, False))
+    assert "unknown input" not in err
+
+
 def suite_folder(runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...]) -> None:
     """A suite of one variant, a run for each of these latencies and a warm-up drain that must not count."""
     folder = SuiteFolder(runs / "suites" / "small" / suite_id)
