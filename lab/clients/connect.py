@@ -1,6 +1,5 @@
 """The sink connector of a run: made from a template, watched, removed."""
 
-import json
 import string
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from lab.clients.http import UNAUTHORIZED, HttpService, parsed
 from lab.endpoints import Access
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
+from lab.profiles.mapping import load_template
 
 ELASTICSEARCH_URLS = "connection.url"
 
@@ -29,18 +29,14 @@ def connector_config(
     Raises:
         ProfileError: There is no such template, or it is no JSON object, or a placeholder in it is unknown.
     """
-    path = templates / f"{profile.sink.connector}.json"
+    template = load_template(profile.sink.connector, templates)
     try:
-        template = json.loads(path.read_text("utf-8"))
         filled = {name: string.Template(connector_text(value)).substitute(values) for name, value in template.items()}
-    except FileNotFoundError as error:
-        known = ", ".join(sorted(found.stem for found in templates.glob("*.json")))
-        raise ProfileError(f"sink.connector: {profile.sink.connector}: no such template; there are: {known}") from error
-    except (json.JSONDecodeError, AttributeError) as error:
-        raise ProfileError(f"{path}: is not a JSON object of connector settings ({error})") from error
     except (KeyError, ValueError) as error:
         known = ", ".join(f"${{{name}}}" for name in values)
-        raise ProfileError(f"{path}: unknown placeholder {error}; there are: {known}") from error
+        raise ProfileError(
+            f"{templates / profile.sink.connector}.json: unknown placeholder {error}; there are: {known}"
+        ) from error
     own = {name: connector_text(value) for name, value in profile.sink.config.items()}
     return filled | sink_access(filled, access or Access()) | own
 

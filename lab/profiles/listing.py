@@ -6,6 +6,9 @@ from typing import NamedTuple
 from lab.profiles.located import Located
 from lab.profiles.problems import Problem
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+"""The folder that holds experiments/, mappings/ and connect/."""
+
 
 class Listed(NamedTuple):
     """A profile or a suite; `question` says so when its file cannot be read, or has none."""

@@ -21,12 +21,12 @@ from lab.profiles.layers import (
     without,
     without_nulls,
 )
-from lab.profiles.listing import Listed, listed, names_in
+from lab.profiles.listing import REPOSITORY, Listed, listed, names_in
 from lab.profiles.located import Located, read_yaml, read_yaml_file
-from lab.profiles.models import Profile
-from lab.profiles.problems import Place, Problem, refusal, suggestion
+from lab.profiles.mapping import load_mapping, load_template
+from lab.profiles.models import Direct, Profile
+from lab.profiles.problems import Place, Problem, is_there, refusal, suggestion
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _SUFFIXES = (".yaml", ".yml")
 
@@ -61,6 +61,9 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     problems = reading.problems + reading.mattering([*model_problems, *problems_of(tree, root)], tree)
     if profile is None or problems:
         raise refusal(problems)
+    load_mapping(profile.mapping, root)
+    if not isinstance(profile.load, Direct) and not profile.sink.command:
+        load_template(profile.sink.connector, root / "connect" / "connectors")
     return profile
 
 
@@ -112,7 +115,7 @@ def _profile_path(name_or_path: str, root: Path, folder: Path) -> Path | None:
         path = _profiles_folder(root) / f"{name_or_path}.yaml"
     else:
         return None
-    return path if path.is_file() else None
+    return path if is_there(path) else None
 
 
 def _unknown_profile(name_or_path: str, root: Path) -> ProfileError:
@@ -191,7 +194,7 @@ class _Reading:
             path = _profile_path(entry.value, self.root, paths[-1].parent)
         if path is None:
             self.refuse_extends(entry)
-        elif any(path.samefile(earlier) for earlier in paths):
+        elif any(path.resolve() == earlier.resolve() for earlier in paths):
             names = [_profile_name(earlier, self.root) for earlier in [*paths, path]]
             self.problems.append(
                 Problem(entry.place, "extends", f"got the circle {' → '.join(names)}, expected an end")

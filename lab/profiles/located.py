@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import yaml
 
-from lab.profiles.problems import Place, Problem
+from lab.profiles.problems import Place, Problem, why_unreadable
 
 Scalar: TypeAlias = str | int | float | bool | None
 Plain: TypeAlias = "Scalar | list[Plain] | dict[str, Plain]"
@@ -213,5 +213,5 @@ def read_yaml_file(path: Path, label: str) -> tuple[Located | None, list[Problem
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        return None, [Problem(Place(label), "", f"cannot be read: {error}")]
+        return None, [Problem(Place(label), "", why_unreadable(error))]
     return read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))

@@ -1,4 +1,4 @@
-"""Mapping files, and the body that creates an index from one."""
+"""Mapping files and connector templates, and the body that creates an index from a mapping file."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ProfileError
-from lab.profiles.loader import REPOSITORY
-from lab.profiles.problems import suggestion
+from lab.profiles.listing import REPOSITORY
+from lab.profiles.problems import is_there, suggestion, why_unreadable
 
 MappingFile = Mapping[str, Any]
 """`settings` and `mappings` as Elasticsearch's create-index request takes them, and `text_analyzers`: the name of an
@@ -24,26 +24,57 @@ def load_mapping(name: str, root: Path = REPOSITORY) -> MappingFile:
     """
     path = root / "mappings" / f"{name}.json"
     label = f"mappings/{name}.json"
-    if not path.is_file():
+    if not is_there(path):
         said = suggestion(name, (other.stem for other in path.parent.glob("*.json")), "a mapping")
         raise ProfileError(f'unknown mapping "{name}", {said}')
-    try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise ProfileError(f"{label}{line}: not JSON: {error}") from error
+    body = read_object(path, label, "`settings` and `mappings`")
     _check_mapping_file(body, label)
-    return dict(body)
+    return body
 
 
-def _check_mapping_file(body: object, label: str) -> None:
+def load_template(name: str, folder: Path) -> dict[str, Any]:
+    """The connector template of this name, its placeholders not filled in.
+
+    Raises:
+        ProfileError: There is none, or it is no JSON object.
+    """
+    path = folder / f"{name}.json"
+    if not is_there(path):
+        known = ", ".join(sorted(found.stem for found in folder.glob("*.json")))
+        raise ProfileError(f"sink.connector: {name}: no such template; there are: {known}")
+    return read_object(path, f"connect/connectors/{name}.json", "connector settings")
+
+
+def read_object(path: Path, label: str, what: str) -> dict[str, Any]:
+    """The JSON object that a file holds, with a byte order mark or without.
+
+    Args:
+        label: The file as a message names it.
+        what: What the object has.
+
+    Raises:
+        ProfileError: The file cannot be read, or holds something else.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if not text.strip():
+            raise ProfileError(f"{label}: got an empty file, expected an object with {what}")
+        body = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ProfileError(f"{label}:{error.lineno}: not JSON: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(f"{label}: {why_unreadable(error)}") from error
     if not isinstance(body, dict):
-        raise ProfileError(f"{label}: got no object, expected one with `settings` and `mappings`")
-    for key in body:
+        raise ProfileError(f"{label}: got no object, expected one with {what}")
+    return body
+
+
+def _check_mapping_file(body: dict[str, Any], label: str) -> None:
+    for key, section in body.items():
         if key not in _KEYS:
             raise ProfileError(f"{label}: {key}: unknown key, {suggestion(key, _KEYS, 'one of')}")
-        if not isinstance(body[key], dict):
-            raise ProfileError(f"{label}: {key}: got {json.dumps(body[key])}, expected an object")
+        if not isinstance(section, dict):
+            raise ProfileError(f"{label}: {key}: got {json.dumps(section)}, expected an object")
     for alias, candidates in body.get("text_analyzers", {}).items():
         if not isinstance(candidates, list):
             got = json.dumps(candidates)

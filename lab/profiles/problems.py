@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from lab.errors import ProfileError
 
@@ -71,6 +72,24 @@ def suggestion(word: str, known: Iterable[str], what: str) -> str:
     if len(words) > MOST_WORDS_LISTED:
         return f"expected {what}"
     return f"expected {what}: {', '.join(f'`{known_word}`' for known_word in words)}"
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is something to read, be it that reading it fails; a folder that hides it may hold it."""
+    try:
+        path.stat()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file cannot be read, without its name."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8: got byte 0x{error.object[error.start]:02x} at offset {error.start}"
+    return f"cannot be read: {error.strerror}"
 
 
 MOST_WORDS_LISTED = 24

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from lab.errors import ProfileError
-from lab.profiles.loader import REPOSITORY
+from lab.profiles.listing import REPOSITORY
 from lab.profiles.located import Located
 from lab.profiles.model_problems import Sections, TreePath, dotted, located, read_model
 from lab.profiles.models import Section

@@ -12,7 +12,7 @@ from lab.errors import ProfileError
 from lab.profiles.located import Located, read_yaml
 from lab.profiles.model_problems import Sections, model_of
 from lab.profiles.models import Section
-from lab.profiles.problems import Place, Problem, refusal
+from lab.profiles.problems import Place, Problem, refusal, why_unreadable
 from lab.profiles.remote_checks import LISTS, problems_of
 from lab.profiles.secret_values import SecretValues
 
@@ -105,7 +105,7 @@ def tree_of_file(file: Path) -> Located:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{label}: cannot be read ({type(error).__name__}), expected a file; {HELP}") from error
+        raise ProfileError(f"{label}: {why_unreadable(error)}, expected a file; {HELP}") from error
     tree, problems = read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))
     if tree is None or problems:
         raise refusal(problems)

@@ -85,7 +85,7 @@ class SecretValues:
     def _of_file(self, name: str) -> "str | _Missing":
         path = self.folder / name
         try:
-            text = path.read_text(encoding="utf-8").rstrip("\r\n")
+            text = path.read_text(encoding="utf-8-sig").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
             return _Missing(f"{path}: cannot be read ({type(error).__name__}), expected a file that holds the secret")
         return text or _Missing(f"{path}: is empty, expected a file that holds the secret")

@@ -12,12 +12,12 @@ from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.listing import Listed, listed, names_in
-from lab.profiles.loader import REPOSITORY, label_of, load_profile, override
+from lab.profiles.listing import REPOSITORY, Listed, listed, names_in
+from lab.profiles.loader import label_of, load_profile, override
 from lab.profiles.located import Located, read_yaml_file
 from lab.profiles.model_problems import Sections, TreePath, dotted, located, read_model
 from lab.profiles.models import Profile, Section
-from lab.profiles.problems import Place, Problem, refusal, suggestion
+from lab.profiles.problems import Place, Problem, is_there, refusal, suggestion
 
 AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
@@ -153,7 +153,7 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
 def _path(name_or_path: str, root: Path) -> Path:
     if name_or_path.endswith((_SUFFIX, ".yml")):
         path = Path(name_or_path)
-        if not path.is_file():
+        if not is_there(path):
             raise ProfileError(f"{name_or_path}: no such file, expected a suite")
         return path.resolve()
     path = suites_folder(root) / f"{name_or_path}{_SUFFIX}"

@@ -1,11 +1,12 @@
 """Whether a profile's sink is there to run: other people's sinks join a race only where they are."""
 
-import json
 import shutil
 import string
 from pathlib import Path
 
+from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
+from lab.profiles.mapping import load_template
 from lab.run.load.command import own_values
 from lab.stack.plugin import PLUGIN_PATH, given_plugin_folders, holds_class
 
@@ -79,8 +80,7 @@ def connector_class(profile: Profile, root: Path) -> str | None:
     if stated := profile.sink.config.get("connector.class"):
         return str(stated)
     try:
-        template = json.loads((root / "connect" / "connectors" / f"{profile.sink.connector}.json").read_text("utf-8"))
-        return str(template["connector.class"])
-    except (OSError, ValueError, LookupError, TypeError):
+        return str(load_template(profile.sink.connector, root / "connect" / "connectors")["connector.class"])
+    except (ProfileError, LookupError):
         # A broken template has sentences of its own, when it is filled in.
         return None

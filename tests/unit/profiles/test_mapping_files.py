@@ -60,6 +60,7 @@ def test_an_unknown_mapping_names_the_nearest(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('{"mappings":\n}', "mappings/books.json:2: not JSON: Expecting value: line 2 column 1 (char 13)"),
+        ("\r\n", "mappings/books.json: got an empty file, expected an object with `settings` and `mappings`"),
         ("[]", "mappings/books.json: got no object, expected one with `settings` and `mappings`"),
         ('{"mapping": {}}', "mappings/books.json: mapping: unknown key, did you mean `mappings`?"),
         ('{"settings": []}', "mappings/books.json: settings: got [], expected an object"),

@@ -110,6 +110,4 @@ def test_a_key_without_a_value_is_refused(repository: Repository) -> None:
 def test_bytes_that_are_no_text_are_refused(repository: Repository) -> None:
     """Profiles are UTF-8."""
     repository.write("bad", "").write_bytes(b"question: \xff\n")
-    assert repository.refusal("bad") == [
-        "bad.yaml: cannot be read: 'utf-8' codec can't decode byte 0xff in position 10: invalid start byte"
-    ]
+    assert repository.refusal("bad") == ["bad.yaml: is not UTF-8: got byte 0xff at offset 10"]
