@@ -106,6 +106,14 @@ class LocalStack:
         """Where the servers are written down."""
         return self.folder / "state.json"
 
+    @property
+    def _lock_file(self) -> Path:
+        return self.folder / "command.lock"
+
+    def _is_ours(self) -> bool:
+        """Whether a command has used the folder before, or there is nothing in it yet."""
+        return self._lock_file.is_file() or not any(self.folder.glob("*"))
+
     def state(self) -> StackState | None:
         """What is written down of the servers; `None` if nothing is."""
         try:
@@ -157,16 +165,22 @@ class LocalStack:
         """Hold this checkout's servers for one command.
 
         Raises:
+            ProfileError: The folder is somebody's, for other things.
             StackError: Another command holds them.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            if not self._is_ours():
+                raise ProfileError(
+                    f"SLUICE_STATE: {self.folder}: holds files that are not ours, expected a folder for nothing but "
+                    "servers, which `./sluice clean` removes"
+                )
         except OSError as error:
             raise StackError(
                 f"{self.folder}: the servers' folder cannot be made ({error.strerror}); set SLUICE_STATE to a folder "
                 "that can be written"
             ) from error
-        with (self.folder / "command.lock").open("a+") as file:
+        with self._lock_file.open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -277,7 +291,7 @@ class LocalStack:
         Returns:
             The folders that are gone.
         """
-        folders = [self.folder]
+        folders = [self.folder] if self._is_ours() else []
         if cache:
             folders += [self._cache_dir / name for name in ("artifacts", "unpacked", "class-data")]
         present = [folder for folder in folders if folder.is_dir()]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.stack.local import LocalStack, StackProgress, with_present_archive
 from tests.unit.stack.three_servers import ALL, NAMES, kill, pids, strays
 from tests.unit.stack.trivial_servers import spec_of, started
@@ -83,11 +83,27 @@ def test_a_restarted_server_uses_the_archive_that_its_first_end_wrote(tmp_path: 
 
 def test_cleaning_removes_data_and_leaves_the_cache(stack: LocalStack, tmp_path: Path) -> None:
     """What was downloaded is needed again."""
+    with stack.exclusively():
+        pass
     for folder in ("cache/artifacts", "cache/unpacked", "cache/class-data", "cache/python", "state/kept"):
         (tmp_path / folder).mkdir(parents=True)
     assert stack.clean() == [stack.folder]
     assert not stack.folder.exists()
     assert (tmp_path / "cache/artifacts").is_dir()
+
+
+def test_a_folder_with_other_files_is_neither_used_nor_removed(stack: LocalStack) -> None:
+    """SLUICE_STATE may name a folder that somebody keeps other things in."""
+    stack.folder.mkdir()
+    (stack.folder / "thesis.tex").touch()
+    with pytest.raises(ProfileError) as refusal, stack.exclusively():
+        pass
+    assert str(refusal.value) == (
+        f"SLUICE_STATE: {stack.folder}: holds files that are not ours, expected a folder for nothing but servers, "
+        "which `./sluice clean` removes"
+    )
+    assert stack.clean() == []
+    assert [path.name for path in stack.folder.iterdir()] == ["thesis.tex"]
 
 
 def test_cleaning_the_cache_leaves_the_python_environment(stack: LocalStack, tmp_path: Path) -> None:
