@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from producers.children import ChildError, Children
 from confluent_kafka import KafkaException, Producer
 
+from producers.children import ChildError, Children
 from producers.dataset import Dataset
 from producers.delivery import Delivered, Failure, ProduceError, Progress
 from producers.latency import Latencies

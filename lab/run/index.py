@@ -1,5 +1,6 @@
 """The index of a run: made from mapping and profile, marked as ours, never one that somebody else made."""
 
+import hashlib
 import re
 
 from lab.clients.elasticsearch import ElasticsearchClient, IndexExistsError
@@ -11,8 +12,14 @@ GREEN_WITHIN_S = 30
 
 
 def index_name(profile: Profile) -> str:
-    """The index of a profile: `sluice-` and its name in the characters that Elasticsearch and Kafka both take."""
-    return "sluice-" + re.sub(r"[^a-z0-9_.]+", "-", profile.name.lower()).strip("-.")
+    """The index of a profile: `sluice-` and its name in the characters that Elasticsearch and Kafka both take.
+
+    Where that changes more than a slash, a hash of the name keeps two profiles apart.
+    """
+    taken = re.sub(r"[^a-z0-9_.]+", "-", profile.name.lower()).strip("-.")
+    if re.fullmatch(r"[a-z0-9_./-]+", profile.name):
+        return f"sluice-{taken}"
+    return "-".join(filter(None, ("sluice", taken, hashlib.sha256(profile.name.encode()).hexdigest()[:8])))
 
 
 def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run_id: str) -> int:
