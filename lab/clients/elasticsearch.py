@@ -17,6 +17,9 @@ from lab.errors import ProfileError, StackError
 SCROLL_PAGE = 10_000
 """Hits of one page: `index.max_result_window`'s default, so that no index has to allow more."""
 
+OURS = "cluster.metadata.sluice"
+"""The cluster setting that lists what Sluice has set: by name, its value and the one before."""
+
 ALREADY_EXISTS = "resource_already_exists_exception"
 
 
@@ -83,18 +86,34 @@ class ElasticsearchClient:
         status, _ = self.request("POST", "/_analyze", {"analyzer": name, "text": "책"}, accept=(400, 404))
         return status == httpx.codes.OK
 
-    def put_cluster_settings(self, settings: Mapping[str, object]) -> None:
-        """Set (or, with `None`, reset) persistent cluster settings.
+    def cluster_settings(self) -> dict[str, object]:
+        """The cluster settings in force, flat, without defaults and those of the nodes' own files."""
+        _, answer = self.request("GET", "/_cluster/settings?flat_settings=true")
+        return {name: value for name, value in {**answer["persistent"], **answer["transient"]}.items() if name != OURS}
+
+    def own_cluster_settings(self, settings: Mapping[str, object]) -> None:
+        """Have these, and no others, be the persistent settings that Sluice has set.
+
+        What an earlier run set, killed or not, gets the value back that it had before. The cluster itself keeps the
+        list, so that it outlives every process of ours and goes together with the settings. A setting that somebody
+        has changed since is theirs.
 
         Raises:
             ProfileError: The cluster refuses one of them.
         """
-        if settings:
-            status, answer = self.request("PUT", "/_cluster/settings", {"persistent": dict(settings)}, accept=(400,))
-            if status == httpx.codes.BAD_REQUEST:
-                raise ProfileError(
-                    f"elasticsearch.cluster_settings: Elasticsearch refuses them: {error_reason(answer)}"
-                )
+        _, answer = self.request("GET", "/_cluster/settings?flat_settings=true")
+        found = answer["persistent"]
+        ours: dict[str, list[object]] = orjson.loads(found.get(OURS, "{}"))
+        earlier = {name: before for name, (value, before) in ours.items() if found.get(name) == value}
+        wanted = {name: setting_text(value) for name, value in settings.items()}
+        if not ours and not wanted:
+            return
+        stood = {**found, **earlier}
+        now_ours = orjson.dumps({name: (value, stood.get(name)) for name, value in wanted.items()}).decode()
+        changed = {**earlier, **wanted, OURS: now_ours if wanted else None}
+        status, answer = self.request("PUT", "/_cluster/settings", {"persistent": changed}, accept=(400,))
+        if status == httpx.codes.BAD_REQUEST:
+            raise ProfileError(f"elasticsearch.cluster_settings: Elasticsearch refuses them: {error_reason(answer)}")
 
     # --- index ------------------------------------------------------------------------------------------------------
 
@@ -190,6 +209,13 @@ class ElasticsearchClient:
             "POST", f"/{index}/_mget?filter_path=docs._id,docs._source,docs.found", {"ids": list(ids)}
         )
         return {found["_id"]: found["_source"] for found in answer["docs"] if found.get("found")}
+
+
+def setting_text(value: object) -> object:
+    """A setting's value as Elasticsearch gives it back: text, or a list of texts."""
+    if isinstance(value, list):
+        return list(map(setting_text, value))
+    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def error_type(answer: object) -> str:

@@ -24,6 +24,7 @@ class Target:
         fresh: Whether they were started just now, and are cold.
         child_environment: What a process that a run starts must have in its environment, so that it is found again
             and stopped if the run dies without stopping it.
+        cluster_settings: What they are used under, whatever the profile: set before a run and left by it.
         containers: Those that the servers run in; `None` where they run in none that is known.
     """
 
@@ -34,6 +35,7 @@ class Target:
     java_versions: Mapping[str, str]
     fresh: bool
     child_environment: Mapping[str, str] = field(default_factory=dict)
+    cluster_settings: Mapping[str, object] = field(default_factory=dict)
     containers: Containers | None = None
 
     @property

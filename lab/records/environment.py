@@ -13,7 +13,11 @@ class Server(Record):
 
 
 class Environment(Record):
-    """The machine and the software of a run: what another run must share for the two to be compared."""
+    """The machine and the software of a run: what another run must share for the two to be compared.
+
+    Attributes:
+        cluster_settings: Those in force, persistent or transient; `None` in records of 0.2.0 and before.
+    """
 
     sluice_version: str
     git_commit: str | None
@@ -28,3 +32,4 @@ class Environment(Record):
     servers: tuple[Server, ...]
     index_settings: dict[str, object]
     connector: dict[str, object]
+    cluster_settings: dict[str, object] | None = None

@@ -48,6 +48,7 @@ def describe_environment(
     servers: Sequence[Server],
     java_versions: Mapping[str, str],
     index_settings: Mapping[str, object],
+    cluster_settings: Mapping[str, object],
     connector: Mapping[str, str],
 ) -> Environment:
     """Everything that another run must share with this one for the two to be compared."""
@@ -64,6 +65,7 @@ def describe_environment(
         target=target,
         servers=tuple(servers),
         index_settings=dict(index_settings),
+        cluster_settings=hidden_if_secret(cluster_settings),
         connector=hidden_if_secret(connector),
     )
 

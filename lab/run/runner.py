@@ -159,7 +159,7 @@ class _RunUnderWay:
         with contextlib.suppress(StackError):
             leaving_worker.delete(self.names.connector)
         with contextlib.suppress(StackError):
-            leaving_cluster.put_cluster_settings(dict.fromkeys(self.profile.elasticsearch.cluster_settings))
+            leaving_cluster.own_cluster_settings(self.target.cluster_settings)
         for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
             client.close()
 
@@ -182,6 +182,9 @@ class _RunUnderWay:
         self.progress.begin("prepare", "making index and topic", None)
         if not self.is_direct:
             self.sink.configure()
+        self.cluster.own_cluster_settings(
+            {**self.target.cluster_settings, **self.profile.elasticsearch.cluster_settings}
+        )
         unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
@@ -193,7 +196,6 @@ class _RunUnderWay:
             access=self.target.access.elasticsearch,
         )
         remove_earlier_runs(self.worker, self.kafka, self.names)
-        self.cluster.put_cluster_settings(self.profile.elasticsearch.cluster_settings)
         if not self.is_direct:
             create_topics(self.kafka, self.profile, self.names)
 
@@ -322,5 +324,6 @@ class _RunUnderWay:
             servers=self.target.servers,
             java_versions=self.target.java_versions,
             index_settings=self.cluster.index_settings(self.names.index),
+            cluster_settings=self.cluster.cluster_settings(),
             connector=self.sink.config,
         )

@@ -20,7 +20,7 @@ from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError
-from lab.profiles import Direct, Profile, load_profile, profile_names
+from lab.profiles import Direct, Profile
 from lab.profiles.mapping import load_mapping
 from lab.run.index import create_index, index_name
 from lab.run.load.sink import placeholders
@@ -66,7 +66,7 @@ def prepare_stream(
         config = connector_config(root / "connect" / "connectors", profile, values, endpoints.access)
         worker.validate(config)
         unassigned = None if found else begin(endpoints, profile, names, stream_id)
-        cluster.put_cluster_settings(settings_of_others(profile, root) | dict(profile.elasticsearch.cluster_settings))
+        cluster.own_cluster_settings(profile.elasticsearch.cluster_settings)
         stop_others(worker, names)
         drop_failed(worker, names)
         worker.create(names.connector, config)
@@ -148,16 +148,3 @@ def drop_failed(worker: ConnectWorker, names: Names) -> None:
     found = worker.states(names.connector)
     if found and "FAILED" in (found[0], *found[1]):
         worker.delete(names.connector)
-
-
-def settings_of_others(profile: Profile, root: Path) -> dict[str, object]:
-    """Cluster settings that another profile of the repository may have left behind, each with `None`, its default."""
-    names: set[str] = set()
-    for name in profile_names(root):
-        if name != profile.name:
-            try:
-                names |= load_profile(name, root=root).elasticsearch.cluster_settings.keys()
-            except ProfileError:
-                # One that needs an option, or is wrong, has not been prepared either.
-                continue
-    return dict.fromkeys(sorted(names))

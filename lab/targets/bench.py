@@ -46,8 +46,6 @@ class StartedBench:
         self._datasets = datasets
         self._command = command
         self._target: Target | None = None
-        self._pids: set[int | None] = set()
-        self._excluded: str | None = None
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Have the servers that the variant needs; each of their processes with the way in which it is used."""
@@ -56,11 +54,11 @@ class StartedBench:
         nodes = max(other.elasticsearch.data_nodes for other in alike)
         shape = profile.elasticsearch.model_copy(update={"data_nodes": nodes})
         whole = self._start(profile.model_copy(update={"elasticsearch": shape}), self._profiles.values())
-        before, self._pids = self._pids, {server.pid for server in whole.servers}
-        if not self._pids <= before:
-            self._excluded = None
-        self._exclude(whole, range(profile.elasticsearch.data_nodes + 1, nodes + 1))
-        self._target = narrowed(whole, profile.elasticsearch.data_nodes)
+        unused = ",".join(map(node_name, range(profile.elasticsearch.data_nodes + 1, nodes + 1)))
+        self._target = replace(
+            narrowed(whole, profile.elasticsearch.data_nodes), cluster_settings={EXCLUDED: unused} if unused else {}
+        )
+        own_cluster_settings(self._target, self._target.cluster_settings)
         return frozenset((way_of(profile), server.pid) for server in self._target.servers)
 
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
@@ -76,20 +74,17 @@ class StartedBench:
 
     def leave(self) -> None:
         """Take back what concerns servers that stay after the suite."""
-        if self._target is not None and self._excluded:
-            self._exclude(self._target, range(0))
+        if self._target is not None and self._target.cluster_settings:
+            own_cluster_settings(self._target, {})
 
-    def _exclude(self, target: Target, nodes: range) -> None:
-        """Keep shards off these nodes."""
-        names = ",".join(map(node_name, nodes))
-        if names == (self._excluded or ""):
-            return
-        cluster = cluster_of(target.endpoints)
-        try:
-            cluster.put_cluster_settings({EXCLUDED: names or None})
-        finally:
-            cluster.close()
-        self._excluded = names
+
+def own_cluster_settings(target: Target, settings: Mapping[str, object]) -> None:
+    """Have these, and no others, be the settings that Sluice has set in the target's cluster."""
+    cluster = cluster_of(target.endpoints)
+    try:
+        cluster.own_cluster_settings(settings)
+    finally:
+        cluster.close()
 
 
 def narrowed(target: Target, data_nodes: int) -> Target:

@@ -289,6 +289,7 @@ def environment_cards(found: Environment) -> str:
     return (
         f'<div class="columns">{card("Machine", pairs(machine))}{card("Software", pairs(software))}</div>'
         + folded("Effective index settings", _json(found.index_settings))
+        + (folded("Cluster settings", _json(found.cluster_settings)) if found.cluster_settings else "")
         + (folded("Connector configuration", _json(found.connector)) if found.connector else "")
         + (folded("Server options", options) if options else "")
     )

@@ -37,6 +37,7 @@ def _of_variant(counted: CountedRun) -> Mapping[str, object]:
     environment = counted.result.environment
     return {
         "documents": counted.result.documents.produced,
+        "cluster settings": environment.cluster_settings or "none",
         **{f"version of {server.name}": server.version for server in environment.servers},
         **{f"Java for {name}": version for name, version in environment.java_versions.items()},
     }

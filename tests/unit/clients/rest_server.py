@@ -59,6 +59,37 @@ def rest(*answers: tuple[int, Any], on_headers: Callable[[dict[str, str]], None]
         yield made
 
 
+@contextlib.contextmanager
+def cluster(persistent: dict[str, Any]) -> Iterator[Rest]:
+    """A cluster that keeps persistent settings as Elasticsearch does, `None` resets; it refuses what it calls `x`."""
+    made = Rest([])
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            made.requests.append((self.command, self.path, None))
+            self.tell(200, {"persistent": persistent, "transient": {"cluster.max_shards_per_node": "1009"}})
+
+        def do_PUT(self) -> None:
+            body = parsed(self.rfile.read(int(self.headers["Content-Length"])))
+            made.requests.append((self.command, self.path, body))
+            if "x" in body["persistent"]:
+                self.tell(400, {"error": {"reason": "persistent setting [x], not recognized"}})
+                return
+            for name, value in body["persistent"].items():
+                persistent[name] = value
+                if value is None:
+                    del persistent[name]
+            self.tell(200, {"acknowledged": True})
+
+        def tell(self, status: int, answer: object) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(orjson.dumps(answer))
+
+    with serving(Handler) as made.url:
+        yield made
+
+
 @dataclass
 class Time:
     """Time that passes only by being slept through."""

@@ -8,7 +8,7 @@ from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Profile
 from lab.run.index import create_index, index_name
-from tests.unit.clients.rest_server import Rest, Time, rest
+from tests.unit.clients.rest_server import Rest, Time, cluster, rest
 
 
 def client(*servers: Rest, time: Time | None = None, patience_s: float = 7.0) -> ElasticsearchClient:
@@ -106,20 +106,71 @@ def test_the_reason_of_an_error_is_in_elasticsearchs_words(answer: object, reaso
     assert error_reason(answer) == reason
 
 
+# --- cluster settings -----------------------------------------------------------------------------------------------
+
+SPEED, SHARDS = "indices.recovery.max_bytes_per_sec", "cluster.routing.allocation.node_concurrent_recoveries"
+
+
 def test_refused_cluster_settings_are_the_profiles_fault() -> None:
     """The sentence names the profile's key."""
-    with rest((400, error("transient setting [x], not recognized"))) as server, pytest.raises(ProfileError) as refusal:
-        client(server).put_cluster_settings({"x": 7})
+    with cluster({}) as server, pytest.raises(ProfileError) as refusal:
+        client(server).own_cluster_settings({"x": 7})
     assert str(refusal.value) == (
-        "elasticsearch.cluster_settings: Elasticsearch refuses them: transient setting [x], not recognized"
+        "elasticsearch.cluster_settings: Elasticsearch refuses them: persistent setting [x], not recognized"
     )
 
 
-def test_no_cluster_settings_cost_no_request() -> None:
-    """Most profiles have none."""
-    with rest((200, {})) as server:
-        client(server).put_cluster_settings({})
-    assert server.requests == []
+def test_without_cluster_settings_nothing_is_written() -> None:
+    """Most profiles have none, and a user of remote servers may only look at them."""
+    with cluster({SPEED: "7mb"}) as server:
+        client(server).own_cluster_settings({})
+    assert [method for method, _, _ in server.requests] == ["GET"]
+
+
+def test_a_run_takes_back_what_a_killed_one_has_set() -> None:
+    """What stood before stands again, and what others have set meanwhile stays."""
+    settings = {SPEED: "7mb"}
+    with cluster(settings) as server:
+        client(server).own_cluster_settings({SPEED: "11mb", SHARDS: 3})
+        assert settings.items() >= {SPEED: "11mb", SHARDS: "3"}.items()
+        settings["action.auto_create_index"] = "false"
+        client(server).own_cluster_settings({SHARDS: 5})
+        assert settings.items() >= {SPEED: "7mb", SHARDS: "5"}.items()
+        client(server).own_cluster_settings({})
+    assert settings == {SPEED: "7mb", "action.auto_create_index": "false"}
+
+
+def test_a_setting_that_somebody_has_changed_since_is_theirs() -> None:
+    """It keeps their value, and is not taken for ours again."""
+    settings: dict[str, Any] = {}
+    with cluster(settings) as server:
+        client(server).own_cluster_settings({SPEED: "11mb", SHARDS: 3})
+        settings[SPEED] = "13mb"
+        client(server).own_cluster_settings({})
+        client(server).own_cluster_settings({})
+    assert settings == {SPEED: "13mb"}
+
+
+@pytest.mark.parametrize("value", [True, 7, 0.5, 1e9, "7mb", ["a", 7]])
+def test_a_value_of_any_kind_is_found_again(value: object) -> None:
+    """Elasticsearch gives back text, or a list of texts."""
+    settings: dict[str, Any] = {}
+    with cluster(settings) as server:
+        client(server).own_cluster_settings({SPEED: value})
+        assert isinstance(settings[SPEED], str) or settings[SPEED] == ["a", "7"]
+        client(server).own_cluster_settings({})
+    assert settings == {}
+
+
+def test_the_settings_in_force_are_those_of_everybody() -> None:
+    """Persistent or transient; the list of ours is none."""
+    with cluster({"action.auto_create_index": "false"}) as server:
+        client(server).own_cluster_settings({SPEED: "7mb"})
+        assert client(server).cluster_settings() == {
+            "action.auto_create_index": "false",
+            SPEED: "7mb",
+            "cluster.max_shards_per_node": "1009",
+        }
 
 
 # --- reading back ---------------------------------------------------------------------------------------------------

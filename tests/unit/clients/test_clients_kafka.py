@@ -105,10 +105,15 @@ def test_secrets_are_hidden_in_the_environment() -> None:
         servers=[Server(name="kafka", version="4.3.1", pid=7)],
         java_versions={"kafka": "17.0.15"},
         index_settings={"index.number_of_shards": "3"},
+        cluster_settings={"xpack.notification.email.password": "hunter3", "indices.recovery.max_bytes_per_sec": "7mb"},
         connector={"connection.password": "hunter2", "batch.size": "2003"},
     )
+    assert environment.cluster_settings == {
+        "xpack.notification.email.password": "(hidden)",
+        "indices.recovery.max_bytes_per_sec": "7mb",
+    }
     assert environment.connector == {"connection.password": "(hidden)", "batch.size": "2003"}
-    assert "hunter2" not in environment.model_dump_json()
+    assert "hunter" not in environment.model_dump_json()
     assert environment.cpu_cores > 0
 
 

@@ -1,0 +1,82 @@
+"""The servers of a suite: a variant with fewer nodes than run uses the first ones, whatever happened before it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pytest
+
+from lab.profiles import Profile, load_profile
+from lab.records import Server
+from lab.records.suite import Variant
+from lab.run import Target
+from lab.stack.local import Endpoints
+from lab.targets.bench import EXCLUDED, StartedBench
+from tests.unit.clients.rest_server import cluster
+
+
+@dataclass
+class Servers:
+    """Servers of which another heap makes new processes, as those of this machine; their cluster keeps its settings."""
+
+    url: str
+    heap_mb: int = 0
+    starts: int = 0
+
+    def start(self, profile: Profile, _: Iterable[Profile]) -> Target:
+        """The servers in the shape of the profile."""
+        if profile.elasticsearch.heap_mb != self.heap_mb:
+            self.heap_mb = profile.elasticsearch.heap_mb
+            self.starts += 1
+        nodes = range(1, profile.elasticsearch.data_nodes + 1)
+        return Target(
+            name="local",
+            endpoints=Endpoints("127.0.0.1:1", "http://127.0.0.1:1", (self.url,) * len(nodes), None),
+            process_ids=dict,
+            servers=[
+                Server(name=f"elasticsearch-{number}", version="8.19.21", pid=1009 * self.starts + number)
+                for number in nodes
+            ],
+            java_versions={},
+            fresh=False,
+        )
+
+
+def bench_of(servers: Servers) -> tuple[StartedBench, dict[str, Variant]]:
+    """A suite of two heaps and two numbers of nodes."""
+    profiles = {
+        f"{heap_mb}, {nodes}": load_profile(
+            "quickstart", overrides=(f"elasticsearch.heap_mb={heap_mb}", f"elasticsearch.data_nodes={nodes}")
+        )
+        for heap_mb in (512, 1024)
+        for nodes in (1, 2)
+    }
+    variants = {name: Variant(name=name, profile=name, fingerprint=name) for name in profiles}
+    return StartedBench(servers.start, profiles, {}, ()), variants
+
+
+@pytest.mark.parametrize(
+    "order",
+    [("512, 2", "512, 1", "1024, 2"), ("512, 1", "1024, 1", "512, 2"), ("1024, 2", "512, 1", "1024, 1", "1024, 2")],
+)
+def test_each_variant_of_heaps_and_nodes_has_the_nodes_that_it_asks_for(order: tuple[str, ...]) -> None:
+    """Nodes that are started anew find the cluster's settings as they were."""
+    settings: dict[str, object] = {}
+    with cluster(settings) as server:
+        bench, variants = bench_of(Servers(server.url))
+        for name in order:
+            bench.prepare(variants[name])
+            assert settings.get(EXCLUDED) == (None if name.endswith("2") else "elasticsearch-2"), name
+        bench.leave()
+    assert settings == {}
+
+
+def test_what_a_killed_suite_has_excluded_is_used_again() -> None:
+    """Servers of `up` and of Compose outlive the suite."""
+    settings: dict[str, object] = {}
+    with cluster(settings) as server:
+        bench, variants = bench_of(Servers(server.url))
+        bench.prepare(variants["512, 1"])
+        assert settings[EXCLUDED] == "elasticsearch-2"
+        bench, variants = bench_of(Servers(server.url))
+        bench.prepare(variants["512, 2"])
+    assert settings == {}
