@@ -104,9 +104,9 @@ def restart(
 
 
 def down() -> None:
-    """Stop every server of this checkout, whatever became of the command that started it. Data is kept."""
+    """Stop every server of this checkout, also after the command that started it was killed. Data is kept."""
     stack = LocalStack()
-    with uninterrupted(), StackDisplay().showing() as progress:
+    with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
         stopped = stack.stop(progress)
     console.print(f"{stopped} servers stopped" if stopped else "no servers were running")
 
@@ -117,7 +117,7 @@ def clean(
 ) -> None:
     """Stop the servers and remove their data, configuration and logs. Runs and reports are kept."""
     stack = LocalStack()
-    with uninterrupted(), StackDisplay().showing() as progress:
+    with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
         stack.stop(progress)
         removed = stack.clean(cache=cache)
     for folder in removed:

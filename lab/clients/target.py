@@ -1,5 +1,6 @@
 """The servers that a run uses, wherever they are, and clients of them."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,6 +25,8 @@ class Target:
         fresh: Whether they were started just now, and are cold.
         child_environment: What a process that a run starts must have in its environment, so that it is found again
             and stopped if the run dies without stopping it.
+        check: What is wrong with a server at the moment, empty if nothing is; raises StackError when one has ended
+            for good.
         cluster_settings: What they are used under, whatever the profile: set before a run and left by it.
         containers: Those that the servers run in; `None` where they run in none that is known.
     """
@@ -35,6 +38,7 @@ class Target:
     java_versions: Mapping[str, str]
     fresh: bool
     child_environment: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[[], str] = str
     cluster_settings: Mapping[str, object] = field(default_factory=dict)
     containers: Containers | None = None
 
@@ -44,16 +48,20 @@ class Target:
         return self.endpoints.access
 
 
-def cluster_of(endpoints: Endpoints, patience_s: float = PATIENCE_S) -> ElasticsearchClient:
+def cluster_of(
+    endpoints: Endpoints, patience_s: float = PATIENCE_S, sleep: Callable[[float], None] = time.sleep
+) -> ElasticsearchClient:
     """A client of Elasticsearch."""
     return ElasticsearchClient(
-        endpoints.elasticsearch_urls, access=endpoints.access.elasticsearch, patience_s=patience_s
+        endpoints.elasticsearch_urls, access=endpoints.access.elasticsearch, patience_s=patience_s, sleep=sleep
     )
 
 
-def worker_of(endpoints: Endpoints, patience_s: float = PATIENCE_S) -> ConnectWorker:
+def worker_of(
+    endpoints: Endpoints, patience_s: float = PATIENCE_S, sleep: Callable[[float], None] = time.sleep
+) -> ConnectWorker:
     """A client of the Connect worker."""
-    return ConnectWorker(endpoints.connect_url, access=endpoints.access, patience_s=patience_s)
+    return ConnectWorker(endpoints.connect_url, access=endpoints.access, patience_s=patience_s, sleep=sleep)
 
 
 def topics_of(endpoints: Endpoints) -> KafkaTopics:

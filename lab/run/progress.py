@@ -1,5 +1,7 @@
 """What a run tells whoever watches it."""
 
+import time
+from collections.abc import Callable
 from typing import Protocol
 
 from lab.records import PhaseName
@@ -30,3 +32,35 @@ class SilentProgress:
 
     def update(self, done: int, detail: str = "") -> None:
         """Show nothing."""
+
+
+class WatchedProgress:
+    """A display that looks after the servers whenever it is told something, so that no phase waits for dead ones.
+
+    Args:
+        check: That of the target.
+    """
+
+    def __init__(self, shown: RunProgress, check: Callable[[], str]) -> None:
+        self._shown = shown
+        self._check = check
+        self._last = (0, "")
+
+    def begin(self, phase: PhaseName, what: str, total: int | None) -> None:
+        """Show that a step begins."""
+        self._last = (0, "")
+        self._shown.begin(phase, what, total)
+
+    def update(self, done: int, detail: str = "") -> None:
+        """Show how far it is, or what is wrong with a server.
+
+        Raises:
+            StackError: A server has ended, and nobody has started it again.
+        """
+        self._last = (done, detail)
+        self._shown.update(done, self._check() or detail)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait before a server that does not answer is asked again."""
+        self.update(*self._last)
+        time.sleep(seconds)

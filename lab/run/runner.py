@@ -21,7 +21,7 @@ from lab.run.load.produce import Producing, delivery_record
 from lab.run.load.sink import Sink
 from lab.run.names import Names
 from lab.run.prepare import create_topics, remove_earlier_runs
-from lab.run.progress import RunProgress
+from lab.run.progress import RunProgress, WatchedProgress
 from lab.run.query.queries import ask_questions, problems_of, try_questions_out
 from lab.run.verify.consumed import verify_consumed
 from lab.run.verify.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
@@ -100,17 +100,17 @@ class _RunUnderWay:
         self.target = target
         self.folder = folder
         self.root = root
-        self.progress = progress
+        self.progress = WatchedProgress(progress, target.check)
         self.names = Names.of(profile, folder.run_id)
         self.clock = PhaseClock()
-        self.cluster = cluster_of(target.endpoints)
-        self.worker = worker_of(target.endpoints)
+        self.cluster = cluster_of(target.endpoints, sleep=self.progress.sleep)
+        self.worker = worker_of(target.endpoints, sleep=self.progress.sleep)
         self.kafka = topics_of(target.endpoints)
         self.is_direct = isinstance(profile.load, Direct)
         self.children: dict[str, int] = {}
         self.warnings: list[RunWarning] = []
-        self.producing = Producing(profile, dataset, target, self.names.topic, progress)
-        self.sink = Sink(profile, target, self.names, folder, root, self.worker, progress, self.children)
+        self.producing = Producing(profile, dataset, target, self.names.topic, self.progress)
+        self.sink = Sink(profile, target, self.names, folder, root, self.worker, self.progress, self.children)
 
     def record_of(self, command: Sequence[str]) -> Run:
         """Do everything; the record of it."""
@@ -229,7 +229,7 @@ class _RunUnderWay:
         with self.clock.phase("load"):
             self.sink.start()
             if self.profile.load.mode == "stream":
-                delivered = self.producing.stream()
+                delivered = self.producing.stream(self.sink.refuse_end)
             self.sink.drain(sampler, delivered.delivered)
         self.sink.stop_command()
         return Loaded(delivered, None, self.sink.histograms(), self.sink.ledger())

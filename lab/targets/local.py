@@ -16,6 +16,7 @@ from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape, check_version
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER
+from lab.stack.watch import ServerWatch
 from lab.suite.suite import Bench
 from lab.targets.bench import started_bench
 from lab.targets.measure import conclude, recorded
@@ -112,5 +113,6 @@ def started_target(
         ],
         java_versions={entry.spec.name: entry.spec.java_version for entry in state.servers},
         fresh=not {entry.pid for entry in state.servers} <= before,
+        check=ServerWatch(stack).check,
         child_environment={STACK_MARKER: str(stack.folder)},
     )

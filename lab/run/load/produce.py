@@ -1,5 +1,6 @@
 """The documents of a run on their way into Kafka."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import producers.delivery
@@ -28,14 +29,16 @@ class Producing:
     topic: str
     progress: RunProgress
     produced: int | None = field(default=None, init=False)
+    _check_sink: Callable[[], None] = field(default=lambda: None, init=False)
 
     def fill(self) -> Delivered:
         """Fill the topic as fast as possible."""
         self.progress.begin("fill", "filling the topic", self.dataset.documents)
         return self.produce(None)
 
-    def stream(self) -> Delivered:
-        """Produce at the profile's rate, while the sink runs."""
+    def stream(self, check_sink: Callable[[], None]) -> Delivered:
+        """Produce at the profile's rate, while the sink runs; an error of `check_sink` ends it."""
+        self._check_sink = check_sink
         self.progress.begin("load", "streaming", self.dataset.documents)
         return self.produce(self.profile.load.rate_docs_per_s)
 
@@ -71,6 +74,8 @@ class Producing:
         self.produced = progress.delivered
         late = f", {progress.late_documents} late" if progress.late_documents else ""
         self.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
+        if progress.delivered + progress.failed < progress.documents:
+            self._check_sink()
 
 
 def client_settings(profile: Profile) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The sink of a run, a connector or a command in its place: configured, started, followed to the end of its load."""
 
+import math
 import shlex
 import time
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import httpx
 from lab.clients.connect import ConnectWorker, connector_config
 from lab.clients.target import Target
 from lab.endpoints import Endpoints
+from lab.errors import StackError
 from lab.monitor import Sampler, read_sink_histograms
 from lab.profiles import Profile
 from lab.records import SinkHistograms
@@ -47,6 +49,7 @@ class Sink:
     children: dict[str, int]
     config: dict[str, str] = field(default_factory=dict, init=False)
     _pipeline: CommandSink | None = field(default=None, init=False)
+    _checked_s: float = field(default=-math.inf, init=False)
 
     def configure(self) -> None:
         """Make the configuration, and have the worker approve of it; or make the command in its place.
@@ -97,31 +100,44 @@ class Sink:
         self.progress.begin("load", "indexing", delivered)
         goal: Goal = "either" if self._pipeline else "committed"
         watch = DrainWatch(delivered, self.profile.load.timeout_s, goal=goal)
-        checked_s = time.monotonic()
         while not watch.done(sampler.latest):
-            if time.monotonic() - checked_s > STATUS_EVERY_S:
-                checked_s = time.monotonic()
-                if self.has_ended(sampler):
-                    break
+            if (ended_s := self.ended_s()) is not None:
+                self.children.pop("sink", None)
+                wait_for_sample_after(ended_s, lambda: sampler.latest)
+                break
             self.progress.update(watch.seen, watch.detail)
             time.sleep(POLL_S)
         self.progress.update(delivered, "")
 
-    def has_ended(self, sampler: Sampler) -> bool:
-        """Whether it is a command that has ended by itself; what is missing then, verification finds.
+    def ended_s(self) -> float | None:
+        """When it ended by itself, as only a command may; what is missing then, verification finds.
+
+        Asked again and again, it looks every two seconds.
 
         Raises:
             StackError: A task, or the command, has failed.
         """
+        if time.monotonic() - self._checked_s < STATUS_EVERY_S:
+            return None
+        self._checked_s = time.monotonic()
         if self._pipeline is None:
             self.worker.running_tasks(self.names.connector)
-            return False
+            return None
         self._pipeline.check()
-        if self._pipeline.ended_s is None:
-            return False
-        self.children.pop("sink", None)
-        wait_for_sample_after(self._pipeline.ended_s, lambda: sampler.latest)
-        return True
+        return self._pipeline.ended_s
+
+    def refuse_end(self) -> None:
+        """Refuse that it ends while documents are still being produced.
+
+        Raises:
+            StackError: It has.
+        """
+        if self.ended_s() is not None and self._pipeline is not None:
+            raise StackError(
+                f"sink.command: {self._pipeline.command[0]}: ended before the last document was produced; its log is "
+                f"{self.folder.path / 'sink.log'}",
+                self._pipeline.last_lines(),
+            )
 
     def stop_command(self) -> None:
         """Stop the command, if it is one; a connector stays until the run has read its figures."""

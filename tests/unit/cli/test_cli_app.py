@@ -17,6 +17,7 @@ from lab.cli import report, run, stack
 from lab.cli.app import main
 from lab.cli.commands import COMMANDS, help_of, loaded
 from lab.errors import ProfileError, SluiceError, StackError, VerificationError
+from lab.stack.local import LocalStack
 from lab.targets.local import Local
 
 Ended = tuple[int, str, str]
@@ -201,6 +202,22 @@ def test_the_servers_of_this_machine_are_never_asked_through_a_proxy(
     monkeypatch.setattr(stack, "LocalStack", lambda: SimpleNamespace(state=lambda: None))
     sluice("status")
     assert {os.environ[name] for name in ("no_proxy", "NO_PROXY")} == {"intranet.example,127.0.0.1,localhost"}
+
+
+@pytest.mark.parametrize("command", ["down", "clean"])
+def test_servers_that_another_command_uses_are_not_stopped(
+    sluice: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A run would go on without them."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    with LocalStack().exclusively():
+        assert sluice(command) == (
+            3,
+            "",
+            f"sluice: another sluice command (process {os.getpid()}) is using the servers of this checkout; wait for "
+            "it or stop it\n",
+        )
+    assert sluice(command)[0] == 0
 
 
 # --- help -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,103 @@
+"""A sink that ends while documents are still being produced ends the run, not the last document."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.clients.of_target import worker_of
+from lab.clients.target import Target
+from lab.errors import StackError
+from lab.profiles import load_profile
+from lab.run.folder import RunFolder
+from lab.run.load import produce as producing
+from lab.run.load.produce import Producing
+from lab.run.load.sink import Sink
+from lab.run.names import Names
+from lab.run.progress import SilentProgress
+from lab.stack.local import Endpoints
+from lab.stack.places import ROOT
+from producers.delivery import Delivered, Progress
+from tests.unit.clients.rest_server import rest
+from tests.unit.producers.fakes import NumberedDocuments
+from tests.unit.stack.trivial_servers import wait_until
+
+DOCUMENTS = 1009
+NAMES = Names("sluice-books", "sluice-books-7", "sluice-books-7")
+FAILED = {
+    "connector": {"state": "RUNNING"},
+    "tasks": [{"id": 0, "state": "FAILED", "trace": "org.apache.X: outer\nCaused by: Z: index not found"}],
+}
+
+
+def target_with(connect_url: str) -> Target:
+    """Servers of which only the worker answers."""
+    endpoints = Endpoints("127.0.0.1:1", connect_url, ("http://127.0.0.1:1",), None)
+    return Target("local", endpoints, process_ids=dict, servers=(), java_versions={}, fresh=False)
+
+
+def sink_of(folder: Path, connect_url: str, *overrides: str) -> Sink:
+    """The sink of a run."""
+    target = target_with(connect_url)
+    profile = load_profile("quickstart", overrides=overrides)
+    return Sink(
+        profile, target, NAMES, RunFolder(folder, "7"), ROOT, worker_of(target, 0), SilentProgress(), children={}
+    )
+
+
+def stream(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -> None:
+    """Stream the documents one by one; progress is told from the `first` on."""
+
+    def produce(*_: object, progress: Callable[[Progress], None], **__: object) -> Delivered:
+        for delivered in range(first, DOCUMENTS + 1):
+            progress(Progress(DOCUMENTS, delivered, delivered, 0, 0, 1.0, 7.0))
+        return Delivered.__new__(Delivered)
+
+    monkeypatch.setattr(producing, "produce", produce)
+    dataset = NumberedDocuments(DOCUMENTS)
+    making = Producing(sink.profile, dataset, sink.target, NAMES.topic, SilentProgress())
+    try:
+        making.stream(sink.refuse_end)
+    finally:
+        sink.stop_command()
+
+
+def ended_command(folder: Path, script: str) -> Sink:
+    """A command in place of a sink that has ended at once."""
+    sink = sink_of(folder, "http://127.0.0.1:1", f"sink.command=[sh, -c, '{script}']")
+    sink.configure()
+    sink.start()
+    process = sink._pipeline and sink._pipeline._process
+    wait_until(lambda: process is not None and process.poll() is not None)
+    return sink
+
+
+def test_a_task_that_fails_at_once_ends_the_stream_with_its_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the producers: a stream of hours would find nobody to read it."""
+    with rest((200, FAILED)) as worker, pytest.raises(StackError) as failure:
+        stream(monkeypatch, sink_of(tmp_path, worker.url))
+    assert str(failure.value) == "connector sluice-books-7, task 0: failed: Z: index not found"
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo no broker; exit 7", "sh: ended with exit status 7; its log is {log}"),
+        ("echo no broker", "sh: ended before the last document was produced; its log is {log}"),
+    ],
+)
+def test_a_command_that_ends_at_once_ends_the_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str
+) -> None:
+    """However it ended; with what it said last."""
+    with pytest.raises(StackError) as failure:
+        stream(monkeypatch, ended_command(tmp_path, script))
+    assert str(failure.value) == f"sink.command: {message.format(log=tmp_path / 'sink.log')}"
+    assert failure.value.log_lines == ("no broker",)
+
+
+def test_a_command_may_end_with_the_last_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has read everything then."""
+    stream(monkeypatch, ended_command(tmp_path, "exit 0"), first=DOCUMENTS)
