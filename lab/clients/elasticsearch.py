@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
+import orjson
 
 from lab.clients.http import HttpService, parsed
 from lab.endpoints import OPEN, HttpAccess

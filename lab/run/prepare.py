@@ -6,10 +6,14 @@ from lab.profiles import Profile
 from lab.run.names import Names, is_our_connector
 
 
-def remove_earlier_runs(worker: ConnectWorker, topics: KafkaTopics, names: Names) -> None:
-    """Remove connectors of ours, and topics that earlier runs of the profile left behind."""
+def remove_earlier_runs(worker: ConnectWorker, topics: KafkaTopics, names: Names, *, shared: bool) -> None:
+    """Remove connectors of ours, and topics that earlier runs of the profile left behind.
+
+    Args:
+        shared: Others use the servers, too: a connector of another profile may be that of their run.
+    """
     for connector in worker.connectors():
-        if is_our_connector(connector):
+        if names.is_topic(connector) if shared else is_our_connector(connector):
             worker.delete(connector)
     topics.delete(tuple(filter(names.is_topic, topics.names())))
 

@@ -195,7 +195,7 @@ class _RunUnderWay:
             root=self.root,
             access=self.target.access.elasticsearch,
         )
-        remove_earlier_runs(self.worker, self.kafka, self.names)
+        remove_earlier_runs(self.worker, self.kafka, self.names, shared=self.target.name == "remote")
         if not self.is_direct:
             create_topics(self.kafka, self.profile, self.names)
 

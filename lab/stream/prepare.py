@@ -118,7 +118,7 @@ def begin(endpoints: Endpoints, profile: Profile, names: Names, stream_id: str) 
     cluster, worker, topics = cluster_of(endpoints), worker_of(endpoints), topics_of(endpoints)
     try:
         unassigned = create_index(cluster, profile, names.index, stream_id)
-        remove_earlier_runs(worker, topics, names)
+        remove_earlier_runs(worker, topics, names, shared=False)
     finally:
         cluster.close()
         worker.close()

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from lab.clients.of_target import worker_of
+
 from lab.clients.target import Target
 from lab.errors import StackError
 from lab.profiles import load_profile

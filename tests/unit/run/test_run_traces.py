@@ -7,6 +7,7 @@ import pytest
 
 from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
 from lab.profiles import load_profile
 from lab.run.index import index_name
 from lab.run.names import Names
@@ -60,7 +61,7 @@ def test_a_run_removes_the_topics_of_its_own_profile_only() -> None:
     own = {f"{BOOKS}-{run}{ending}" for run in earlier for ending in ("", "-dead-letters")}
     topics: Any = Topics(*own, *of_others)
     with rest((200, [])) as server:
-        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
+        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"), shared=False)
     assert topics.left == of_others
 
 
@@ -70,7 +71,7 @@ def test_a_run_removes_connectors_of_runs_only() -> None:
     theirs = ["sluice-gate-postgres", "sluice-books", "sluice-books-20260101-000007-copy"]
     topics: Any = Topics()
     with rest((200, [*made, *theirs]), (204, {})) as server:
-        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
+        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"), shared=False)
     assert [path for method, path, _ in server.requests if method == "DELETE"] == [
         f"/connectors/{name}" for name in made
     ]
@@ -91,3 +92,33 @@ def test_profiles_share_no_index_because_of_their_alphabet() -> None:
     others = [index(name) for name in ("책", "영화", "책 1", "영화 1", "Books", "books", "BOOKS")]
     assert len(set(others)) == len(others)
     assert all(re.fullmatch(r"sluice(-[a-z0-9]+)+", name) for name in others)
+
+
+class NoTopics(KafkaTopics):
+    """A Kafka without topics."""
+
+    def names(self, within_s: float = 0) -> set[str]:  # noqa: ARG002 - as Kafka's are asked for
+        """None."""
+        return set()
+
+
+@pytest.mark.parametrize(
+    ("shared", "removed"),
+    [
+        (True, ["sluice-books-20260101-000007"]),
+        (False, ["sluice-books-20260101-000007", "sluice-books-2-20260101-000011", "sluice-films-20260101-000013"]),
+    ],
+)
+def test_on_servers_of_others_only_connectors_of_the_profile_are_deleted(*, shared: bool, removed: list[str]) -> None:
+    """Another one may be that of a colleague's run, which would wait for its sink in vain."""
+    connectors = [
+        "sluice-books-20260101-000007",
+        "sluice-books-2-20260101-000011",
+        "sluice-films-20260101-000013",
+        "somebody-elses",
+    ]
+    with rest((200, connectors), (204, {})) as server:
+        names = Names(BOOKS, f"{BOOKS}-20260101-000017", f"{BOOKS}-20260101-000017")
+        remove_earlier_runs(ConnectWorker(server.url), NoTopics("127.0.0.1:1"), names, shared=shared)
+    deleted = [path.removeprefix("/connectors/") for method, path, _ in server.requests if method == "DELETE"]
+    assert deleted == removed
