@@ -239,6 +239,11 @@ class LocalStack:
             self.stop()
         known = {entry.pid for entry in self.servers()}
         server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in known)
+        self.remove_orphans()
+
+    def remove_orphans(self) -> None:
+        """Stop what runs on servers elsewhere have started and not stopped, because they were killed."""
+        server.stop_processes(server.orphans(self.folder))
 
     def stop(self, progress: StackProgress = StackProgress()) -> int:
         """Stop every server: first the worker, which would complain, then the others side by side.
@@ -256,7 +261,7 @@ class LocalStack:
             server.stop(group)
             for entry in group:
                 progress.step(entry.spec.name, "stopped")
-        strays = list(server.marked_processes(self.folder))
+        strays = [*server.marked_processes(self.folder), *server.orphans(self.folder)]
         server.stop_processes(strays)
         self.state_file.unlink(missing_ok=True)
         return len(running) + len(strays)

@@ -198,7 +198,7 @@ def died(spec: ServerSpec, exit_status: int | None = None) -> StackError:
 
 
 def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:
-    """Stop servers side by side: SIGTERM, then SIGKILL for what is still there after the grace time.
+    """Stop servers side by side: SIGTERM, then SIGKILL for what is still there after its grace time.
 
     One that was not ready yet has nothing to put in order and gets little time: a Connect worker, for one, would first
     finish its start. A class-data archive that a server wrote while ending is kept only if the server had been ready
@@ -207,10 +207,9 @@ def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:
     running = [(server, process) for server in servers if (process := server.process())]
     for _, process in running:
         signal_quietly(process, signal.SIGTERM)
-    for server, process in running:
-        archiving = server.was_ready and server.spec.archive is not None and not server.spec.archive.exists()
-        patience_s = ARCHIVE_GRACE_S if archiving else grace_s if server.was_ready else min(grace_s, UNREADY_GRACE_S)
-        wait_for_end(process, patience_s)
+    asked_s = time.monotonic()
+    for server, process in sorted(running, key=lambda pair: patience_s(pair[0], grace_s)):
+        wait_for_end(process, asked_s + patience_s(server, grace_s) - time.monotonic())
         killed = server.alive
         if killed:
             signal_quietly(process, signal.SIGKILL)
@@ -219,6 +218,14 @@ def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:
             discard_archive(server.spec)
         else:
             keep_archive(server.spec)
+
+
+def patience_s(server: ServerProcess, grace_s: float) -> float:
+    """How long a server that was asked to end may take."""
+    if not server.was_ready:
+        return min(grace_s, UNREADY_GRACE_S)
+    archiving = server.spec.archive is not None and not server.spec.archive.exists()
+    return ARCHIVE_GRACE_S if archiving else grace_s
 
 
 def signal_quietly(process: psutil.Process, number: int) -> None:
@@ -230,12 +237,14 @@ def signal_quietly(process: psutil.Process, number: int) -> None:
 def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
     """Wait until the process has ended or the time is over; a zombie child of ours is reaped."""
     deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
+    while True:
         reap(process.pid)
         try:
             if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
                 return
         except psutil.NoSuchProcess:
+            return
+        if time.monotonic() > deadline:
             return
         time.sleep(0.05)
 
@@ -257,6 +266,20 @@ def marked_processes(marker: Path) -> Iterator[psutil.Process]:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.environ().get(STACK_MARKER) == str(marker) and process.status() != psutil.STATUS_ZOMBIE:
+                yield process
+
+
+def owned_marker(marker: Path) -> str:
+    """The marker of what a run on servers elsewhere starts: it belongs to this command and to no servers."""
+    return f"{marker}#{os.getpid()}"
+
+
+def orphans(marker: Path) -> Iterator[psutil.Process]:
+    """Every process that a command has marked as its own and that has outlived it, as after kill -9."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            owner = process.environ().get(STACK_MARKER, "").removeprefix(f"{marker}#")
+            if owner.isdigit() and not psutil.pid_exists(int(owner)):
                 yield process
 
 

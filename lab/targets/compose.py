@@ -119,7 +119,9 @@ def variables_of(profile: Profile) -> dict[str, str]:
 @contextlib.contextmanager
 def held(project: ComposeProject) -> Iterator[dict[str, Container]]:
     """The project for this command alone, with what ran before; what did not run then is stopped at the end."""
-    with LocalStack().exclusively():
+    stack = LocalStack()
+    with stack.exclusively():
+        stack.remove_orphans()
         ran = project.containers()
         if streaming := [service for service in STREAM if service in ran]:
             project.stop(streaming)

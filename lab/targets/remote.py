@@ -12,6 +12,7 @@ from lab.records import Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
 from lab.run.traces import remove_traces
+from lab.stack.local import LocalStack
 from lab.suite.suite import Bench
 from lab.targets.bench import way_of
 from lab.targets.measure import conclude, measure, recorded
@@ -32,6 +33,7 @@ class Remote:
         Raises:
             ProfileError: A run is under way on them.
         """
+        LocalStack().remove_orphans()
         found = find_remote(self._endpoints)
         refuse_company(found)
         return found

@@ -16,7 +16,8 @@ from lab.profiles.problems import Place, Problem
 from lab.records import Server
 from lab.run.load.entrants import why_not_on
 from lab.run.names import is_our_connector
-from lab.stack.places import ROOT
+from lab.stack.places import ROOT, state_dir
+from lab.stack.server import STACK_MARKER, owned_marker
 
 ANSWER_WITHIN_S = 10.0
 """Servers that somebody else keeps are there or they are not; nobody is about to start them."""
@@ -96,6 +97,7 @@ class RemoteTarget:
             ],
             java_versions={name: node.java_version for name, node in named.items()},
             fresh=any(node.uptime_ms < FRESH_MS for node in self.data_nodes),
+            child_environment={STACK_MARKER: owned_marker(state_dir())},
         )
 
     def fitted(self, profile: Profile) -> Profile:

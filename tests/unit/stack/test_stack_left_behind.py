@@ -1,6 +1,7 @@
 """What another command has left: servers, a state file, a lock, data."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,18 @@ def test_without_a_state_file_nothing_runs_here(stack: LocalStack) -> None:
 def test_a_state_without_servers_has_none() -> None:
     """An unknown name is not there."""
     assert StackState(kept=True, owner_pid=7).server("kafka") is None
+
+
+def test_what_a_killed_run_on_servers_elsewhere_has_started_is_stopped(stack: LocalStack, tmp_path: Path) -> None:
+    """By the next command; what belongs to a run that lives is left alone."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    orphan, child = (
+        started(spec_of(tmp_path, f"elasticsearch-{owner}"), Path(f"{stack.folder}#{owner}"))
+        for owner in (ended.pid, os.getpid())
+    )
+    stack.remove_orphans()
+    assert (orphan.alive, child.alive) == (False, True)
 
 
 def test_a_second_command_is_refused_and_told_who_is_at_work(marker: Path, tmp_path: Path) -> None:

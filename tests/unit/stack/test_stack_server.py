@@ -82,6 +82,21 @@ def test_a_server_that_ignores_sigterm_is_killed_after_the_grace_time(tmp_path: 
     assert not psutil.pid_exists(entry.pid)
 
 
+def test_servers_that_hang_cost_one_grace_time(tmp_path: Path, marker: Path) -> None:
+    """Not one each: four hung nodes took 80 s."""
+    entries = []
+    for number in range(1, 6):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        spec = spec_of(tmp_path, f"elasticsearch-{number}", ignoring_sigterm(folder))
+        entries.append(started(spec, marker).model_copy(update={"was_ready": True}))
+        wait_until((folder / "deaf").exists)
+    began_s = time.monotonic()
+    stop(entries, grace_s=2.0)
+    assert 2.0 <= time.monotonic() - began_s < 6.0
+    assert not any(psutil.pid_exists(entry.pid) for entry in entries)
+
+
 def test_a_server_is_given_the_time_that_it_needs_to_end(tmp_path: Path, marker: Path) -> None:
     """Within the grace time it finishes what it is doing."""
     script = f"trap 'touch {tmp_path}/finished; exit 0' TERM; touch {tmp_path}/up; while :; do sleep 0.01; done"

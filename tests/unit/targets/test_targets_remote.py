@@ -1,6 +1,8 @@
 """Servers elsewhere: what they are, whether they let us in, and which profiles fit them."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +58,14 @@ def told_of_nodes(**roles: list[str]) -> tuple[tuple[int, Any], tuple[int, Any]]
     }
     since = {f"id-{name}": {"name": name, "jvm": {"uptime_in_millis": 3_600_000}} for name in roles}
     return (200, {"nodes": are}), (200, {"nodes": since})
+
+
+def test_what_a_run_starts_beside_them_can_be_found_after_its_death(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command in place of a sink outlives a run that is killed; the next command stops it."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    assert found(node("a")).target().child_environment == {"SLUICE_STACK": f"{tmp_path}#{os.getpid()}"}
 
 
 # --- what they are --------------------------------------------------------------------------------------------------
