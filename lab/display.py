@@ -90,7 +90,10 @@ class StackDisplay:
             if self._fetch_task is None or self._fetching.tasks[0].finished:
                 self._show(self._servers)
             return
-        took_s = time.monotonic() - self._started.get(name, time.monotonic())
+        if name not in self._started:
+            console.print(f"{name}: {what}")
+            return
+        took_s = time.monotonic() - self._started[name]
         if name in self._tasks:
             self._servers.update(self._tasks[name], what=what, completed=1)
         if took_s >= 0.1:

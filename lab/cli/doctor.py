@@ -18,9 +18,15 @@ from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
 from lab.cli.findings import MARKS, Finding, said_by
 from lab.display import console
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
-from lab.stack.jdk import find_jdks, install_command, java_for_elasticsearch, java_for_kafka
+from lab.stack.jdk import (
+    find_jdks,
+    install_command,
+    java_for_elasticsearch,
+    java_for_kafka,
+    refuse_wrong_java_home,
+)
 from lab.stack.local import StackShape
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import is_built
@@ -60,6 +66,11 @@ def python() -> Iterator[Finding]:
 
 def jdks() -> Iterator[Finding]:
     """The JDKs, and which servers they can run."""
+    try:
+        refuse_wrong_java_home()
+    except ProfileError as error:
+        name, _, sentence = str(error).partition(": ")
+        yield Finding(name, "bad", sentence)
     found = find_jdks()
     for jdk in found:
         yield Finding("JDK", "good", f"{jdk.version} in {jdk.home}")

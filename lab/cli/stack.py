@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.display import StackDisplay, console
-from lab.errors import ProfileError, StackError
+from lab.errors import StackError
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape
 from lab.stack.plugin import given_plugin_folders
@@ -81,15 +81,11 @@ def describe(entry: ServerProcess) -> tuple[tuple[str, ...], bool]:
 def logs(
     service: Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")],
     *,
-    lines: Annotated[int, typer.Option("--lines", "-n", help="How many lines.")] = 50,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as the log grows.")] = False,
 ) -> int:
     """Show the log of a server, running or not."""
-    state = LocalStack().state()
-    known = {entry.spec.name: entry.spec for entry in state.servers} if state else {}
-    if service not in known:
-        raise ProfileError(f"{service}: no such server here; there are: {', '.join(sorted(known)) or 'none'}")
-    spec = known[service]
+    spec = LocalStack().server(service).spec
     has_own_log = spec.server_log is not None and spec.server_log.is_file()
     log = spec.server_log if has_own_log else spec.log_file
     return subprocess.call(["tail", "-n", str(lines), *(["-F"] if follow else []), str(log)])

@@ -102,6 +102,17 @@ def read_jdk(home: Path) -> Jdk | None:
     return Jdk(home, feature, version)
 
 
+def refuse_wrong_java_home() -> None:
+    """Refuse a `JAVA_HOME` that would be passed over in silence.
+
+    Raises:
+        ProfileError: No JDK is there.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if home and read_jdk(Path(home)) is None:
+        raise ProfileError(f"JAVA_HOME: got {home}, expected the folder of a JDK (with bin/javac); correct or unset it")
+
+
 def candidate_homes() -> Iterable[Path]:
     """Where a JDK may be: `JAVA_HOME` first, then that of the `java` on the path, then the usual folders."""
     if home := os.environ.get("JAVA_HOME"):

@@ -18,7 +18,15 @@ from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticsearch_versions, read_lock
 from lab.stack.interrupts import uninterrupted
-from lab.stack.jdk import Jdk, asked_jvm_options, choose_jdk, find_jdks, java_for_elasticsearch, java_for_kafka
+from lab.stack.jdk import (
+    Jdk,
+    asked_jvm_options,
+    choose_jdk,
+    find_jdks,
+    java_for_elasticsearch,
+    java_for_kafka,
+    refuse_wrong_java_home,
+)
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_path
 from lab.stack.ports import LOOPBACK, allot_ports
@@ -82,7 +90,7 @@ class StackProgress:
 
     Attributes:
         fetching: (bytes present, bytes needed) of the artifacts.
-        step: (server or piece, what happens to it: `starting`, `ready`, `building` …).
+        step: (server or piece, what happens to it: `starting`, `ready`, `building`, `9.5.3 instead of 8.19.21` …).
     """
 
     fetching: Callable[[int, int], None] = lambda _present, _needed: None
@@ -266,17 +274,27 @@ class LocalStack:
         self.state_file.unlink(missing_ok=True)
         return len(running) + len(strays)
 
-    def restart(self, name: str, progress: StackProgress = StackProgress()) -> None:
-        """Stop one server if it runs and start it again as it was, its data kept.
+    def server(self, name: str) -> ServerProcess:
+        """The server of that name, running or not.
 
         Raises:
-            StackError: There is no such server, or it does not start.
+            ProfileError: There is none.
         """
         state = self.state()
         entry = state.server(name) if state else None
         if entry is None:
-            names = ", ".join(known.spec.name for known in state.servers) if state else "none"
-            raise StackError(f"{name}: no such server here; there are: {names}")
+            names = ", ".join(sorted(known.spec.name for known in state.servers)) if state else "none"
+            raise ProfileError(f"{name}: no such server here; there are: {names}")
+        return entry
+
+    def restart(self, name: str, progress: StackProgress = StackProgress()) -> None:
+        """Stop one server if it runs and start it again as it was, its data kept.
+
+        Raises:
+            ProfileError: There is no such server.
+            StackError: It does not start.
+        """
+        entry = self.server(name)
         server.stop([entry])
         others = {known.pid for known in self.servers()}
         try:
@@ -308,6 +326,7 @@ class LocalStack:
 
     def _specs(self, shape: StackShape, *, kept: bool, progress: StackProgress) -> tuple[ServerSpec, ...]:
         asked_jvm_options()  # refused before anything is fetched
+        refuse_wrong_java_home()
         lock = read_lock()
         jdks = find_jdks()
         kafka_jdk = choose_jdk(jdks, java_for_kafka(), "Kafka")
@@ -415,6 +434,9 @@ class LocalStack:
             spec = wanted.get(entry.spec.name)
             (stays if spec is not None and spec.shape == entry.spec.shape else goes).append(entry)
         for entry in goes:
+            spec = wanted.get(entry.spec.name)
+            if spec is not None and spec.version != entry.spec.version:
+                progress.step(entry.spec.name, f"{spec.version} instead of {entry.spec.version}")
             progress.step(entry.spec.name, "stopping")
         server.stop(goes)
         self._write(StackState(kept=kept, owner_pid=os.getpid(), servers=tuple(stays)))

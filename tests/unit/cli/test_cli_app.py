@@ -220,6 +220,22 @@ def test_servers_that_another_command_uses_are_not_stopped(
     assert sluice(command)[0] == 0
 
 
+@pytest.mark.parametrize("command", ["logs", "restart"])
+def test_a_server_that_is_not_there_is_a_wrong_argument(
+    sluice: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Whatever is asked of it."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    assert sluice(command, "kibana") == (2, "", "sluice: kibana: no such server here; there are: none\n")
+
+
+def test_a_log_has_no_negative_number_of_lines(sluice: Command) -> None:
+    """`tail` would take it for something else."""
+    status, _, errors = sluice("logs", "kafka", "-n", "-5")
+    assert status == 2
+    assert "'--lines' / '-n': Input should be greater than or equal to 0" in errors
+
+
 # --- help -----------------------------------------------------------------------------------------------------------
 
 

@@ -42,6 +42,16 @@ def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_a_java_home_without_a_jdk_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The servers would refuse to start with it."""
+    jdks_are(monkeypatch, 17)
+    monkeypatch.setenv("JAVA_HOME", "/nonexistent")
+    assert found(jdks)["JAVA_HOME"] == (
+        "bad",
+        "got /nonexistent, expected the folder of a JDK (with bin/javac); correct or unset it",
+    )
+
+
 def test_without_a_jdk_nothing_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka and the default Elasticsearch are needed; the other versions are not."""
     jdks_are(monkeypatch)

@@ -129,3 +129,13 @@ def test_each_server_tells_what_happens_to_it(stack: LocalStack, wanted: Wanted)
     told: list[tuple[str, str]] = []
     stack.ensure(ALL, kept=True, progress=StackProgress(step=lambda name, what: told.append((name, what))))
     assert told == [("kafka", "stopping"), ("kafka", "starting"), ("kafka", "ready")]
+
+
+def test_a_server_of_another_version_is_named_with_both(stack: LocalStack, wanted: Wanted) -> None:
+    """Who has asked `up` for one version learns that a profile runs on another."""
+    wanted.change("elasticsearch-1", version="9.5.3")
+    stack.ensure(ALL, kept=True)
+    wanted.change("elasticsearch-1", version="8.19.21", shape="second")
+    told: list[tuple[str, str]] = []
+    stack.ensure(ALL, kept=True, progress=StackProgress(step=lambda name, what: told.append((name, what))))
+    assert told[:2] == [("elasticsearch-1", "8.19.21 instead of 9.5.3"), ("elasticsearch-1", "stopping")]

@@ -16,6 +16,7 @@ from lab.stack.jdk import (
     java_for_elasticsearch,
     java_for_kafka,
     read_jdk,
+    refuse_wrong_java_home,
 )
 
 
@@ -90,6 +91,20 @@ def test_java_home_is_passed_over_if_it_is_out_of_range(tmp_path: Path, monkeypa
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     found = [jdk("25.0.3", str(tmp_path)), jdk("17.0.15")]
     assert choose_jdk(found, JavaRange(11, 17), "Elasticsearch 7.17.7") == jdk("17.0.15")
+
+
+def test_a_java_home_without_a_jdk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner has chosen, and would not get it."""
+    for home in (tmp_path / "nothing", make_jdk(tmp_path / "jre", 'JAVA_VERSION="17.0.15"\n', compiler=False)):
+        monkeypatch.setenv("JAVA_HOME", str(home))
+        with pytest.raises(ProfileError) as refusal:
+            refuse_wrong_java_home()
+        assert str(refusal.value) == (
+            f"JAVA_HOME: got {home}, expected the folder of a JDK (with bin/javac); correct or unset it"
+        )
+    for home in ("", str(make_jdk(tmp_path / "jdk", 'JAVA_VERSION="17.0.15"\n'))):
+        monkeypatch.setenv("JAVA_HOME", home)
+        refuse_wrong_java_home()
 
 
 def test_otherwise_the_newest_in_the_range_is_chosen() -> None:
