@@ -237,16 +237,18 @@ def signal_quietly(process: psutil.Process, number: int) -> None:
 def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
     """Wait until the process has ended or the time is over; a zombie child of ours is reaped."""
     deadline = time.monotonic() + timeout_s
-    while True:
-        reap(process.pid)
-        try:
-            if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
-                return
-        except psutil.NoSuchProcess:
-            return
-        if time.monotonic() > deadline:
-            return
+    while runs(process) and time.monotonic() < deadline:
         time.sleep(0.05)
+    # It may have ended since it was looked for.
+    reap(process.pid)
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether the process has not ended."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def keep_archive(spec: ServerSpec) -> None:

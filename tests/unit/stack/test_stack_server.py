@@ -97,6 +97,20 @@ def test_servers_that_hang_cost_one_grace_time(tmp_path: Path, marker: Path) -> 
     assert not any(psutil.pid_exists(entry.pid) for entry in entries)
 
 
+def test_a_child_that_ends_while_it_is_looked_at_is_reaped(tmp_path: Path, marker: Path) -> None:
+    """Whoever looks for its pid afterwards finds nothing, on a busy machine, too."""
+    entry = started(spec_of(tmp_path), marker)
+
+    class Ending(psutil.Process):
+        def status(self) -> str:
+            self.kill()
+            wait_until(lambda: psutil.Process(entry.pid).status() == psutil.STATUS_ZOMBIE)
+            return super().status()
+
+    server.wait_for_end(Ending(entry.pid), 5.0)
+    assert not psutil.pid_exists(entry.pid)
+
+
 def test_a_server_is_given_the_time_that_it_needs_to_end(tmp_path: Path, marker: Path) -> None:
     """Within the grace time it finishes what it is doing."""
     script = f"trap 'touch {tmp_path}/finished; exit 0' TERM; touch {tmp_path}/up; while :; do sleep 0.01; done"
