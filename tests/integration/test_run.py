@@ -9,6 +9,7 @@ import jsonschema
 import orjson
 import pytest
 
+from lab.clients.elasticsearch import ElasticsearchClient
 from lab.records import Result, Run
 from lab.stack.jdk import find_jdks, java_for_elasticsearch
 from lab.stack.local import StackShape
@@ -24,10 +25,11 @@ def metric(result: Result, name: str, scope: str) -> float | None:
 
 @dataclass(frozen=True)
 class Drained:
-    """What one drain has left, for the tests that only look at it."""
+    """What one drain has left, for the tests that only look at it; `settings` are the cluster's, afterwards."""
 
     done: Finished
     folder: Path
+    settings: dict[str, object]
 
     @property
     def result(self) -> Result:
@@ -37,8 +39,13 @@ class Drained:
 
 @pytest.fixture(scope="module")
 def drained(sluice: Sluice) -> Drained:
-    """A drain of the quickstart's books."""
-    return Drained(sluice.run("quickstart", "--documents", str(BOOKS)), sluice.latest())
+    """A drain of the quickstart's books, on servers whose settings an earlier run has changed and not reset."""
+    sluice.stack.ensure(StackShape(), kept=True)
+    cluster = ElasticsearchClient(sluice.stack.endpoints().elasticsearch_urls)
+    cluster.own_cluster_settings({"indices.recovery.max_bytes_per_sec": "7mb"})
+    own = "elasticsearch.cluster_settings={cluster.routing.allocation.node_concurrent_recoveries: 3}"
+    done = sluice.run("quickstart", "--documents", str(BOOKS), "--set", own)
+    return Drained(done, sluice.latest(), cluster.cluster_settings())
 
 
 def test_a_drain_is_verified_measured_and_reported(drained: Drained, sluice: Sluice) -> None:
@@ -64,6 +71,12 @@ def test_a_drain_is_verified_measured_and_reported(drained: Drained, sluice: Slu
     assert "verified" in done.output
     assert str(sluice.runs / "quickstart" / result.run_id / "report.html") in done.output
     assert "<svg" in (drained.folder / "report.html").read_text()
+
+
+def test_a_drain_is_measured_under_its_own_cluster_settings(drained: Drained) -> None:
+    """What a killed run has left is taken back before, what it set itself afterwards, and the record says so."""
+    assert drained.result.environment.cluster_settings == {"cluster.routing.allocation.node_concurrent_recoveries": "3"}
+    assert drained.settings == {}
 
 
 def test_the_result_keeps_to_its_published_schema(drained: Drained) -> None:
