@@ -159,7 +159,9 @@ class _RunUnderWay:
         with contextlib.suppress(StackError):
             leaving_worker.delete(self.names.connector)
         with contextlib.suppress(StackError):
-            leaving_cluster.own_cluster_settings(self.target.cluster_settings)
+            # Without settings of its own nothing is to be taken back, and no dead server waited for.
+            if self.profile.elasticsearch.cluster_settings:
+                leaving_cluster.own_cluster_settings(self.target.cluster_settings)
         for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
             client.close()
 

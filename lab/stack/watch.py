@@ -42,5 +42,5 @@ class ServerWatch:
                 log = ended[name].server_log or ended[name].log_file
                 raise StackError(f"{name}: ended while it was in use; its log is {log}", last_log_lines(ended[name]))
         names = " and ".join(ended)
-        self._finding = f"{names} ended; start again with: ./sluice restart {next(iter(ended))}" if ended else ""
+        self._finding = f"{names} ended: ./sluice restart {next(iter(ended))}" if ended else ""
         return self._finding

@@ -28,9 +28,9 @@ def test_a_server_that_has_ended_is_named_at_once_and_may_come_back(stack: Local
     for _ in range(3):
         kill(stack, "kafka")
         time.sleep(1)
-        assert watch.check() == "kafka ended; start again with: ./sluice restart kafka"
+        assert watch.check() == "kafka ended: ./sluice restart kafka"
         time.sleep(29)
-        assert watch.check() == "kafka ended; start again with: ./sluice restart kafka"
+        assert watch.check() == "kafka ended: ./sluice restart kafka"
         stack.restart("kafka")
         time.sleep(1)
         assert watch.check() == ""
