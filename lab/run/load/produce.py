@@ -29,7 +29,7 @@ class Producing:
     topic: str
     progress: RunProgress
     produced: int | None = field(default=None, init=False)
-    _check_sink: Callable[[], None] = field(default=lambda: None, init=False)
+    _check_sink: Callable[[], None] | None = field(default=None, init=False)
 
     def fill(self) -> Delivered:
         """Fill the topic as fast as possible."""
@@ -74,7 +74,7 @@ class Producing:
         self.produced = progress.delivered
         late = f", {progress.late_documents} late" if progress.late_documents else ""
         self.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
-        if progress.delivered + progress.failed < progress.documents:
+        if self._check_sink and progress.delivered + progress.failed < progress.documents:
             self._check_sink()
 
 

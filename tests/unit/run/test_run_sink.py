@@ -45,8 +45,8 @@ def sink_of(folder: Path, connect_url: str, *overrides: str) -> Sink:
     )
 
 
-def stream(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -> None:
-    """Stream the documents one by one; progress is told from the `first` on."""
+def producing_for(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -> Producing:
+    """Produces the documents of the sink one by one; progress is told from the `first` on."""
 
     def produce(*_: object, progress: Callable[[Progress], None], **__: object) -> Delivered:
         for delivered in range(first, DOCUMENTS + 1):
@@ -54,10 +54,13 @@ def stream(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -> None:
         return Delivered.__new__(Delivered)
 
     monkeypatch.setattr(producing, "produce", produce)
-    dataset = NumberedDocuments(DOCUMENTS)
-    making = Producing(sink.profile, dataset, sink.target, NAMES.topic, SilentProgress())
+    return Producing(sink.profile, NumberedDocuments(DOCUMENTS), sink.target, NAMES.topic, SilentProgress())
+
+
+def stream(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -> None:
+    """Stream the documents to the sink."""
     try:
-        making.stream(sink.refuse_end)
+        producing_for(monkeypatch, sink, first).stream(sink.refuse_end)
     finally:
         sink.stop_command()
 
@@ -101,3 +104,10 @@ def test_a_command_that_ends_at_once_ends_the_stream(
 def test_a_command_may_end_with_the_last_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has read everything then."""
     stream(monkeypatch, ended_command(tmp_path, "exit 0"), first=DOCUMENTS)
+
+
+def test_the_topic_of_a_drain_is_filled_without_a_sink(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which starts only then."""
+    with rest((200, FAILED)) as worker:
+        producing_for(monkeypatch, sink_of(tmp_path, worker.url)).fill()
+    assert worker.requests == []

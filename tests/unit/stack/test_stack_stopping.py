@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import ProfileError, StackError
+from lab.errors import ProfileError
 from lab.stack.local import LocalStack, StackProgress, with_present_archive
 from tests.unit.stack.three_servers import ALL, NAMES, kill, pids, strays
 from tests.unit.stack.trivial_servers import spec_of, started
