@@ -48,7 +48,7 @@ class Row:
     Attributes:
         first, second: Geometric mean of the runs' values, the arithmetic one where some are zero; `None`: not known.
         ratio: second / first; `None` where the two must not be compared, or one of them is not above zero.
-        low, high, verdict: With at least 3 runs on either side.
+        low, high, verdict: With at least 3 runs on either side; at 95 %, each metric by itself.
         differing: The inputs that this metric depends on and that are not the same.
     """
 

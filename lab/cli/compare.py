@@ -12,7 +12,8 @@ from lab.analysis.compare import Comparison, Row, Side, compare, side, told
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.folder import read_run
 from lab.analysis.statistics.effects import LEAST_BLOCKS
-from lab.analysis.text import UNKNOWN, figure, number
+from lab.analysis.statistics.effects import verdict_text as told_verdict
+from lab.analysis.text import UNKNOWN, figure
 from lab.cli.run import RUNS
 from lab.display import console
 from lab.errors import ProfileError
@@ -120,7 +121,12 @@ def show(found: Comparison, *, every: bool) -> None:
     console.print(table(found, every=every))
     if len(found.compared) > 1:
         console.print("more than one setting differs: a difference cannot be put down to one of them")
-    if not found.has_spread:
+    if found.has_spread:
+        console.print(
+            "Each verdict stands alone at 95 %: of twenty, one may be chance. Runs of one suite share a start of the"
+            " servers, so that another day may differ by more."
+        )
+    else:
         console.print(
             f"no verdict: with fewer than {LEAST_BLOCKS} runs of each there is no spread to tell a difference from"
             " chance; repeat both in a suite"
@@ -163,15 +169,14 @@ KEY_FIGURES = frozenset(
 
 
 def ratio_text(row: Row) -> str:
-    """Second / first, with its interval where there is one; marked with ! where inputs differ."""
+    """Second / first; marked with ! where inputs differ."""
     if row.ratio is None:
         return UNKNOWN
-    interval = "" if row.low is None or row.high is None else f" [{number(row.low)} to {number(row.high)}]"
-    return f"{row.ratio:.2f}{interval}{' !' if row.differing else ''}"
+    return f"{row.ratio:.2f}{' !' if row.differing else ''}"
 
 
 def verdict_text(row: Row, *, has_spread: bool) -> str:
-    """The verdict, or why there is none."""
+    """The verdict with its interval, or why there is none."""
     if row.differing:
         return "inputs differ"
-    return row.verdict if has_spread and row.ratio is not None else ""
+    return told_verdict(row.verdict, row.ratio, row.low, row.high) if has_spread and row.ratio is not None else ""

@@ -15,15 +15,20 @@ from lab.profiles.model_problems import Sections, TreePath, dotted, located, rea
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
 
-ROUNDED = 0.01
-"""A stated quotient may differ by this share of it from that of the two values: it is rounded, or cut off."""
+ROUNDED = 0.005
+"""A stated quotient may differ by this share of it from that of the two values: it is rounded."""
 
 
 class PublishedMetric(Section):
-    """What a metric of ours is called that the source measured."""
+    """What a metric of ours is called that the source measured.
+
+    Attributes:
+        rounded_to: A value may be half of it smaller or larger than stated.
+    """
 
     scope: str = Field(min_length=1, description="the metric's scope, such as primaries")
     unit: str = Field(min_length=1, description="the metric's unit")
+    rounded_to: float = Field(0, ge=0, description="what its values are rounded to, such as 0.01")
 
 
 class Comparison(Section):
@@ -64,6 +69,7 @@ class PublishedFile(Section):
     title: str = Field(min_length=1, description="the document's title")
     published_by: str = Field(min_length=1, description="who published it, and where")
     measured_on: str = Field(min_length=1, description="machine, versions and number of runs")
+    caveats: list[str] = Field(default_factory=list, description="what it leaves open, and where our profiles differ")
     metrics: Mapping[str, PublishedMetric] = Field(min_length=1, description="what was measured, as we call it")
     steps: list[Step] = Field(min_length=1, description="the settings, in the order of the document")
 
@@ -92,11 +98,18 @@ class PublishedComparison:
     against_value: float
     source: str
     note: str | None
+    rounded_to: float
 
     @property
     def ratio(self) -> float:
         """The quotient of the two values, which is not always the one that the source states."""
         return self.value / self.against_value
+
+    @property
+    def rounded(self) -> tuple[float, float]:
+        """The smallest and the largest quotient of what the two values may have been rounded from."""
+        off = self.rounded_to / 2
+        return (self.value - off) / (self.against_value + off), (self.value + off) / (self.against_value - off)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +117,7 @@ class Published:
     """Published figures, checked.
 
     Attributes:
-        scopes: Metric → the scope that it was measured on.
+        metrics: Metric → the scope that it was measured on, and what its values are rounded to.
         values: Variant → metric → value.
         sources: Variant → document and place.
         comparisons: Those that the source itself draws.
@@ -114,7 +127,8 @@ class Published:
     title: str
     published_by: str
     measured_on: str
-    scopes: Mapping[str, str]
+    caveats: tuple[str, ...]
+    metrics: Mapping[str, PublishedMetric]
     values: Mapping[str, Mapping[str, float]]
     sources: Mapping[str, str]
     comparisons: tuple[PublishedComparison, ...]
@@ -129,11 +143,12 @@ class Published:
                     variant=variant,
                     against=against,
                     metric=metric,
-                    scope=self.scopes[metric],
+                    scope=self.metrics[metric].scope,
                     value=value,
                     against_value=of_other[metric],
                     source=self.sources[variant],
                     note="The source does not compare these two; the quotient is that of its values.",
+                    rounded_to=self.metrics[metric].rounded_to,
                 )
 
 
@@ -170,7 +185,8 @@ def _published(name: str, file: PublishedFile) -> Published:
         title=file.title,
         published_by=file.published_by,
         measured_on=file.measured_on,
-        scopes={metric: named.scope for metric, named in file.metrics.items()},
+        caveats=tuple(file.caveats),
+        metrics=file.metrics,
         values={step.variant: step.values for step in file.steps},
         sources={step.variant: _source(file, step.heading) for step in file.steps},
         comparisons=tuple(_comparisons(file)),
@@ -195,6 +211,7 @@ def _comparisons(file: PublishedFile) -> Iterator[PublishedComparison]:
                 against_value=values[compared.against][compared.metric],
                 source=_source(file, compared.heading or step.heading),
                 note=" ".join(notes) or None,
+                rounded_to=file.metrics[compared.metric].rounded_to,
             )
 
 
@@ -217,8 +234,8 @@ def _of_step(file: PublishedFile, position: int, step: Step) -> Iterator[tuple[T
         path = ("steps", position, "values", metric)
         if metric not in file.metrics:
             yield path, f'unknown metric "{metric}", {suggestion(metric, file.metrics, "one of `metrics`")}'
-        elif value <= 0:
-            yield path, f"got {value:g}, expected more than 0"
+        elif value <= (least := file.metrics[metric].rounded_to / 2):
+            yield path, f"got {value:g}, expected more than {least:g}"
 
 
 def _of_comparisons(file: PublishedFile, position: int, step: Step) -> Iterator[tuple[TreePath, str]]:

@@ -12,7 +12,9 @@ Instants are seconds since the Unix epoch. `None` means "not known", never zero.
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, model_validator
 
 from lab.records.base import Count, Record
 from lab.records.environment import Environment
@@ -125,8 +127,13 @@ class VariantMetric(Record):
     high: float | None
 
 
-Verdict = Literal["faster", "slower", "higher", "lower", "no difference detectable", "too few runs"]
-"""`faster` and `slower` for metrics of which more (or less) is better; `higher` and `lower` for all others."""
+Verdict = Annotated[
+    Literal["faster", "slower", "higher", "lower", "same within 5 %", "undecided", "too few runs"],
+    BeforeValidator(lambda told: "undecided" if told == "no difference detectable" else told),
+]
+"""What an effect's interval says. It leaves out 1: `faster` and `slower` for metrics of which more (or less) is better,
+`higher` and `lower` for all others. It holds 1 and lies between 1/1.05 and 1.05: `same within 5 %`. Neither:
+`undecided`. Version 1 had one word for the last two."""
 
 
 class Effect(Record):
@@ -137,11 +144,12 @@ class Effect(Record):
             twice in the block, it is the geometric mean of both runs.
         dropped_blocks: Blocks without one of the two values.
         ratio: Geometric mean of the ratios; `None` without any.
-        low, high: 95 % interval of the ratio; `None` with fewer than two ratios.
-        smallest_detectable: Smallest relative effect (0.03 for 3 %) that so many repeats would have shown, four times
-            in five; `None` where the spread is not known.
-        repeats_for_5_percent: Repeats that would show a difference of 5 % four times in five.
-        explained: The verdict's reasons in a few words, where the interval alone does not tell.
+        low, high: Interval of the ratio that the verdict is taken from; `None` with fewer than two ratios.
+        confidence: Of that interval: 0.95, or more where Holm's procedure demands it of many comparisons.
+        smallest_detectable: Smallest relative effect (0.03 for 3 %) that so many repeats show four times in five, among
+            all comparisons of the metric; `None` where the spread is not known.
+        smallest_detectable_range: Where that lies in 95 of 100 cases: its spread is itself estimated from the blocks.
+        explained: What became of the blocks, where not all of them count.
         p_value: Of no effect at all, for this comparison alone; `None` where the spread is not known.
     """
 
@@ -154,11 +162,26 @@ class Effect(Record):
     ratio: float | None
     low: float | None
     high: float | None
+    confidence: float = 0.95
     verdict: Verdict
     smallest_detectable: float | None
-    repeats_for_5_percent: Count | None
+    smallest_detectable_range: tuple[float, float] | None = None
     explained: str | None = None
     p_value: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_version_1(cls, fields: Any) -> Any:
+        """Without what is told no more: 5 repeats tell the repeats that 5 % need to no better than a factor of 20."""
+        return {name: value for name, value in fields.items() if name != "repeats_for_5_percent"}
+
+
+Agreement = Annotated[
+    Literal[
+        "same direction", "opposite", "published as no change", "ours is undecided", "ours is the same", "not measured"
+    ],
+    BeforeValidator(lambda told: "ours is undecided" if told == "not detectable" else told),
+]
 
 
 class PublishedStep(Record):
@@ -167,7 +190,10 @@ class PublishedStep(Record):
     Attributes:
         published_value, published_against: The source's two figures.
         published_ratio: Their quotient.
-        agreement: Whether our effect goes the same way; `not detectable` where ours shows no difference.
+        published_low, published_high: Between which two it lies, as both figures are rounded.
+        agreement: Whether our effect goes the same way, where both claim a change. A published change of less than 5 %
+            is none.
+        is_inside: Whether our interval holds a ratio between those two; `None` without an interval.
         source: Document and place.
     """
 
@@ -178,7 +204,10 @@ class PublishedStep(Record):
     published_value: float
     published_against: float
     published_ratio: float
-    agreement: Literal["same direction", "opposite", "not detectable", "not measured"]
+    published_low: float | None = None
+    published_high: float | None = None
+    agreement: Agreement
+    is_inside: bool | None = None
     source: str
     note: str | None = None
 
@@ -197,10 +226,11 @@ class SuiteResult(Record):
     Attributes:
         answer: The question's answer in two sentences.
         conclusions: One sentence for each comparison.
+        caveats: What the source leaves open, and where our runs are not what it measured.
         warnings: Of the suite as a whole, such as two variants that were limited by the driver.
     """
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[1, 2] = 2
     plan: SuitePlan
     ended_s: float | None
     wall_time_s: float | None
@@ -209,6 +239,7 @@ class SuiteResult(Record):
     figures: tuple[VariantMetric, ...]
     effects: tuple[Effect, ...]
     published: tuple[PublishedStep, ...] = ()
+    caveats: tuple[str, ...] = ()
     limits: tuple[VariantLimit, ...] = ()
     answer: str = ""
     conclusions: tuple[str, ...] = ()

@@ -5,25 +5,27 @@ from math import exp, log
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.bootstrap import CONFIDENCE, mean_interval
-from lab.analysis.statistics.multiple import holm
-from lab.analysis.statistics.power import repeats_needed, smallest_detectable
-from lab.analysis.text import number
+from lab.analysis.statistics.power import smallest_detectable
+from lab.analysis.text import count
 from lab.records.suite import Effect, MetricAsked, Verdict
 
 LEAST_BLOCKS = 3
 """Two blocks give an interval, but one that rests on nothing beside the assumption that log ratios are normal."""
-FIVE_PERCENT = 0.05
 SIGNIFICANCE = 1 - CONFIDENCE
+SAME = log(1.05)
+"""Log ratios between minus this and this are `same within 5 %`."""
+DETECTED = frozenset({"faster", "slower", "higher", "lower"})
+"""Verdicts that claim a difference."""
 TIMES_THAT_ARE_SPEED = ("latency_ms", "service_time_ms", "drain_s", "wall_time_s")
 
 
 def effect(
     variant: str, against: str, metric: MetricAsked, pairs: Sequence[tuple[float | None, float | None]]
 ) -> Effect:
-    """What the variant does to the metric, from its ratio to the other within each block.
+    """What the variant does to the metric, from its ratio to the other within each block, judged by itself.
 
-    Within a block the runs follow each other closely, so that what drifts over the hours of a suite (a warmer machine,
-    a fuller disk) is in both and leaves the ratio. The geometric mean is the one mean for which A/B is 1 over B/A.
+    What drifts more slowly than a block lasts (a warmer machine, a fuller disk) is in both runs and leaves the ratio.
+    The geometric mean is the one mean for which A/B is 1 over B/A.
 
     Args:
         pairs: By block, the variant's value and the other's; a block in which one of them is not known, or not above
@@ -34,37 +36,35 @@ def effect(
         `lab.analysis.statistics.power`.
     """
     ratios = tuple(own / other for own, other in _known(pairs))
-    dropped = len(pairs) - len(ratios)
-    if not ratios:
-        return _effect(variant, against, metric, dropped, explained=_dropped_text(dropped))
-    found = mean_interval([log(ratio) for ratio in ratios])
-    few = len(ratios) < LEAST_BLOCKS
-    return _effect(
-        variant,
-        against,
-        metric,
-        dropped,
+    bare = Effect(
+        variant=variant,
+        against=against,
+        metric=metric.name,
+        scope=metric.scope,
         ratios=ratios,
-        ratio=exp(found.mean),
-        low=None if found.low is None else exp(found.low),
-        high=None if found.high is None else exp(found.high),
-        p_value=found.p_value,
-        verdict="too few runs" if few else verdict(metric.name, found.mean, found.low, found.high),
-        smallest_detectable=None if found.spread is None else smallest_detectable(found.spread, len(ratios)),
-        repeats_for_5_percent=None if found.spread is None else repeats_needed(FIVE_PERCENT, found.spread),
-        explained=_explained(len(ratios), dropped, spread=found.spread),
+        dropped_blocks=len(pairs) - len(ratios),
+        ratio=None,
+        low=None,
+        high=None,
+        verdict="too few runs",
+        smallest_detectable=None,
+        explained=None if ratios else _dropped_text(len(pairs)),
     )
+    return _judged(bare) if ratios else bare
 
 
 def among_comparisons(effects: Iterable[Effect], *, repetition: str | None = None) -> tuple[Effect, ...]:
-    """The same effects, their verdicts held against how many comparisons of a metric were made.
+    """The same effects, each with the interval that Holm's procedure asks for among all comparisons of its metric.
 
-    Of 14 comparisons that change nothing, one in two suites shows a difference at 95 %. So a verdict is kept only
-    where it stands by Holm's procedure over all comparisons of that metric; intervals stay those of one comparison.
+    Of 14 comparisons that change nothing, one in two suites shows a difference at 95 %. So the clearest of m has to
+    leave out 1 at 1 − 5 %/m, the next one at 1 − 5 %/(m − 1), and so on until one does not; that one and the rest have
+    intervals at 1 − 5 %/m, so that all that are called the same are so together.
 
     Args:
         repetition: The control once more (A/A). It checks the method and is no question of the suite, so that it
             stands apart at 95 %.
+
+    Source: Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """
     chosen = list(effects)
     families: dict[tuple[str, str], list[int]] = {}
@@ -72,10 +72,40 @@ def among_comparisons(effects: Iterable[Effect], *, repetition: str | None = Non
         if found.variant != repetition and found.p_value is not None and found.verdict != "too few runs":
             families.setdefault((found.metric, found.scope), []).append(place)
     for places in families.values():
-        adjusted = holm([chosen[place].p_value or 0.0 for place in places])
-        for place, p_value in zip(places, adjusted, strict=True):
-            chosen[place] = _in_family(chosen[place], p_value, len(places))
+        size, differing = len(places), True
+        for rank, place in enumerate(sorted(places, key=lambda place: chosen[place].p_value or 0.0)):
+            step = _judged(chosen[place], comparisons=size, level=SIGNIFICANCE / (size - rank))
+            differing = differing and step.verdict in DETECTED
+            chosen[place] = step if differing else _judged(chosen[place], comparisons=size, level=SIGNIFICANCE / size)
     return tuple(chosen)
+
+
+def verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
+    """What an interval of log ratios says of a metric, in the words that are right for it."""
+    # Without a spread all blocks said the same; then the mean is that value.
+    least, most = (mean, mean) if low is None or high is None else (low, high)
+    if least <= 0 <= most:
+        return "same within 5 %" if max(-least, most) <= SAME else "undecided"
+    speed = is_speed(metric)
+    if speed == 0:
+        return "higher" if mean > 0 else "lower"
+    return "faster" if mean * speed > 0 else "slower"
+
+
+def verdict_text(said: Verdict, ratio: float | None, low: float | None, high: float | None) -> str:
+    """`faster by 21 % (+15 % to +27 %)`, `same within 5 % (-1.2 % to +2.3 %)`, `undecided (-36 % to +25 %)`."""
+    if said == "too few runs" or ratio is None:
+        return said
+    size = f" by {change_text(ratio)[1:]}" if said in DETECTED else ""
+    interval = "" if low is None or high is None else f" ({change_text(low)} to {change_text(high)})"
+    return f"{said}{size}{interval}"
+
+
+def change_text(ratio: float) -> str:
+    """A ratio as a change, with its sign: `+21 %`, `-3.1 %`."""
+    change = 100 * (ratio - 1)
+    size = f"{abs(change):.1f}" if abs(change) < 9.95 else count(abs(change))
+    return f"{'-' if change < 0 else '+'}{size} %"
 
 
 def is_speed(metric: str) -> int:
@@ -86,32 +116,29 @@ def is_speed(metric: str) -> int:
     return -1 if any(part in metric for part in TIMES_THAT_ARE_SPEED) else 0
 
 
-def verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
-    """What an interval of log ratios says of a metric, in the words that are right for it."""
-    # Without a spread all blocks said the same; then the mean is that value.
-    least, most = (mean, mean) if low is None or high is None else (low, high)
-    if least <= 0 <= most:
-        return "no difference detectable"
-    speed = is_speed(metric)
-    if speed == 0:
-        return "higher" if mean > 0 else "lower"
-    return "faster" if mean * speed > 0 else "slower"
-
-
 def _known(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
     return [(own, other) for own, other in pairs if own is not None and other is not None and own > 0 and other > 0]
 
 
-def _in_family(found: Effect, adjusted: float, comparisons: int) -> Effect:
-    if found.verdict == "no difference detectable" or adjusted <= SIGNIFICANCE or comparisons < 2:
-        return found
-    expected = number(comparisons * SIGNIFICANCE)
-    told = (
-        f"its own interval leaves out 1, but of {comparisons} comparisons {expected} would by chance"
-        f" (Holm: p = {number(adjusted)})"
+def _judged(found: Effect, *, comparisons: int = 1, level: float = SIGNIFICANCE) -> Effect:
+    """The effect with its interval at 1 − `level`, and what follows from it; it has at least one ratio."""
+    blocks = len(found.ratios)
+    seen = mean_interval([log(ratio) for ratio in found.ratios], confidence=1 - level)
+    few = blocks < LEAST_BLOCKS
+    least = None if few or seen.spread is None else smallest_detectable(seen.spread, blocks, comparisons)
+    return found.model_copy(
+        update={
+            "ratio": exp(seen.mean),
+            "low": None if seen.low is None else exp(seen.low),
+            "high": None if seen.high is None else exp(seen.high),
+            "confidence": 1 - level,
+            "p_value": seen.p_value,
+            "verdict": "too few runs" if few else verdict(found.metric, seen.mean, seen.low, seen.high),
+            "smallest_detectable": least and least[0],
+            "smallest_detectable_range": least and least[1:],
+            "explained": _explained(blocks, found.dropped_blocks, spread=seen.spread),
+        }
     )
-    explained = told if found.explained is None else f"{found.explained}; {told}"
-    return found.model_copy(update={"verdict": "no difference detectable", "explained": explained})
 
 
 def _explained(blocks: int, dropped: int, *, spread: float | None) -> str | None:
@@ -132,27 +159,4 @@ def _dropped_text(dropped: int) -> str:
         else f"{dropped} blocks without both values"
         if dropped > 1
         else ("1 block without both values")
-    )
-
-
-def _effect(variant: str, against: str, metric: MetricAsked, dropped: int, **known: object) -> Effect:
-    fields: dict[str, object] = {
-        "ratios": (),
-        "ratio": None,
-        "low": None,
-        "high": None,
-        "verdict": "too few runs",
-        "smallest_detectable": None,
-        "repeats_for_5_percent": None,
-        **known,
-    }
-    return Effect.model_validate(
-        {
-            "variant": variant,
-            "against": against,
-            "metric": metric.name,
-            "scope": metric.scope,
-            "dropped_blocks": dropped,
-            **fields,
-        }
     )

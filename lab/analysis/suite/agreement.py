@@ -1,13 +1,12 @@
 """The steps of a source document beside ours."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from math import log
 
+from lab.analysis.statistics.effects import SAME
 from lab.analysis.suite.comparisons import Pair, effect_on, is_detected
 from lab.profiles.published import Published, PublishedComparison
-from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
-
-Agreement = Literal["same direction", "opposite", "not detectable", "not measured"]
+from lab.records.suite import Agreement, Effect, MetricAsked, PublishedStep, SuitePlan
 
 
 def variants_of(plan: SuitePlan) -> dict[str, str]:
@@ -52,6 +51,7 @@ def published_steps(
 def _step(step: PublishedComparison, ours: Mapping[str, str], effects: Iterable[Effect]) -> PublishedStep:
     pair = (ours.get(step.variant, step.variant), ours.get(step.against, step.against))
     found = effect_on(effects, pair, MetricAsked(name=step.metric, scope=step.scope))
+    low, high = step.rounded
     return PublishedStep(
         variant=pair[0],
         against=pair[1],
@@ -60,16 +60,21 @@ def _step(step: PublishedComparison, ours: Mapping[str, str], effects: Iterable[
         published_value=step.value,
         published_against=step.against_value,
         published_ratio=step.ratio,
+        published_low=low,
+        published_high=high,
         agreement=agreement(step.ratio, found),
+        is_inside=found.low <= high and low <= found.high if found and found.low and found.high else None,
         source=step.source,
         note=step.note,
     )
 
 
 def agreement(published_ratio: float, found: Effect | None) -> Agreement:
-    """Whether our effect goes the way of the published one."""
+    """Whether our effect goes the way of the published one, where both are a change."""
     if found is None or found.ratio is None:
         return "not measured"
+    if abs(log(published_ratio)) < SAME:
+        return "published as no change"
     if not is_detected(found):
-        return "not detectable"
+        return "ours is the same" if found.verdict == "same within 5 %" else "ours is undecided"
     return "same direction" if (found.ratio - 1) * (published_ratio - 1) > 0 else "opposite"

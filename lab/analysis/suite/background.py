@@ -6,11 +6,11 @@ from html import escape
 from pathlib import Path
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.page.markup import box, folded, pairs, paragraph, preformatted, table
+from lab.analysis.page.markup import box, folded, pairs, paragraph, preformatted, prose, table
 from lab.analysis.page.sections import chart_figure, environment_cards
 from lab.analysis.page.svg import Chart
 from lab.analysis.suite.folder import last_attempts
-from lab.analysis.suite.names import common_prefix, ratio_text, short_name
+from lab.analysis.suite.names import common_prefix, published_text, short_name
 from lab.analysis.suite.run_charts import rate_over_time
 from lab.analysis.suite.terms import SUITE_TERMS
 from lab.analysis.text import UNKNOWN, duration, figure
@@ -33,7 +33,7 @@ def limits(result: SuiteResult) -> str:
 
 
 def published(result: SuiteResult) -> str:
-    """Where the published figures stand, and what is to be known of them."""
+    """Where the published figures stand, what they leave open, and where our runs are not what was measured."""
     if not result.published:
         return ""
     plan = result.plan
@@ -41,18 +41,20 @@ def published(result: SuiteResult) -> str:
         (
             f"{short_name(plan, step.variant)} ÷ {short_name(plan, step.against)}",
             BY_NAME[step.metric].label if step.metric in BY_NAME else step.metric,
-            f"{step.published_value:g} ÷ {step.published_against:g} = {ratio_text(step.published_ratio)}",
+            f"{step.published_value:g} ÷ {step.published_against:g} = {published_text(step)}",
             step.agreement,
             step.source.rpartition("), ")[2],
             step.note or "",
         )
         for step in result.published
     ]
+    caveats = "".join(f"<li>{prose(text)}</li>" for text in result.caveats)
     document = step_document(result.published[0].source)
     inner = table(("step", "metric", "published", "agreement", "where", "note"), told, numbers_from=99)
     return (
-        f"<section><h2>Published figures</h2><p>{escape(document)}: one reading for each setting, whose spread is not"
-        f" known.</p>{folded('Every figure with its place', box(inner, 'places'))}</section>"
+        f"<section><h2>Published figures</h2><p>{escape(document)}.</p>"
+        f"{folded('What it leaves open, and where our runs differ', box(f'<ul>{caveats}</ul>', 'plain'))}"
+        f"{folded('Every figure with its place', box(inner, 'places'))}</section>"
     )
 
 

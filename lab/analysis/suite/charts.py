@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, RED
+from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
 from lab.analysis.page.svg import WIDTH, Chart, drawn, inline
 from lab.analysis.suite.comparison_rows import Row
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
@@ -19,7 +19,8 @@ COLOURS = {
     "slower": RED,
     "higher": BLUE,
     "lower": BLUE,
-    "no difference detectable": GREY,
+    "same within 5 %": VIOLET,
+    "undecided": GREY,
     "too few runs": GREY,
 }
 TICKS = (0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20)
@@ -30,18 +31,14 @@ BEYOND = 1.5
 
 
 def ladder_chart(rows: Sequence[Row], asked: MetricAsked) -> Chart:
-    """Every comparison as a point with its interval; what crosses 1 is grey."""
+    """Every comparison as a point with the interval of its verdict; what is undecided is grey."""
     seen = [row for row in rows if row.effect is not None and row.effect.ratio is not None]
     verdicts = dict.fromkeys(row.verdict for row in seen)
     return Chart(
         f"{metric_label(asked)}: ratio to what it is compared with",
-        "Point and bar: mean ratio of the blocks and its 95 % interval; small strokes: the ratio in each block. Grey:"
-        " no difference detectable. Hollow diamond: the published ratio, measured once. The scale is logarithmic.",
-        "; ".join(
-            f"{row.variant} against {row.against} {ratio_with_interval(row.effect)}, {row.verdict_text}"
-            for row in seen
-            if row.effect
-        )
+        "Point and bar: mean ratio of the blocks and the verdict's interval. Small strokes: the ratio in each block."
+        " Hollow diamond: the published ratio, whose spread is not known. The scale is logarithmic.",
+        "; ".join(f"{row.variant} against {row.against}: {row.verdict_text}" for row in seen if row.effect)
         or "Nothing was measured.",
         _ladder(seen) if seen else None,
         {verdict: COLOURS[verdict] for verdict in COLOURS if verdict in verdicts},
@@ -86,7 +83,7 @@ def _ladder(rows: Sequence[Row]) -> str:
 
 
 def _ratio_texts(values: Sequence[Mapping[str, Any]], y: alt.Y) -> list[alt.Chart]:
-    """The ratio of each row at its right end; what is no difference in pale letters, since grey itself is too pale."""
+    """The ratio of each row at its right end; what is undecided in pale letters, since grey itself is too pale."""
     told = [value for value in values if value["colour"] != GREY]
     untold = [value for value in values if value["colour"] == GREY]
     placed: dict[str, Any] = {"align": "right", "fontSize": 12, "yOffset": -7}

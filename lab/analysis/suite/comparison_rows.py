@@ -1,10 +1,10 @@
 """The comparisons of one metric as a reader sees them, the same in the page, in Markdown and on a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of, verdict_text
-from lab.analysis.suite.names import interval_text, percent, ratio_text, short_name
+from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of
+from lab.analysis.suite.names import percent, published_text, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.records.suite import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
 
@@ -32,12 +32,12 @@ class Row:
         """The verdict, `control`, or that it was not measured."""
         if self.pair is None:
             return "control"
-        return verdict_of(self.effect) if self.effect and self.effect.ratio is not None else "not measured"
+        return self.effect.verdict if self.effect and self.effect.ratio is not None else "not measured"
 
     @property
     def verdict_text(self) -> str:
-        """The verdict, with what a reader of the interval would wonder at."""
-        return verdict_text(self.effect) if self.effect and self.effect.ratio is not None else self.verdict
+        """The verdict with its interval."""
+        return verdict_of(self.effect) if self.effect and self.effect.ratio is not None else self.verdict
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -47,12 +47,11 @@ class Row:
             self.variant + (" (A/A)" if self.is_check else ""),
             self.against,
             spread(self.figure),
-            f"{ratio_text(found.ratio)} {interval_text(found)}".rstrip() if found else UNKNOWN,
+            ratio_text(found.ratio) if found else UNKNOWN,
             self.verdict_text,
-            percent(found.smallest_detectable) if found else UNKNOWN,
-            str(found.repeats_for_5_percent) if found and found.repeats_for_5_percent is not None else UNKNOWN,
-            ratio_text(self.published.published_ratio) if self.published else UNKNOWN,
-            self.published.agreement if self.published else UNKNOWN,
+            detectable_text(found) if found else UNKNOWN,
+            published_text(self.published) if self.published else UNKNOWN,
+            agreement_text(self.published) if self.published else UNKNOWN,
         )
 
 
@@ -60,10 +59,9 @@ HEAD = (
     "variant",
     "against",
     "median [min–max]",
-    "ratio [95 % interval]",
-    "verdict",
+    "ratio",
+    "verdict (interval)",
     "smallest detectable",
-    "repeats for 5 %",
     "published",
     "agreement",
 )
@@ -75,6 +73,21 @@ def head_and_cells(found: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[st
     """The table of these rows, with the columns that say something."""
     width = len(HEAD) - (0 if any(row.published for row in found) else OF_THE_SOURCE)
     return HEAD[:width], [row.texts[:width] for row in found]
+
+
+def detectable_text(found: Effect) -> str:
+    """The smallest detectable effect, and how well that is known: `21 % (12–73 %)`."""
+    if found.smallest_detectable_range is None:
+        return percent(found.smallest_detectable)
+    low, high = map(percent, found.smallest_detectable_range)
+    return f"{percent(found.smallest_detectable)} ({low.removesuffix(' %')}–{high})"
+
+
+def agreement_text(step: PublishedStep) -> str:
+    """Whether ours goes the way of the published ratio, and whether our interval holds it."""
+    if step.is_inside is None:
+        return step.agreement
+    return f"{step.agreement}, {'in' if step.is_inside else 'outside'} our interval"
 
 
 def spread(found: VariantMetric | None) -> str:
@@ -110,15 +123,15 @@ def _row(result: SuiteResult, asked: MetricAsked, pair: Pair, figures: dict[str,
         against=short_name(plan, pair[1]),
         figure=figures.get(pair[0]),
         effect=effect_on(result.effects, pair, asked),
-        published=published_step(result, pair, asked),
+        published=published_step(result.published, pair, asked),
         is_check=pair[0] == plan.repetition,
         is_planned=pair in planned_pairs(plan),
     )
 
 
-def published_step(result: SuiteResult, pair: Pair, asked: MetricAsked) -> PublishedStep | None:
+def published_step(steps: Iterable[PublishedStep], pair: Pair, asked: MetricAsked) -> PublishedStep | None:
     """What the source says of a comparison; `None` where it says nothing."""
-    for step in result.published:
+    for step in steps:
         if (step.variant, step.against, step.metric, step.scope) == (*pair, asked.name, asked.scope):
             return step
     return None

@@ -1,22 +1,13 @@
 """Which variants are compared with which, and what each comparison says."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import geometric_mean
-from typing import TypeAlias
 
-from lab.records.suite import Effect, MetricAsked, SuitePlan, VariantMetric, Verdict
+from lab.analysis.statistics.effects import DETECTED, effect, verdict_text
+from lab.records.suite import Effect, MetricAsked, SuitePlan, VariantMetric
 
 Pair = tuple[str, str]
 """A variant and what it is compared with."""
-
-EffectOf: TypeAlias = Callable[[str, str, MetricAsked, Sequence[tuple[float | None, float | None]]], Effect]
-"""What makes an effect of: variant, the other, metric, and by block the values of both."""
-
-DETECTED = frozenset({"faster", "slower", "higher", "lower"})
-"""Verdicts that claim a difference."""
-
-MAY_BE_CHANCE = "may be chance among so many comparisons"
-"""What is said of a difference that a comparison shows by itself, but not as one of all of them."""
 
 
 def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
@@ -35,7 +26,6 @@ def effects(
     pairs: Iterable[Pair],
     metrics: Sequence[MetricAsked],
     figures: Sequence[VariantMetric],
-    effect: EffectOf,
 ) -> tuple[Effect, ...]:
     """What every comparison says of every metric, metric by metric.
 
@@ -79,27 +69,13 @@ def effect_on(effects: Iterable[Effect], pair: Pair, asked: MetricAsked) -> Effe
 
 
 def is_detected(found: Effect | None) -> bool:
-    """Whether an effect claims a difference, and its interval does not contradict the claim."""
-    if found is None or found.verdict not in DETECTED:
-        return False
-    return found.low is None or found.high is None or not found.low <= 1 <= found.high
+    """Whether an effect claims a difference."""
+    return found is not None and found.verdict in DETECTED
 
 
-def verdict_of(found: Effect) -> Verdict:
-    """The verdict as it may be shown: one that its own interval contradicts is none."""
-    return found.verdict if is_detected(found) or found.verdict == "too few runs" else "no difference detectable"
-
-
-def may_be_chance(found: Effect | None) -> bool:
-    """Whether an effect's own interval shows a difference that so many comparisons together do not."""
-    if found is None or found.low is None or found.high is None:
-        return False
-    return found.verdict == "no difference detectable" and not found.low <= 1 <= found.high
-
-
-def verdict_text(found: Effect) -> str:
-    """The verdict in words, with what a reader of the interval would wonder at."""
-    return f"{verdict_of(found)}: {MAY_BE_CHANCE}" if may_be_chance(found) else verdict_of(found)
+def verdict_of(found: Effect) -> str:
+    """The verdict with the interval that it is taken from."""
+    return verdict_text(found.verdict, found.ratio, found.low, found.high)
 
 
 def metric_of(found: Effect) -> MetricAsked:

@@ -2,7 +2,7 @@
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.text import UNKNOWN
-from lab.records.suite import Effect, MetricAsked, SuitePlan
+from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
 
 WHOLE_RUN = frozenset({"run", "primaries"})
 """Scopes that a metric's label need not name."""
@@ -39,18 +39,26 @@ def ratio_text(ratio: float | None) -> str:
     return f"{ratio:.3f}" if 0.0005 <= abs(ratio - 1) < 0.005 else f"{ratio:.2f}"
 
 
-def interval_text(found: Effect) -> str:
-    """The 95 % interval: `[1.03–1.09]`; empty where there is none."""
-    return "" if found.low is None or found.high is None else f"[{ratio_text(found.low)}–{ratio_text(found.high)}]"
+def ratio_range(low: float, high: float) -> str:
+    """`1.03–1.09`; `1.06` where both ends are written so."""
+    return "–".join(dict.fromkeys(map(ratio_text, (low, high))))
 
 
 def ratio_with_interval(found: Effect) -> str:
-    """`1.06 [1.03–1.09]`."""
-    return f"{ratio_text(found.ratio)} {interval_text(found)}".rstrip()
+    """`1.06 [1.03–1.09]`; without an interval where there is none."""
+    interval = "" if found.low is None or found.high is None else f" [{ratio_text(found.low)}–{ratio_text(found.high)}]"
+    return f"{ratio_text(found.ratio)}{interval}"
+
+
+def published_text(step: PublishedStep) -> str:
+    """The published ratio, as far as the rounding of its two values tells it."""
+    return ratio_range(step.published_low or step.published_ratio, step.published_high or step.published_ratio)
 
 
 def percent(share: float | None) -> str:
     """A share of one: `3.1 %`."""
     if share is None:
         return UNKNOWN
+    if share >= 10:
+        return "> 1,000 %"
     return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.statistics.effects import among_comparisons
 from lab.analysis.suite.agreement import published_pairs, published_steps
-from lab.analysis.suite.comparisons import EffectOf, Pair, effects, planned_pairs
+from lab.analysis.suite.comparisons import Pair, effects, planned_pairs
 from lab.analysis.suite.counting import Counting, counting
 from lab.analysis.suite.figures import compared_metrics, figures
 from lab.analysis.suite.folder import SuiteFolder, read_suite
@@ -18,12 +18,11 @@ from lab.records import Environment
 from lab.records.suite import SuitePlan, SuiteResult, repeats_text
 
 
-def analyse_suite(folder: Path, *, effect: EffectOf = effect, root: Path = REPOSITORY) -> SuiteResult:
+def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
     """What the suite says, written into its folder as `suite.json`; runs that are still to come are left out.
 
     Args:
         folder: `runs/suites/<suite>/<suite-id>`.
-        effect: What turns the values of two variants into an effect.
         root: The folder that holds experiments/published.
 
     Raises:
@@ -31,20 +30,20 @@ def analyse_suite(folder: Path, *, effect: EffectOf = effect, root: Path = REPOS
     """
     read = read_suite(folder)
     published = load_published(read.plan.published, root) if read.plan.published else None
-    result = suite_result(read, published, effect)
+    result = suite_result(read, published)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
     (folder / "suite.json").write_text(text + "\n", "utf-8")
     return result
 
 
-def suite_result(folder: SuiteFolder, published: Published | None, effect: EffectOf) -> SuiteResult:
+def suite_result(folder: SuiteFolder, published: Published | None) -> SuiteResult:
     """What the suite says; comparisons that only the source draws are judged by themselves."""
     plan = folder.plan
     pairs = planned_pairs(plan)
     found = figures(folder)
     asked = compared_metrics(plan)
-    ours = among_comparisons(effects(plan, pairs, asked, found, effect), repetition=plan.repetition)
-    compared = (*ours, *effects(plan, published_pairs(plan, published, pairs), asked, found, effect))
+    ours = among_comparisons(effects(plan, pairs, asked, found), repetition=plan.repetition)
+    compared = (*ours, *effects(plan, published_pairs(plan, published, pairs), asked, found))
     steps = published_steps(plan, published, pairs, compared)
     findings = Findings(plan, repeats_text(plan, folder.runs), pairs, compared, steps, _countings(folder, pairs))
     ended_s = max((run.ended_s for run in folder.runs), default=None)
@@ -57,6 +56,7 @@ def suite_result(folder: SuiteFolder, published: Published | None, effect: Effec
         figures=found,
         effects=compared,
         published=steps,
+        caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=variant_limits(folder),
         answer=answer(findings),
         conclusions=conclusions(findings),

@@ -11,7 +11,7 @@ from lab.analysis.suite.comparison_rows import HEAD, Row, head_and_cells, rows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts
-from lab.analysis.suite.names import metric_label, ratio_with_interval
+from lab.analysis.suite.names import metric_label, ratio_text
 from lab.records.suite import MetricAsked, SuiteResult
 
 
@@ -36,7 +36,7 @@ def _progress(result: SuiteResult) -> str:
 def check(result: SuiteResult) -> str:
     """The control against itself, by every metric."""
     found = [
-        (metric_label(asked), ratio_with_interval(row.effect), row.verdict)
+        (metric_label(asked), ratio_text(row.effect.ratio), row.verdict_text)
         for asked in compared_metrics(result.plan)
         for row in rows(result, asked)
         if row.is_check and row.effect is not None
@@ -45,12 +45,12 @@ def check(result: SuiteResult) -> str:
         return paragraph(
             "The suite has no A/A check: nothing shows what the method finds where there is no difference."
         )
-    kinds = [_kind(verdict) for *_, verdict in found]
-    told = table(("metric", "ratio [95 % interval]", "verdict"), found, numbers_from=99, kinds=kinds)
+    kinds = [_kind(verdict.partition(" by ")[0]) for *_, verdict in found]
+    told = table(("metric", *HEAD[3:5]), found, numbers_from=99, kinds=kinds)
     note = paragraph(
-        "The control ran twice in each block, as if it were two variants. Whatever comes out here as a difference is"
-        " none: one metric in twenty may do so by chance. What is compared with the control is compared with the"
-        " geometric mean of both runs.",
+        "The control ran twice in each block, as if it were two variants. A difference here is a false one, which one"
+        " metric in twenty may show by chance. What is compared with the control is compared with the geometric mean of"
+        " both runs.",
         "note",
     )
     return box(told + note, "verdicts")
@@ -116,10 +116,10 @@ def _only_published(found: list[Row]) -> str:
     extra = [row for row in found if not row.is_planned and row.published is not None]
     if not extra:
         return ""
-    texts = [(f"{row.variant} ÷ {row.against}", row.texts[3], row.verdict, ", ".join(row.texts[-2:])) for row in extra]
+    texts = [(f"{row.variant} ÷ {row.against}", *row.texts[3:5], ", ".join(row.texts[-2:])) for row in extra]
     kinds = [_kind(row.verdict) for row in extra]
-    told = table(("comparison", HEAD[3], HEAD[4], HEAD[7]), texts, numbers_from=99, kinds=kinds)
-    return f'<div class="verdicts">{card("Compared by the source only", told)}</div>'
+    told = table(("comparison", *HEAD[3:5], HEAD[6]), texts, numbers_from=99, kinds=kinds)
+    return f'<div class="verdicts">{card("Compared by the source only: each judged alone, at 95 %", told)}</div>'
 
 
 def _agreements(found: list[Row]) -> str:

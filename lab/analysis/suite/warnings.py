@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from lab.analysis.suite.comparisons import Pair, is_detected, metric_of
+from lab.analysis.suite.comparisons import Pair, is_detected, metric_of, verdict_of
 from lab.analysis.suite.environments import differences
 from lab.analysis.suite.folder import CountedRun, SuiteFolder
 from lab.analysis.suite.limits import is_driver_limited
-from lab.analysis.suite.names import lower_first, metric_label, ratio_with_interval, short_name
+from lab.analysis.suite.names import lower_first, metric_label, short_name
 from lab.records import RunWarning, WarningKind
 from lab.records.suite import Effect, SuitePlan
 
@@ -30,9 +30,7 @@ def repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[R
     found = [effect for effect in effects if effect.variant == plan.repetition and is_detected(effect)]
     if not found:
         return
-    told = ", ".join(
-        f"{lower_first(metric_label(metric_of(effect)))} {ratio_with_interval(effect)}" for effect in found
-    )
+    told = ", ".join(f"{verdict_of(effect)} in {lower_first(metric_label(metric_of(effect)))}" for effect in found)
     yield RunWarning(
         kind=WarningKind.REPETITION_DIFFERS,
         seen=f"the control differs from its own repetition (A/A): {told}",
@@ -66,8 +64,8 @@ def driver_limited(folder: SuiteFolder, pairs: Sequence[Pair]) -> Iterator[RunWa
         seen=seen,
         likely_cause="what drives the load needs more than it has; where that is so of both variants, they ran at its"
         " pace and not at that of what they compare",
-        remedy="do not read `no difference` there as Elasticsearch's: give the driver more tasks, requests in flight or"
-        " cores, or run it on another machine",
+        remedy="do not read `same` or `undecided` there as Elasticsearch's: give the driver more tasks,"
+        " requests in flight or cores, or run it on another machine",
     )
 
 

@@ -1,27 +1,14 @@
 """The answer of a suite in two sentences, and one sentence for each comparison."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import (
-    MAY_BE_CHANCE,
-    Pair,
-    effect_on,
-    is_detected,
-    may_be_chance,
-    verdict_of,
-    verdict_text,
-)
+from lab.analysis.suite.comparison_rows import agreement_text, detectable_text, published_step
+from lab.analysis.suite.comparisons import Pair, effect_on, is_detected, verdict_of
 from lab.analysis.suite.counting import Counting
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
-from lab.analysis.suite.names import (
-    lower_first,
-    metric_label,
-    percent,
-    ratio_text,
-    ratio_with_interval,
-    short_name,
-)
+from lab.analysis.suite.names import lower_first, metric_label, percent, published_text, ratio_text, short_name
 from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
 
 MOST_NAMED = 5
@@ -88,17 +75,20 @@ def _differences(found: Findings, measured: Sequence[Effect]) -> str:
     differing = sorted((effect for effect in measured if is_detected(effect)), key=_size, reverse=True)
     if not measured:
         return f"Nothing but the control itself was compared, over {found.repeats}."
+    rest = Counter(effect.verdict for effect in measured if not is_detected(effect))
+    others = " and ".join(f"{times} {said}" for said, times in sorted(rest.items()))
     if not differing:
         where = "the one comparison" if len(measured) == 1 else f"any of {len(measured)} comparisons"
-        return f"No difference in {metric} is detectable in {where} at {found.repeats}."
-    shown = [_times(found, effect) for effect in differing[:MOST_NAMED]]
+        return f"No difference in {metric} is shown by {where} at {found.repeats}: {others}."
+    shown = [
+        f"{found.named(effect.variant)} {verdict_of(effect)} against {found.named(effect.against)}"
+        for effect in differing[:MOST_NAMED]
+    ]
     if len(differing) > MOST_NAMED:
         shown.append(f"and {len(differing) - MOST_NAMED} more")
-    rest = len(measured) - len(differing)
-    others = f"; for the other {rest} no difference is detectable" if rest else ""
     return (
         f"At {found.repeats}, {len(differing)} of {len(measured)} comparisons show a difference in {metric}:"
-        f" {', '.join(shown)}{others}."
+        f" {', '.join(shown)}{f'; {others}' if others else ''}."
     )
 
 
@@ -106,14 +96,8 @@ def _size(effect: Effect) -> float:
     return max(effect.ratio or 1, 1 / (effect.ratio or 1))
 
 
-def _times(found: Findings, effect: Effect) -> str:
-    return f"{found.named(effect.variant)} {ratio_with_interval(effect)} times {found.named(effect.against)}"
-
-
 def _reliability(found: Findings, measured: Sequence[Effect]) -> str:
-    parts = [_checked(found), *(_remaining(found, counting) for counting in found.countings)]
-    if not any(is_detected(effect) for effect in measured):
-        parts.insert(1, _smallest(measured))
+    parts = [_checked(found), _smallest(measured), *(_remaining(found, counting) for counting in found.countings)]
     text = "; ".join(part for part in parts if part)
     return f"{text[:1].upper()}{text[1:]}."
 
@@ -126,10 +110,11 @@ def _checked(found: Findings) -> str:
         return "the control against itself (A/A) has too few runs to check the method"
     if is_detected(check):
         return (
-            f"but the control differs from itself (A/A: {ratio_with_interval(check)}), so that no difference of that"
-            " size can be believed"
+            f"but the control differs from itself (A/A: {verdict_of(check)}), so that no difference of that size can be"
+            " believed"
         )
-    return f"the control against itself (A/A) shows none, as it must: {ratio_with_interval(check)}"
+    band = ", and within that band nothing proves the method" if check.verdict == "undecided" else ""
+    return f"the control against itself (A/A) is {verdict_of(check)}{band}"
 
 
 def _remaining(found: Findings, counting: Counting) -> str:
@@ -140,16 +125,22 @@ def _remaining(found: Findings, counting: Counting) -> str:
     if per_entity is None or per_entity.ratio is None:
         return ""
     return (
-        f"counted per entity (book) instead of per document, {found.named(counting.pair[0])} is"
-        f" {ratio_with_interval(per_entity)} times {found.named(counting.pair[1])} ({verdict_text(per_entity)})"
+        f"counted per entity (book) instead of per document, {found.named(counting.pair[0])} against"
+        f" {found.named(counting.pair[1])} is {verdict_of(per_entity)}"
     )
 
 
 def _smallest(measured: Sequence[Effect]) -> str:
-    known = [effect.smallest_detectable for effect in measured if effect.smallest_detectable is not None]
+    known = [effect for effect in measured if effect.smallest_detectable is not None]
     if not known:
         return ""
-    return f"a difference of {percent(max(known))} would have shown in each of them, four times in five"
+    ends = sorted(known, key=lambda effect: effect.smallest_detectable or 0.0)
+    told = (
+        detectable_text(ends[0])
+        if len(ends) == 1
+        else f"{percent(ends[0].smallest_detectable)} to {percent(ends[-1].smallest_detectable)}, by comparison"
+    )
+    return f"at 80 % power the smallest detectable difference is {told}"
 
 
 # --- one sentence for each comparison -------------------------------------------------------------------------------
@@ -162,7 +153,7 @@ def conclusions(found: Findings) -> tuple[str, ...]:
 
 def _conclusion(found: Findings, pair: Pair) -> str:
     about = " (A/A: the same profile twice)" if pair[0] == found.plan.repetition else ""
-    told = "; ".join((*_differing(found, pair), *_alike(found, pair), *_unknown(found, pair)))
+    told = "; ".join(_verdict(found, pair, asked, effect) for asked, effect in _told_of(found, pair))
     return f"{found.named(pair[0])} against {found.named(pair[1])}{about}: {told}{_counted(found, pair)}."
 
 
@@ -175,43 +166,10 @@ def _told_of(found: Findings, pair: Pair) -> list[tuple[MetricAsked, Effect | No
     ]
 
 
-def _differing(found: Findings, pair: Pair) -> list[str]:
-    return [
-        f"{lower_first(metric_label(asked))} {ratio_with_interval(effect)} times"
-        f" ({effect.verdict}{_source(found, pair, asked)})"
-        for asked, effect in _told_of(found, pair)
-        if effect is not None and is_detected(effect)
-    ]
-
-
-def _alike(found: Findings, pair: Pair) -> list[str]:
-    alike = [
-        f"{lower_first(metric_label(asked))} ({_doubted(effect)}{_source(found, pair, asked)})"
-        for asked, effect in _told_of(found, pair)
-        if effect is not None and verdict_of(effect) == "no difference detectable"
-    ]
-    return [f"no difference detectable in {', '.join(alike)}"] if alike else []
-
-
-def _doubted(effect: Effect) -> str:
-    return ratio_with_interval(effect) + (f", {MAY_BE_CHANCE}" if may_be_chance(effect) else "")
-
-
-def _unknown(found: Findings, pair: Pair) -> list[str]:
-    unknown = [
-        lower_first(metric_label(asked))
-        for asked, effect in _told_of(found, pair)
-        if effect is None or effect.verdict == "too few runs"
-    ]
-    return [f"too few runs to tell of {', '.join(unknown)}"] if unknown else []
-
-
-def _source(found: Findings, pair: Pair, asked: MetricAsked) -> str:
-    for step in found.published:
-        if (step.variant, step.against, step.metric, step.scope) == (*pair, asked.name, asked.scope):
-            agreed = f", {step.agreement}" if step.agreement != "not detectable" else ""
-            return f"; published {ratio_text(step.published_ratio)}{agreed}"
-    return ""
+def _verdict(found: Findings, pair: Pair, asked: MetricAsked, effect: Effect | None) -> str:
+    step = published_step(found.published, pair, asked)
+    source = f" (published {published_text(step)}: {agreement_text(step)})" if step else ""
+    return f"{verdict_of(effect) if effect else 'too few runs'} in {lower_first(metric_label(asked))}{source}"
 
 
 def _counted(found: Findings, pair: Pair) -> str:
@@ -220,7 +178,7 @@ def _counted(found: Findings, pair: Pair) -> str:
     if counting is None:
         return ""
     remains = [
-        f"{ratio_with_interval(effect)} per {unit} ({verdict_text(effect)})"
+        f"{verdict_of(effect)} per {unit}"
         for unit, asked in (("entity (book)", PER_ENTITY), ("MB", PER_MB))
         if (effect := found.on(pair, asked)) is not None and effect.ratio is not None
     ]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from lab.analysis.statistics.bootstrap import DRAWS, Floats, difference_interval, mean_interval, weights
-from lab.analysis.statistics.effects import effect
-from lab.analysis.statistics.power import smallest_detectable
+from lab.analysis.statistics.effects import DETECTED, effect
 from lab.records.suite import MetricAsked
 
 TRIALS = 1009
@@ -140,20 +139,7 @@ def test_a_control_compared_with_itself_shows_a_difference_in_one_suite_of_twent
     """A/A: false alarms come as often as 95 % allows, and no more."""
     draw = np.random.default_rng(13)
     verdicts = [effect("a", "b", RATE, pairs(draw, normal, 5, truth=1.0)).verdict for _ in range(101)]
-    assert 1 <= sum(verdict != "no difference detectable" for verdict in verdicts) <= 10
-
-
-def test_an_effect_of_the_smallest_detectable_size_is_found_four_times_in_five() -> None:
-    """The effect that a suite says it could have seen is one that it does see."""
-    draw = np.random.default_rng(29)
-    detectable = 1 + smallest_detectable(NOISE * sqrt(2), 5)
-    assert 0.76 <= found_share(draw, detectable) <= 0.84
-
-
-def found_share(draw: np.random.Generator, truth: float) -> float:
-    """Share of suites of five blocks that find an effect."""
-    suites = [log_ratios_of(pairs(draw, normal, 5, truth)) for _ in range(TRIALS)]
-    return sum(ours(ratios)[0] > 0 for ratios in suites) / TRIALS
+    assert 1 <= sum(verdict in DETECTED for verdict in verdicts) <= 10
 
 
 def test_resamples_do_not_depend_on_who_asks_first() -> None:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.suite.agreement import Agreement, agreement
-from lab.analysis.suite.comparisons import effect_on, is_detected
+from lab.analysis.suite.report import write_suite_report
+from lab.analysis.suite.agreement import agreement
+from lab.analysis.suite.comparisons import effect_on
 from lab.analysis.suite.figures import value_asked
 from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
 from lab.records import Metric
-from lab.records.suite import Effect, MetricAsked, SuiteResult, VariantMetric, Verdict
+from lab.records.suite import Agreement, Effect, MetricAsked, SuiteResult, VariantMetric, Verdict
 from tests.unit.analysis.suite.suite_folders import (
     AGAIN,
     CPU,
@@ -105,8 +106,8 @@ def test_a_document_model_is_compared_per_entity_and_per_mb_as_well(exact: Suite
     assert [ratio(exact, pair, asked) for asked in (RATE, ENTITIES, SOURCE)] == [3.0, 1.0, 1.171]
     assert exact.conclusions[-1].endswith(
         " An entity (book) is 3 documents here and 1 there: counting alone makes the rate per document 3.00 times, and"
-        " what one document takes 0.33 times; what remains of the rate is 1.00 per entity (book)"
-        " (no difference detectable) and 1.17 per MB (faster)."
+        " what one document takes 0.33 times; what remains of the rate is same within 5 % per entity"
+        " (book) and faster by 17 % per MB."
     )
 
 
@@ -122,19 +123,29 @@ def test_the_answer_is_two_sentences_from_the_effects(tmp_path: Path) -> None:
     result = analysed(tmp_path, noise=0.004, seed=11)
     first, second = result.answer.split(". ")[:2]
     assert first.startswith("At 3 repeats, 2 of 2 comparisons show a difference in indexing rate: `flat` ")
-    assert second.startswith("The control against itself (A/A) shows none, as it must: ")
-    assert "counted per entity (book) instead of per document, `flat` is " in second
+    assert second.startswith("The control against itself (A/A) is same within 5 % (-0.6 % to +1.1 %); at 80 % power ")
+    assert "the smallest detectable difference is 1.9 % to " in second
+    assert "counted per entity (book) instead of per document, `flat` against `static` is " in second
 
 
 def test_no_difference_is_an_answer(tmp_path: Path) -> None:
-    """With what would have been seen."""
+    """With what could have been seen, and how well that is known."""
     rungs = {"aladin/control": Rung(against=None), AGAIN: Rung(), "aladin/static": Rung()}
     result = analysed(tmp_path, rungs=rungs, noise=0.01)
-    assert result.answer.startswith(
-        "No difference in indexing rate is detectable in the one comparison at 3 repeats. The control against itself"
-        " (A/A) shows none, as it must: "
+    assert result.answer == (
+        "No difference in indexing rate is shown by the one comparison at 3 repeats: 1 undecided. The control against"
+        " itself (A/A) is same within 5 % (-1.3 % to +0.6 %); at 80 % power the smallest detectable difference is 3.4 %"
+        " (1.8–24 %)."
     )
-    assert "would have shown" in result.answer
+
+
+def test_a_control_that_scatters_leaves_the_method_unproven(tmp_path: Path) -> None:
+    """A wide interval that holds no change is no success of the check."""
+    result = analysed(tmp_path, rungs={"aladin/control": Rung(against=None), AGAIN: Rung()}, noise=0.2)
+    assert result.answer.endswith(
+        " The control against itself (A/A) is undecided (-20 % to +6.8 %), and within that band nothing proves the"
+        " method."
+    )
 
 
 def test_warm_up_drains_and_superseded_attempts_never_count(tmp_path: Path) -> None:
@@ -201,6 +212,8 @@ def test_published_steps_stand_beside_ours(exact: SuiteResult) -> None:
     steps = {(step.variant, step.against, step.metric): step for step in exact.published}
     static = steps["aladin/static", "aladin/control", RATE.name]
     assert (round(static.published_ratio, 3), static.agreement) == (1.055, "same direction")
+    latency = steps["aladin/static", "aladin/control", LATENCY.name]
+    assert (round(latency.published_low or 0, 3), round(latency.published_high or 0, 3)) == (0.538, 0.587)
     assert steps["aladin/nodes-3", "aladin/primaries-2", RATE.name].agreement == "not measured"
     assert steps["aladin/flat", "aladin/static", RATE.name].note == (
         "The source does not compare these two; the quotient is that of its values."
@@ -228,7 +241,6 @@ def one_effect(ratio: float | None, low: float, high: float, verdict: Verdict) -
         high=high,
         verdict=verdict,
         smallest_detectable=None,
-        repeats_for_5_percent=None,
     )
 
 
@@ -238,20 +250,47 @@ def one_effect(ratio: float | None, low: float, high: float, verdict: Verdict) -
         (1.06, one_effect(1.2, 1.1, 1.3, "faster"), "same direction"),
         (0.9, one_effect(0.8, 0.7, 0.9, "slower"), "same direction"),
         (1.06, one_effect(0.8, 0.7, 0.9, "slower"), "opposite"),
-        (1.06, one_effect(1.2, 0.9, 1.5, "no difference detectable"), "not detectable"),
-        (1.06, one_effect(1.2, 1.2, 1.2, "too few runs"), "not detectable"),
+        (1.06, one_effect(1.2, 0.9, 1.5, "undecided"), "ours is undecided"),
+        (1.06, one_effect(1.0, 0.99, 1.01, "same within 5 %"), "ours is the same"),
+        (1.004, one_effect(1.2, 1.1, 1.3, "faster"), "published as no change"),
+        (0.96, one_effect(1.2, 1.1, 1.3, "faster"), "published as no change"),
+        (1.06, one_effect(1.2, 1.2, 1.2, "too few runs"), "ours is undecided"),
         (1.06, one_effect(None, 1.2, 1.2, "too few runs"), "not measured"),
         (1.06, None, "not measured"),
     ],
 )
 def test_agreement_needs_a_difference_of_ours(published: float, found: Effect | None, expected: Agreement) -> None:
-    """A published gain that we cannot detect is neither confirmed nor refuted."""
+    """A published gain that we cannot detect is neither confirmed nor refuted, and one of 0.4 % is none."""
     assert agreement(published, found) == expected
 
 
-def test_a_verdict_that_its_interval_contradicts_is_none() -> None:
-    """Whoever writes both must agree with himself; a reader sees the interval."""
-    assert not is_detected(one_effect(1.1, 0.9, 1.3, "faster"))
+@pytest.mark.parametrize(("rate", "expected"), [(1.0, [False]), (1.06, [True])])
+def test_a_step_says_whether_our_interval_holds_the_published_ratio(
+    tmp_path: Path, rate: float, expected: list[bool]
+) -> None:
+    """The source has 638.24 ÷ 604.83 = 1.055; ours is 1.00 or 1.06, by 1 or 2 %."""
+    rungs = {"aladin/control": Rung(against=None), AGAIN: Rung(), "aladin/static": Rung(rate=rate)}
+    result = analysed(tmp_path, rungs=rungs, noise=0.006, published="aladin-indexing", repeats=5)
+    steps = [step for step in result.published if (step.variant, step.metric) == ("aladin/static", RATE.name)]
+    assert [step.is_inside for step in steps] == expected
+
+
+def test_a_result_of_version_1_is_read(tmp_path: Path) -> None:
+    """Folders of older suites stay readable; their one word for two verdicts claims the weaker of both."""
+    analysed(tmp_path, published="aladin-indexing")
+    old = json.loads((tmp_path / "suite.json").read_text("utf-8"))
+    del old["caveats"]
+    old["schema_version"] = 1
+    for found in old["effects"]:
+        del found["confidence"], found["smallest_detectable_range"]
+        found |= {"repeats_for_5_percent": 17, "verdict": "no difference detectable"}
+    for step in old["published"]:
+        del step["published_low"], step["published_high"], step["is_inside"]
+        step["agreement"] = "not detectable"
+    (tmp_path / "suite.json").write_text(json.dumps(old), "utf-8")
+    write_suite_report(tmp_path)
+    text = (tmp_path / "suite.md").read_text("utf-8")
+    assert "| undecided | – | 1.06 | ours is undecided |" in text
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------

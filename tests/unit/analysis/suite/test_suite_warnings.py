@@ -83,8 +83,10 @@ def test_a_control_that_differs_from_itself_is_told_on_top(tmp_path: Path) -> No
     folder = suite_folder(tmp_path, small(rungs=rungs))
     result = analyse_suite(folder)
     assert result.warnings[0].kind == WarningKind.REPETITION_DIFFERS
-    assert result.warnings[0].seen.startswith("the control differs from its own repetition (A/A): indexing rate 1.25")
-    assert "But the control differs from itself (A/A: 1.25)" in result.answer
+    assert result.warnings[0].seen.startswith(
+        "the control differs from its own repetition (A/A): faster by 25 % in indexing rate, "
+    )
+    assert "But the control differs from itself (A/A: faster by 25 %)" in result.answer
 
 
 def test_warnings_of_runs_are_told_once_with_their_number(tmp_path: Path) -> None:
