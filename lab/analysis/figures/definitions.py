@@ -50,8 +50,8 @@ DEFINITIONS = tuple(
             "indexing_latency_ms",
             "ms",
             "Indexing latency",
-            "Time Elasticsearch spent on indexing one document: growth of `index_time_in_millis` over growth of"
-            " `index_total`.",
+            "Time of Elasticsearch's threads for one document, by the clock: growth of `index_time_in_millis` over"
+            " growth of `index_total`. On full cores it repeats the indexing rate.",
         ),
         (
             "source_mb_per_s",

@@ -34,7 +34,7 @@ def suite_table(result: SuiteResult, asked: MetricAsked | None = None) -> Table:
 
 
 def _cells(row: Row) -> tuple[Text, ...]:
-    name = "A/A: control ÷ control" if row.is_check else f"{row.variant} ÷ {row.against}".removesuffix(" ÷ ")
+    name = "A/A: control twice" if row.is_check else f"{row.variant} ÷ {row.against}".removesuffix(" ÷ ")
     step = row.published
     said = f"{published_text(step)} {SIGNS.get(step.agreement, '?')}".rstrip() if step else ""
     median = row.texts[2].partition(" [")[0]
