@@ -136,6 +136,34 @@ def test_a_figure_that_contradicts_its_source_needs_a_note(tmp_path: Path) -> No
     ]
 
 
+def test_a_quotient_that_was_cut_off_needs_a_note_and_a_value_is_more_than_its_rounding(tmp_path: Path) -> None:
+    """1.1785 is 1.18 and not 1.17, and a value of 0 to 0.01 has no ratio."""
+    assert refusal(
+        tmp_path,
+        """
+        title: A ladder
+        published_by: somebody
+        measured_on: a laptop
+        metrics:
+          indexing_rate_docs_per_s: {scope: primaries, unit: docs/s}
+          indexing_latency_ms: {scope: primaries, unit: ms, rounded_to: 0.01}
+        steps:
+          - variant: primaries-2
+            heading: first
+            values: {indexing_rate_docs_per_s: 653.18, indexing_latency_ms: 0.005}
+          - variant: nodes-4
+            heading: second
+            values: {indexing_rate_docs_per_s: 554.23}
+            compared:
+              - {metric: indexing_rate_docs_per_s, against: primaries-2, times: 1.17, change: decrease}
+        """,
+    ) == [
+        "ladder.yaml:10: steps[0].values.indexing_latency_ms: got 0.005, expected more than 0.005",
+        "ladder.yaml:15: steps[1].compared[0].times: got 1.17 (decrease), expected 1.179 as the two values give, or a"
+        " `note` that says where the source disagrees with itself",
+    ]
+
+
 @pytest.mark.parametrize("name", ["aladin-indexin", "../published/aladin-indexing"])
 def test_unknown_figures_name_the_nearest(name: str) -> None:
     """A name is no path."""
