@@ -63,7 +63,7 @@ HEAD = (
     "verdict (interval)",
     "smallest detectable",
     "published",
-    "agreement",
+    "agreement (our interval)",
 )
 OF_THE_SOURCE = 2
 """The last columns, which are empty where no source is cited."""
@@ -87,7 +87,7 @@ def agreement_text(step: PublishedStep) -> str:
     """Whether ours goes the way of the published ratio, and whether our interval holds it."""
     if step.is_inside is None:
         return step.agreement
-    return f"{step.agreement}, {'in' if step.is_inside else 'outside'} our interval"
+    return f"{step.agreement} ({'inside' if step.is_inside else 'outside'})"
 
 
 def spread(found: VariantMetric | None) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparison_rows import agreement_text, detectable_text, published_step
+from lab.analysis.suite.comparison_rows import detectable_text, published_step
 from lab.analysis.suite.comparisons import Pair, effect_on, is_detected, verdict_of
 from lab.analysis.suite.counting import Counting
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
@@ -168,8 +168,16 @@ def _told_of(found: Findings, pair: Pair) -> list[tuple[MetricAsked, Effect | No
 
 def _verdict(found: Findings, pair: Pair, asked: MetricAsked, effect: Effect | None) -> str:
     step = published_step(found.published, pair, asked)
-    source = f" (published {published_text(step)}: {agreement_text(step)})" if step else ""
+    source = f" (published {published_text(step)}{_agreed(step)})" if step else ""
     return f"{verdict_of(effect) if effect else 'too few runs'} in {lower_first(metric_label(asked))}{source}"
+
+
+def _agreed(step: PublishedStep) -> str:
+    """What the verdict beside it does not say already."""
+    told = [step.agreement] if step.agreement in {"same direction", "opposite"} else []
+    if step.is_inside is not None:
+        told.append("in our interval" if step.is_inside else "outside our interval")
+    return "".join(f", {text}" for text in told)
 
 
 def _counted(found: Findings, pair: Pair) -> str:

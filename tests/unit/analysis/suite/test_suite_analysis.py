@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.agreement import agreement
 from lab.analysis.suite.comparisons import effect_on
 from lab.analysis.suite.figures import value_asked
+from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
 from lab.records import Metric

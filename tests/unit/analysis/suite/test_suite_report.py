@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from lab.analysis.schema import suite_schema
-from lab.analysis.suite.comparison_rows import rows
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
@@ -89,7 +88,7 @@ def test_a_row_says_all_that_a_comparison_has(html: str) -> None:
     assert cells[2] == "1.25"
     assert cells[3] == "faster by 25 % (+24 % to +26 %)"
     assert re.fullmatch(r"0\.\d % \(0\.\d–\d\.\d %\)", cells[4])
-    assert cells[5:] == ["1.06", "same direction, outside our interval"]
+    assert cells[5:] == ["1.06", "same direction (outside)"]
 
 
 def test_a_run_that_was_repeated_and_one_that_was_lost_are_listed(html: str) -> None:
@@ -226,7 +225,7 @@ def test_columns_of_a_source_are_there_if_one_is_cited(tmp_path: Path, published
     write_suite_report(made)
     columns = [
         ('<th scope="col">published</th>' in (made / "report.html").read_text("utf-8")),
-        ("| published | agreement |" in (made / "suite.md").read_text("utf-8")),
+        ("| published | agreement (our interval) |" in (made / "suite.md").read_text("utf-8")),
     ]
     assert columns == [published is not None] * 2
 
