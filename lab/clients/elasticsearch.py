@@ -21,6 +21,10 @@ SCROLL_PAGE = 10_000
 OURS = "cluster.metadata.sluice"
 """The cluster setting that lists what Sluice has set: by name, its value and the one before."""
 
+TIME_UNITS_S = {"micros": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+CLOCK_STEP_S = 0.5
+"""Servers read the time for such purposes from a clock that advances by 0.2 s."""
+
 ALREADY_EXISTS = "resource_already_exists_exception"
 
 
@@ -178,6 +182,21 @@ class ElasticsearchClient:
         _, answer = self.request("GET", f"/{index}/_stats/merge?filter_path=_all.total.merges.current")
         return int(answer["_all"]["total"]["merges"]["current"])
 
+    def store_size_bytes(self, index: str, unchanged_since_s: float) -> dict[str, int]:
+        """Bytes on disk of the `primaries` and of all shards, `total`: what `_cat/indices` says when it looks anew.
+
+        Elasticsearch looks at the files only `index.store.stats_refresh_interval` after it last did, whoever asked it.
+
+        Args:
+            unchanged_since_s: When the index was last written to or merged, by this client's clock.
+        """
+        name = "index.store.stats_refresh_interval"
+        _, told = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true&include_defaults=true")
+        kept_s = max(seconds({**found.get("defaults", {}), **found["settings"]}[name]) for found in told.values())
+        self._sleep(max(0.0, unchanged_since_s + kept_s + CLOCK_STEP_S - self._clock()) if kept_s > 0 else 0.0)
+        _, answer = self.request("GET", f"/{index}/_stats/store?filter_path=_all.*.store.size_in_bytes")
+        return {scope: int(found["store"]["size_in_bytes"]) for scope, found in answer["_all"].items()}
+
     def count(self, index: str) -> int:
         """Documents that a search sees; nested objects are not counted."""
         _, answer = self.request("GET", f"/{index}/_count")
@@ -217,6 +236,12 @@ def setting_text(value: object) -> object:
     if isinstance(value, list):
         return list(map(setting_text, value))
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def seconds(text: str) -> float:
+    """A time value of Elasticsearch's, such as `10s` or `0`."""
+    number, unit = text.rstrip("smhdiconra"), text.lstrip("-.0123456789")
+    return float(number) * TIME_UNITS_S.get(unit, 0.0)
 
 
 def error_type(answer: object) -> str:

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from lab.records.base import Record
+from pydantic import Field
+
+from lab.records.base import Count, Record
 from lab.records.environment import Environment
 from lab.records.ledger import SinkLedger
 from lab.records.load import Delivery, DirectLoad, SinkHistograms
@@ -34,6 +36,8 @@ class Run(Record):
         sink_ledger: `None` where it could not be read; `verification.ledger` says why.
         via: `kafka`: through topic and sink; `direct`: ready-made bulk requests, with no topic.
         delivery: `None` for a direct load, and `direct` for every other one.
+        store_size_bytes: Size on disk at the end, by scope (`primaries`, `total`); empty in runs of older versions,
+            which only have what their samples say: up to 10 s old.
         command: The command line that started the run, word by word, so that a reader can start it again.
     """
 
@@ -57,6 +61,7 @@ class Run(Record):
     warnings: tuple[RunWarning, ...] = ()
     command: tuple[str, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()
+    store_size_bytes: dict[str, Count] = Field(default_factory=dict)
 
     @property
     def source_bytes(self) -> int | None:

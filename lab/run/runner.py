@@ -122,11 +122,13 @@ class _RunUnderWay:
             loaded = self.load(sampler)
             with self.clock.phase("settle"):
                 self.settle()
+        settled_s = time.monotonic()
         with self.clock.phase("verify"):
             documents, verification = self.verify(loaded)
         questions, verification = self.query(verification)
         with self.clock.phase("collect"):
             environment = self.collect()
+            store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
         return Run(
             run_id=self.folder.run_id,
             profile=self.profile.name,
@@ -148,6 +150,7 @@ class _RunUnderWay:
             warnings=tuple(self.warnings),
             command=tuple(command),
             questions=questions,
+            store_size_bytes=store_size_bytes,
         )
 
     def close(self) -> None:

@@ -23,6 +23,19 @@ def metric(result: Result, name: str, scope: str) -> float | None:
     return next(found.value for found in result.metrics if (found.name, found.scope) == (name, scope))
 
 
+def cat_bytes(sluice: Sluice) -> int:
+    """Size of the quickstart's index as `_cat/indices` gives it."""
+    url = sluice.stack.endpoints().elasticsearch_urls[0]
+    return int(httpx.get(f"{url}/_cat/indices/sluice-quickstart?bytes=b&h=store.size", trust_env=False).text)
+
+
+def files_bytes(sluice: Sluice) -> int:
+    """Size of the files in the folders of its shards."""
+    url = sluice.stack.endpoints().elasticsearch_urls[0]
+    uuid = httpx.get(f"{url}/_cat/indices/sluice-quickstart?h=uuid", trust_env=False).text.strip()
+    return sum(file.stat().st_size for file in sluice.state.rglob(f"indices/{uuid}/*/index/*"))
+
+
 @dataclass(frozen=True)
 class Drained:
     """What one drain has left, for the tests that only look at it; `settings` are the cluster's, afterwards."""
@@ -237,6 +250,7 @@ def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: 
     result = sluice.result()
     assert (result.status, result.documents.indexed) == ("verified", BOOKS)
     assert {server.version for server in result.environment.servers if "elastic" in server.name} == {version}
+    assert metric(result, "store_size_bytes", "primaries") == files_bytes(sluice) == cat_bytes(sluice)
     assert sluice.stack.process_ids()["kafka"] == broker
 
 

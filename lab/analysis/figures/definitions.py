@@ -136,7 +136,12 @@ DEFINITIONS = tuple(
         ),
         ("index_failed_docs", "docs", "Indexing failed", "Index operations that Elasticsearch refused."),
         ("segments_count", "segments", "Segments", "Segments of the index at the last sample."),
-        ("store_size_bytes", "bytes", "Size on disk", "Size of the index at the last sample."),
+        (
+            "store_size_bytes",
+            "bytes",
+            "Size on disk",
+            "Size of the files of the index, read at the end of the run, not from Elasticsearch's cache of 10 s.",
+        ),
         (
             "window_gc_time_ms",
             "ms",

@@ -59,7 +59,7 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
         *(bulks(run, cut.load) if run.verification.expect == "stored" else []),
         *costs(run, cut),
         *nodes(cut.run),
-        *cumulative(cut.run),
+        *cumulative(run, cut.run),
         *activity(cut.window, process_names(cut.run)),
         *durations(run, cut.growing),
         *answers(run),
@@ -219,7 +219,7 @@ def node(name: str, seen: Sequence[NodeCounters]) -> list[Metric]:
     ]
 
 
-def cumulative(samples: Sequence[Sample]) -> list[Metric]:
+def cumulative(run: Run, samples: Sequence[Sample]) -> list[Metric]:
     """What the index has done over the run, beside indexing; a run makes its index, whose counters begin at zero."""
     found = []
     for scope in SCOPES:
@@ -230,7 +230,8 @@ def cumulative(samples: Sequence[Sample]) -> list[Metric]:
         ]
         found += [
             metric("segments_count", seen[-1].segments_count if seen else None, scope),
-            metric("store_size_bytes", seen[-1].store_size_bytes if seen else None, scope),
+            # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.
+            metric("store_size_bytes", run.store_size_bytes.get(scope), scope),
         ]
     return found
 

@@ -267,6 +267,7 @@ def run(truth: Truth) -> Run:
         environment=environment(),
         command=("./sluice", "run", "aladin/synthetic", "--set", "index.number_of_replicas=0"),
         questions=(question(),),
+        store_size_bytes={"primaries": 503 * truth.indexed, "total": 2 * 503 * truth.indexed},
     )
 
 

@@ -265,3 +265,14 @@ def test_a_sample_that_is_none_is_told_by_its_line(tmp_path: Path) -> None:
     assert str(failure.value) == (
         f"{tmp_path}/samples.ndjson:2: not a sample: at_s: Field required; was it written by another version of Sluice?"
     )
+
+
+def test_the_size_on_disk_is_never_that_of_a_sample(tmp_path: Path) -> None:
+    """A run of an older version has only sizes out of a cache, which are as good as none."""
+    made = run(Truth())
+    older = made.model_copy(update={"store_size_bytes": {}})
+    sizes = [
+        value_of(analyse(written(tmp_path / str(place), which, samples(Truth()))).metrics, "store_size_bytes", "total")
+        for place, which in enumerate((made, older))
+    ]
+    assert sizes == [2 * 503 * made.documents.indexed, None]

@@ -336,3 +336,33 @@ def test_a_primary_shard_without_a_node_is_one_sentence() -> None:
 def test_an_index_is_named_after_its_profile(name: str, index: str) -> None:
     """In the characters that Elasticsearch and Kafka both take."""
     assert index_name(profile(name)) == index
+
+
+# --- size on disk ---------------------------------------------------------------------------------------------------
+
+NOT_SET = {"settings": {}, "defaults": {"index.store.stats_refresh_interval": "10s"}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits_s"),
+    [
+        (NOT_SET, [7.5]),
+        ({"settings": {"index.store.stats_refresh_interval": "1m"}}, [57.5]),
+        ({"settings": {"index.store.stats_refresh_interval": "2500ms"}}, [0.0]),
+        ({"settings": {"index.store.stats_refresh_interval": "0"}}, [0.0]),
+    ],
+)
+def test_the_size_on_disk_is_read_when_no_cache_can_hold_it_from_before(
+    settings: dict[str, object], waits_s: list[float]
+) -> None:
+    """3 s after the last merge an index that caches its size for 10 s is waited for; one that does not, is not."""
+    time = Time()
+    sizes = {scope: {"store": {"size_in_bytes": size}} for scope, size in (("primaries", 1009), ("total", 2018))}
+    with rest((200, {"sluice-books": settings}), (200, {"_all": sizes})) as server:
+        found = client(server, time=time).store_size_bytes("sluice-books", time.now_s - 3.0)
+    assert found == {"primaries": 1009, "total": 2018}
+    assert time.naps == waits_s
+    assert [path.partition("?")[0] for _, path, _ in server.requests] == [
+        "/sluice-books/_settings/index.store.stats_refresh_interval",
+        "/sluice-books/_stats/store",
+    ]
