@@ -1,8 +1,9 @@
 """Where the servers of a run are, and how to authenticate."""
 
 import base64
+import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -114,11 +115,37 @@ class Endpoints:
             raise ValueError("endpoints: elasticsearch_urls: got none, expected at least one URL")
 
 
-SECRET_WORDS = (
-    "password", "api.key", "keystore.key", "key.pem", "secret", "token", "sasl.jaas", "connection.headers",
-)  # fmt: skip
+SECRET = re.compile(
+    r"password|passphrase|passwd|(?<![a-z])pass(?![a-z])|secret|tokens?(?![a-z])|jaas|credentials?(?!s?\.source)"
+    r"|api[._-]?key(?![a-z])|keystore[._-]key(?![a-z])|key[._-]pem|connection[._-]headers|user[._-]info"
+)
+"""Names of settings whose values are secrets; `tokenizer` is none."""
 
 
 def is_secret(setting: str) -> bool:
     """Whether the value of a setting of Kafka, Kafka Connect or a connector must not be written down."""
-    return any(word in setting.lower() for word in SECRET_WORDS)
+    return SECRET.search(re.sub(r"(?<=[a-z])(?=[A-Z])", ".", setting).lower()) is not None
+
+
+def without_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, however deep, with `(hidden)` for each value that must not be written down; not for an index's."""
+    return {
+        name: value
+        if name == "index"
+        else without_secrets(value)
+        if isinstance(value, Mapping)
+        else HIDDEN
+        if is_secret(name)
+        else value
+        for name, value in settings.items()
+    }
+
+
+def words_without_secrets(words: Sequence[str]) -> list[str]:
+    """A command line as it may be written down: `KEY=(hidden)` for a setting whose text names a secret."""
+    return [
+        f"{word.partition('=')[0]}={HIDDEN}"
+        if "=" in word and not word.startswith("index.") and is_secret(word)
+        else word
+        for word in words
+    ]

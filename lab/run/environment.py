@@ -5,11 +5,11 @@ import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import psutil
 
-from lab.endpoints import HIDDEN, is_secret
+from lab import endpoints
+from lab.endpoints import words_without_secrets
 from lab.profiles import Profile
 from lab.records import Environment, Server
 
@@ -65,24 +65,14 @@ def describe_environment(
         target=target,
         servers=tuple(servers),
         index_settings=dict(index_settings),
-        cluster_settings=hidden_if_secret(cluster_settings),
-        connector=hidden_if_secret(connector),
+        cluster_settings=endpoints.without_secrets(cluster_settings),
+        connector=endpoints.without_secrets(connector),
     )
-
-
-def hidden_if_secret(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, with `(hidden)` for the value of each that must not be written down."""
-    return {name: HIDDEN if is_secret(name) else value for name, value in settings.items()}
 
 
 def without_secrets(profile: Profile) -> Profile:
     """The profile as it may be written down."""
     command = profile.sink.command and words_without_secrets(profile.sink.command)
-    sink = profile.sink.model_copy(update={"config": hidden_if_secret(profile.sink.config), "command": command})
-    producer = profile.producer.model_copy(update={"client": hidden_if_secret(profile.producer.client)})
+    sink = profile.sink.model_copy(update={"config": endpoints.without_secrets(profile.sink.config), "command": command})
+    producer = profile.producer.model_copy(update={"client": endpoints.without_secrets(profile.producer.client)})
     return profile.model_copy(update={"sink": sink, "producer": producer})
-
-
-def words_without_secrets(words: Sequence[str]) -> list[str]:
-    """A command line as it may be written down: `KEY=(hidden)` for a setting whose text names a secret."""
-    return [f"{word.partition('=')[0]}={HIDDEN}" if "=" in word and is_secret(word) else word for word in words]

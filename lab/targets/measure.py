@@ -8,9 +8,10 @@ from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse
 from lab.clients.target import Target
 from lab.display import RunDisplay
+from lab.endpoints import words_without_secrets
 from lab.profiles import Profile
 from lab.records import Result
-from lab.run.environment import without_secrets, words_without_secrets
+from lab.run.environment import without_secrets
 from lab.run.folder import RunFolder
 from lab.run.runner import run_profile
 from lab.stack.places import ROOT

@@ -15,9 +15,8 @@ from lab.analysis.page.books import Sum, last_sink_sum, run_sums
 from lab.analysis.page.markup import card, folded, pairs, paragraph, preformatted, prose, table
 from lab.analysis.page.svg import Chart, inlined
 from lab.analysis.text import bytes_text, count, duration, figure
+from lab.endpoints import without_secrets
 from lab.records import Environment, Result, RunWarning, WarningKind
-
-SECRET = re.compile(r"pass(word|phrase)|secret|token|api[._-]?key|jaas|credential", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +261,7 @@ def phases(result: Result) -> str:
 
 def environment(folder: RunFolder) -> str:
     """Everything another run must share for the two to be compared."""
-    profile = folded("Effective profile", _json(folder.profile)) if folder.profile else ""
+    profile = folded("Effective profile", _json(without_secrets(folder.profile))) if folder.profile else ""
     return environment_cards(folder.run.environment) + profile
 
 
@@ -290,23 +289,13 @@ def environment_cards(found: Environment) -> str:
         f'<div class="columns">{card("Machine", pairs(machine))}{card("Software", pairs(software))}</div>'
         + folded("Effective index settings", _json(found.index_settings))
         + (folded("Cluster settings", _json(found.cluster_settings)) if found.cluster_settings else "")
-        + (folded("Connector configuration", _json(found.connector)) if found.connector else "")
+        + (folded("Connector configuration", _json(without_secrets(found.connector))) if found.connector else "")
         + (folded("Server options", options) if options else "")
     )
 
 
 def _json(tree: dict[str, object]) -> str:
-    return preformatted(orjson.dumps(without_secrets(tree), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode())
-
-
-def without_secrets(tree: object) -> object:
-    """The same settings, with a mark in place of each value whose key tells that it is a secret."""
-    if isinstance(tree, dict):
-        return {
-            key: "[hidden]" if SECRET.search(str(key)) and not isinstance(value, dict) else without_secrets(value)
-            for key, value in tree.items()
-        }
-    return [without_secrets(item) for item in tree] if isinstance(tree, list) else tree
+    return preformatted(orjson.dumps(tree, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode())
 
 
 def reproduce(folder: RunFolder) -> str:

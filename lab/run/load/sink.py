@@ -10,12 +10,11 @@ import httpx
 
 from lab.clients.connect import ConnectWorker, connector_config
 from lab.clients.target import Target
-from lab.endpoints import Endpoints
+from lab.endpoints import Endpoints, words_without_secrets
 from lab.errors import StackError
 from lab.monitor import Sampler, read_sink_histograms
 from lab.profiles import Profile
 from lab.records import SinkHistograms
-from lab.run.environment import words_without_secrets
 from lab.run.folder import RunFolder
 from lab.run.load.command import CommandSink, filled_command, own_values
 from lab.run.load.direct import wait_for_sample_after

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from lab.clients.kafka import KafkaTopics, as_bytes, as_text, kafka_text
+from lab.endpoints import is_secret
 from lab.errors import ProfileError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
-from lab.run.environment import describe_environment, git_commit, is_secret
+from lab.run.environment import describe_environment, git_commit
 from lab.run.load.produce import client_settings
 from lab.run.names import Names
 
@@ -80,6 +81,10 @@ SECRETS = (
     "sasl.oauthbearer.client.secret",
     "connection.bearer.token",
     "CONNECTION.PASSWORD",
+    "clientSecret",
+    "authToken",
+    "AUTHTOKEN",
+    "basic.auth.user.info",
 )
 
 
@@ -90,7 +95,17 @@ def test_a_secret_is_known_by_its_name(setting: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting", ["key.converter", "key.ignore", "connection.url", "connection.username", "batch.size", "topics"]
+    "setting",
+    [
+        "key.converter",
+        "key.ignore",
+        "connection.url",
+        "connection.username",
+        "batch.size",
+        "topics",
+        "tokenizer",
+        "basic.auth.credentials.source",
+    ],
 )
 def test_other_settings_are_no_secrets(setting: str) -> None:
     """A reader needs them."""

@@ -1,6 +1,7 @@
 """The report and the terminal's table."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -155,7 +156,23 @@ def test_text_from_outside_is_escaped(failed: str) -> None:
 def test_secrets_are_not_shown(drained: str) -> None:
     """A report is made to be passed on."""
     assert "correct horse" not in drained
-    assert "[hidden]" in drained
+    assert "(hidden)" in drained
+
+
+def test_no_setting_of_an_index_is_hidden(tmp_path: Path) -> None:
+    """A tokenizer is no token, and the length of one is what the run is about."""
+    made = run(Truth())
+    settings = {"index.analysis.analyzer.mine.tokenizer": "nori", "index.analysis.analyzer.mine.max_token_length": "7"}
+    environment = made.environment.model_copy(update={"index_settings": settings})
+    profile = {"index": {"analysis.analyzer.mine.max_token_length": 11}}
+    folder = written(tmp_path, made.model_copy(update={"environment": environment}), samples(Truth()), profile)
+    shown = unescape(write_report(folder).read_text())
+    for line in (
+        '"index.analysis.analyzer.mine.tokenizer": "nori"',
+        '"index.analysis.analyzer.mine.max_token_length": "7"',
+        '"analysis.analyzer.mine.max_token_length": 11',
+    ):
+        assert line in shown
 
 
 def test_the_command_to_repeat_the_run_is_there(drained: str) -> None:

@@ -129,7 +129,7 @@ def test_the_command_and_the_seed_to_run_it_again_are_there(html: str) -> None:
 def test_secrets_are_not_shown(html: str) -> None:
     """A report is made to be passed on."""
     assert "correct horse" not in html
-    assert "[hidden]" in html
+    assert "(hidden)" in html
 
 
 def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
