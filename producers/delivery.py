@@ -1,5 +1,6 @@
 """The records of producing: how far it is, what came of it, and why a document was given up."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -20,6 +21,11 @@ class Failure:
     code: str
     reason: str
     documents: int
+
+
+def in_words(failures: Iterable[Failure]) -> str:
+    """Why documents were given up, in one line."""
+    return "; ".join(f"{failure.documents} × {failure.code}: {failure.reason}" for failure in failures)
 
 
 @dataclass(frozen=True)

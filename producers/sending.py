@@ -97,7 +97,6 @@ class Sending:
         failed: Given up by the client, or refused by it at once.
         late_documents: Sent more than 100 ms after they were due.
         source_bytes: Size of the documents handed over, less those that failed.
-        queue_full: How often the client's queue was full, so that sending had to wait.
     """
 
     def __init__(
@@ -125,7 +124,6 @@ class Sending:
         self.failed = 0
         self.late_documents = 0
         self.source_bytes = 0
-        self.queue_full = 0
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -200,7 +198,6 @@ class Sending:
             try:
                 self._client.produce(self._topic, value, key, headers=headers, on_delivery=on_delivery)
             except BufferError:
-                self.queue_full += 1
                 self._client.poll(LONGEST_WAIT_S)
                 self._report_if_due(self._clock.monotonic_ns())
             except KafkaException as refusal:

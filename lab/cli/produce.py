@@ -10,7 +10,7 @@ from lab.clients.kafka import KafkaTopics
 from lab.display import RunDisplay, console
 from lab.errors import ProfileError, StackError
 from producers.dataset import DatasetError
-from producers.delivery import Delivered, ProduceError, Progress
+from producers.delivery import Delivered, ProduceError, Progress, in_words
 from producers.produce import produce as send
 from producers.registry import DATASETS, make_dataset
 
@@ -66,8 +66,9 @@ def produce(
         display.end()
     console.print(table_of(delivered))
     if delivered.failed:
-        reasons = "; ".join(f"{failure.documents} × {failure.code}: {failure.reason}" for failure in delivered.failures)
-        raise StackError(f"{delivered.failed} of {delivered.produced} documents were not delivered: {reasons}")
+        raise StackError(
+            f"{delivered.failed} of {delivered.produced} documents were not delivered: {in_words(delivered.failures)}"
+        )
 
 
 def pair(text: str, option: str) -> tuple[str, str]:

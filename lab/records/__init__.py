@@ -15,7 +15,7 @@ from lab.records.base import Count, Record
 from lab.records.dead_letters import DeadLetterGroup, DeadLetterReason
 from lab.records.environment import Environment, Server
 from lab.records.ledger import Ledger, LedgerCheck, LedgerVerdict, SinkLedger, TaskLedger
-from lab.records.load import Delivery, DirectLoad, SinkHistograms
+from lab.records.load import Delivery, DeliveryFailure, DirectLoad, SinkHistograms
 from lab.records.questions import QuestionAsked
 from lab.records.result import Limit, Metric, Result, Window
 from lab.records.run import Phase, PhaseName, Run
@@ -36,6 +36,7 @@ __all__ = [
     "DeadLetterGroup",
     "DeadLetterReason",
     "Delivery",
+    "DeliveryFailure",
     "DirectLoad",
     "Documents",
     "ElasticsearchSample",

@@ -14,6 +14,8 @@ class Delivery(Record):
         last_acknowledged_s: When Kafka had acknowledged the last one.
         late_documents: Documents sent more than 100 ms after they were due.
         latency_ms: Due → acknowledged by Kafka, percentile name (`p50`, `p90`, `p99`, `p99_9`, `max`) → ms.
+        latency_samples: How many documents `latency_ms` rests on; `None` in runs of older versions, as the next one.
+        latencies_clamped: How many of them took longer than an hour and were counted as one.
         cpu_s: CPU time of all producer processes.
     """
 
@@ -24,7 +26,22 @@ class Delivery(Record):
     last_acknowledged_s: float
     late_documents: Count
     latency_ms: dict[str, float]
+    latency_samples: Count | None = None
+    latencies_clamped: Count | None = None
     cpu_s: float
+
+
+class DeliveryFailure(Record):
+    """Documents that the producers gave up for one reason.
+
+    Attributes:
+        code: Kafka's name of the error, such as `MSG_SIZE_TOO_LARGE`.
+        reason: What Kafka said of the first of them.
+    """
+
+    code: str
+    reason: str
+    documents: Count
 
 
 class DirectLoad(Record):

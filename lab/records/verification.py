@@ -5,6 +5,7 @@ from typing import Literal
 from lab.records.base import Count, Record
 from lab.records.dead_letters import DeadLetterReason
 from lab.records.ledger import LedgerVerdict
+from lab.records.load import DeliveryFailure
 
 
 class Documents(Record):
@@ -50,6 +51,7 @@ class Verification(Record):
         expect: `stored`: every document in the index; `consumed`: every record read by a sink that stores nothing.
         problems: One sentence for each law that does not hold; none when the run is verified.
         dead_letters: The refused records by reason, most frequent first.
+        delivery_failures: The documents that Kafka did not take, by reason, most frequent first.
         ledger: What the sink's own ledger says to it.
     """
 
@@ -57,4 +59,5 @@ class Verification(Record):
     expect: Literal["stored", "consumed"] = "stored"
     problems: tuple[str, ...]
     dead_letters: tuple[DeadLetterReason, ...] = ()
+    delivery_failures: tuple[DeliveryFailure, ...] = ()
     ledger: LedgerVerdict | None = None

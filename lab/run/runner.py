@@ -276,6 +276,7 @@ class _RunUnderWay:
             produced=delivered.produced if delivered else self.dataset.documents,
             delivered=delivered.delivered if delivered else None,
             failed=delivered.failed if delivered else None,
+            failures=delivered.failures if delivered else (),
             refusals=refusals(loaded.direct) if loaded.direct else (),
             key_is_id=self.sink.key_is_id,
             sample=self.profile.verify.sample,

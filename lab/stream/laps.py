@@ -17,6 +17,7 @@ from confluent_kafka import KafkaException
 from lab.errors import StackError
 from lab.stream.position import Sent
 from producers.dataset import BATCH_DOCUMENTS, Dataset
+from producers.delivery import in_words
 from producers.pacing import Clock, Schedule
 from producers.sending import Client, Sending
 from producers.worker import SystemClock
@@ -186,10 +187,8 @@ class Stream:
         """
         sending.finish()
         if sending.failed:
-            reasons = "; ".join(
-                f"{failure.documents} × {failure.code}: {failure.reason}" for failure in sending.failures
-            )
-            raise StackError(f"{self.topic}: {sending.failed} documents were not delivered: {reasons}")
+            why = in_words(sending.failures)
+            raise StackError(f"{self.topic}: {sending.failed} documents were not delivered: {why}")
         with contextlib.suppress(KafkaException):
             self.keep(Sent(self.position, self.offsets().records))
         self._kept_ns = self.clock.monotonic_ns()

@@ -93,5 +93,7 @@ def delivery_record(delivered: Delivered) -> Delivery:
         last_acknowledged_s=delivered.last_acknowledged_s,
         late_documents=delivered.late_documents,
         latency_ms=delivered.latency_ms,
+        latency_samples=delivered.latency_samples,
+        latencies_clamped=delivered.latencies_clamped,
         cpu_s=delivered.cpu_s,
     )

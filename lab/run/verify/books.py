@@ -6,15 +6,16 @@ a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
-from lab.records import DeadLetterReason, Documents, Verification
+from lab.records import DeadLetterReason, DeliveryFailure, Documents, Verification
 from lab.run.verify.reasons import general_reason
+from producers.delivery import Failure, in_words
 
 NAMED = 3
 """Missing or altered documents that are named; the rest is counted."""
@@ -33,6 +34,7 @@ class DeliveredRecords:
     delivered: int | None
     failed: int | None
     in_topic: int | None
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,20 +149,31 @@ def close_books(
     )
     problems = (
         *refusals,
-        *delivery_problems(documents, records.in_topic),
+        *delivery_problems(documents, records.in_topic, records.failures),
         *storage_problems(documents, comparison, missing_named, mismatches),
     )
-    return documents, Verification(verified=not problems, problems=problems, dead_letters=dead_letter_reasons(letters))
+    return documents, Verification(
+        verified=not problems,
+        problems=problems,
+        dead_letters=dead_letter_reasons(letters),
+        delivery_failures=recorded(records.failures),
+    )
 
 
-def delivery_problems(documents: Documents, in_topic: int | None) -> Iterator[str]:
+def recorded(failures: Iterable[Failure]) -> tuple[DeliveryFailure, ...]:
+    """What the producers say of documents that were given up, for the run's record."""
+    return tuple(DeliveryFailure(**asdict(failure)) for failure in failures)
+
+
+def delivery_problems(documents: Documents, in_topic: int | None, failures: Sequence[Failure]) -> Iterator[str]:
     """One sentence for each law between dataset and topic that does not hold; none where there is no topic."""
     if documents.delivered is None or documents.failed is None:
         return
     if documents.produced != documents.delivered + documents.failed:
         yield f"produced {documents.produced} is not delivered {documents.delivered} + failed {documents.failed}"
     if documents.failed:
-        yield f"{counted(documents.failed, 'was', 'were')} not delivered to Kafka"
+        why = f": {in_words(failures)}" if failures else ""
+        yield f"{counted(documents.failed, 'was', 'were')} not delivered to Kafka{why}"
     if documents.delivered != in_topic:
         yield f"delivered {documents.delivered}, but the topic holds {in_topic} records"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.records import Documents, Verification
-from lab.run.verify.books import dead_letter_reasons, delivery_problems, distinct_letters
+from lab.run.verify.books import dead_letter_reasons, delivery_problems, distinct_letters, recorded
 from lab.run.verify.verify import Subject
 
 
@@ -35,9 +35,16 @@ def verify_consumed(
         sample_mismatches=0,
     )
     in_topic = sum(end_offsets.values())
-    problems = (*delivery_problems(documents, in_topic), *consumption_problems(committed, in_topic, stored))
+    problems = (
+        *delivery_problems(documents, in_topic, subject.failures),
+        *consumption_problems(committed, in_topic, stored),
+    )
     verification = Verification(
-        verified=not problems, expect="consumed", problems=problems, dead_letters=dead_letter_reasons(letters)
+        verified=not problems,
+        expect="consumed",
+        problems=problems,
+        dead_letters=dead_letter_reasons(letters),
+        delivery_failures=recorded(subject.failures),
     )
     return documents, verification
 

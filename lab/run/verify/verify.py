@@ -22,6 +22,7 @@ from lab.run.verify.books import (
     hashes_of,
 )
 from producers.dataset import Dataset
+from producers.delivery import Failure
 
 SOURCES_AT_ONCE = 200
 READINGS = 3
@@ -38,6 +39,7 @@ class Subject:
         key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
         sample: Documents to draw at random.
         seed: Another seed draws others.
+        failures: Why documents were not delivered.
         refusals: Problems that the load itself has seen, a sentence each.
     """
 
@@ -51,6 +53,7 @@ class Subject:
     key_is_id: bool
     sample: int
     seed: str
+    failures: tuple[Failure, ...] = ()
     refusals: tuple[str, ...] = ()
 
 
@@ -164,6 +167,7 @@ def verify(
             subject.delivered,
             subject.failed,
             None if end_offsets is None else sum(end_offsets.values()),
+            subject.failures,
         ),
         comparison,
         letters,

@@ -20,6 +20,7 @@ from lab.run.verify.books import (
     hash_of,
     hashes_of,
 )
+from producers.delivery import Failure
 
 SEEDS = range(31)
 SAMPLED = 17
@@ -42,6 +43,7 @@ class World:
     delivered: int = 0
     failed: int = 0
     in_topic: int = 0
+    failures: tuple[Failure, ...] = ()
     mismatches: list[str] = field(default_factory=list)
 
     def comparison(self) -> Comparison:
@@ -54,7 +56,7 @@ class World:
         comparison = self.comparison()
         missing = set(comparison.missing.tolist())
         return close_books(
-            DeliveredRecords(self.produced, self.delivered, self.failed, self.in_topic),
+            DeliveredRecords(self.produced, self.delivered, self.failed, self.in_topic, self.failures),
             comparison,
             distinct_letters(self.letters),
             missing_named=[name for name in sorted(set(self.records)) if hash_of(name) in missing],
@@ -142,7 +144,8 @@ def fail_one(made: World) -> str:
     """The producer gave a document up."""
     made.produced += 1
     made.failed += 1
-    return "1 document was not delivered to Kafka"
+    made.failures = (Failure("MSG_SIZE_TOO_LARGE", "Broker: Message size too large", 1),)
+    return "1 document was not delivered to Kafka: 1 × MSG_SIZE_TOO_LARGE: Broker: Message size too large"
 
 
 def miscount_topic(made: World) -> str:

@@ -1,13 +1,14 @@
 """Verification of a sink that stores nothing."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from lab.clients.kafka import DeadLetter
 from lab.run.verify.consumed import verify_consumed
 from lab.run.verify.verify import Subject
+from producers.delivery import Failure
 from producers.registry import make_dataset
 
 RECORDS = 1009
@@ -91,3 +92,23 @@ def test_a_document_in_the_index_voids_the_run() -> None:
     assert problems(FakeKafka({0: 506, 1: 503}), FakeCluster(13)) == (
         "13 documents are in the index, although the sink was to store none",
     )
+
+
+def test_why_documents_were_not_delivered_is_said_and_written_down() -> None:
+    """In the problem that voids the run, and by reason in the record."""
+    failures = (
+        Failure("MSG_SIZE_TOO_LARGE", "Broker: Message size too large", 5),
+        Failure("_MSG_TIMED_OUT", "late", 2),
+    )
+    subject = replace(SUBJECT, produced=RECORDS + 7, failed=7, failures=failures)
+
+    _, verification = verify_consumed(subject, "books", "group", FakeKafka({0: 506, 1: 503}), FakeCluster())  # type: ignore[arg-type]
+
+    assert verification.problems == (
+        "7 documents were not delivered to Kafka: 5 × MSG_SIZE_TOO_LARGE: Broker: Message size too large;"
+        " 2 × _MSG_TIMED_OUT: late",
+    )
+    assert [(found.code, found.documents) for found in verification.delivery_failures] == [
+        ("MSG_SIZE_TOO_LARGE", 5),
+        ("_MSG_TIMED_OUT", 2),
+    ]
