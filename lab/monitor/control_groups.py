@@ -1,5 +1,6 @@
 """Reads what the processes of a control group have used, from the kernel's own files."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ class ControlGroup:
         read, written = self._disk_bytes()
         return ProcessSample(
             pid=self.pid,
-            cpu_s=self._cpu_s(),
+            cpu_s=round(self.cpu_s(), 2),
             rss_bytes=resident_bytes(memory),
             major_page_faults=major_faults(memory),
             disk_read_bytes=read,
@@ -50,10 +51,23 @@ class ControlGroup:
     def _folder(self, controller: str) -> Path:
         return self.groups / (self.path if self.is_unified else f"{controller}/{self.path}")
 
-    def _cpu_s(self) -> float:
+    def cpu_s(self) -> float:
+        """CPU seconds that all its processes have used since it was made."""
         if self.is_unified:
-            return round(numbers((self._folder("cpu") / "cpu.stat").read_text())["usage_usec"] / 1e6, 2)
-        return round(int((self._folder("cpuacct") / "cpuacct.usage").read_text()) / 1e9, 2)
+            return numbers((self._folder("cpu") / "cpu.stat").read_text())["usage_usec"] / 1e6
+        return int((self._folder("cpuacct") / "cpuacct.usage").read_text()) / 1e9
+
+    def quota_cores(self) -> float | None:
+        """Cores that all its processes may keep busy together; `None` without a quota."""
+        folder = self._folder("cpu")
+        try:
+            if self.is_unified:
+                quota, period = (folder / "cpu.max").read_text().split()
+            else:
+                quota, period = ((folder / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
+        except OSError:
+            return None
+        return None if quota in {"max", "-1"} else int(quota) / int(period)
 
     def _disk_bytes(self) -> tuple[int | None, int | None]:
         """Bytes read from and written to disks; `None` where the kernel does not count them."""
@@ -91,6 +105,24 @@ def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PR
     if mark in path and (groups / "memory" / path).is_dir():
         return ControlGroup(pid, path, groups, is_unified=False)
     return None
+
+
+def limiting_group(*, groups: Path = GROUPS, processes: Path = PROCESSES) -> ControlGroup | None:
+    """Of the groups that this process is in, the one with the smallest CPU quota; `None` where none has any."""
+    try:
+        lines = (processes / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    own = [
+        ControlGroup(os.getpid(), str(place), groups, is_unified=not controllers)
+        for _, controllers, path in (line.split(":", 2) for line in lines)
+        if not controllers or "cpu" in controllers.split(",")
+        # In a container the path may be the host's, and the group is where groups are mounted.
+        for place in (Path(path.lstrip("/")), *Path(path.lstrip("/")).parents)
+    ]
+    return min(
+        (group for group in own if group.quota_cores()), key=lambda group: group.quota_cores() or 0, default=None
+    )
 
 
 def numbers(told: str) -> dict[str, int]:

@@ -1,10 +1,13 @@
 """Reads what server processes and the machine have used, from `/proc`."""
 
+import os
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import psutil
 
+from lab.monitor.control_groups import limiting_group
 from lab.records import ProcessSample
 
 MAJOR_FAULTS_FIELD = 9  # of /proc/PID/stat, counted after the command's closing parenthesis
@@ -110,7 +113,7 @@ def major_page_faults(stat: str) -> int:
 
 
 class MachineReader:
-    """Share of all cores' time between two readings: of the time that they were busy, unless told otherwise."""
+    """Share of usable cores' time between two readings: of the time that they were busy, unless told otherwise."""
 
     def __init__(self, cpu_times: Callable[[], tuple[float, float]] | None = None) -> None:
         self._cpu_times = cpu_times or busy_and_all_cpu_s
@@ -122,20 +125,41 @@ class MachineReader:
         before, self._before = self._before, now
         if before is None or now[1] <= before[1]:
             return None
-        return round(100 * (now[0] - before[0]) / (now[1] - before[1]), 1)
+        return min(100.0, round(100 * (now[0] - before[0]) / (now[1] - before[1]), 1))
+
+
+def usable_cores() -> int | float:
+    """Cores that this process, and what it starts, may keep busy: by affinity, cpuset and CPU quota."""
+    cores, group = len(os.sched_getaffinity(0)), limiting_group()
+    return min(cores, (group and group.quota_cores()) or cores)
 
 
 def busy_and_all_cpu_s() -> tuple[float, float]:
-    """CPU seconds that the machine has worked since its start, and those it has had; waiting for a disk is not work."""
-    times = psutil.cpu_times()
-    # Guests' time is counted in user and nice already.
-    everything = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-    return everything - times.idle - getattr(times, "iowait", 0.0), everything
+    """CPU seconds that the usable cores have worked, and those they have had; waiting for a disk is not work.
+
+    Under a CPU quota only what its control group has used counts: the other cores are busy for somebody else.
+    """
+    group, cores = limiting_group(), usable_cores()
+    if group and cores < len(os.sched_getaffinity(0)):
+        return group.cpu_s(), cores * time.monotonic()
+    idle_s, waiting_s, all_s = usable_cpu_times()
+    return all_s - idle_s - waiting_s, all_s
 
 
 def waiting_and_all_cpu_s() -> tuple[float, float]:
-    """CPU seconds that cores were idle while a program waited for a disk, and those the machine has had."""
-    return getattr(psutil.cpu_times(), "iowait", 0.0), busy_and_all_cpu_s()[1]
+    """CPU seconds that usable cores were idle while a program waited for a disk, and those that they have had."""
+    _, waiting_s, all_s = usable_cpu_times()
+    return waiting_s, all_s
+
+
+def usable_cpu_times() -> tuple[float, float, float]:
+    """Seconds since the machine's start, over the cores of the affinity mask: idle, waiting for a disk, all."""
+    every, mask = psutil.cpu_times(percpu=True), os.sched_getaffinity(0)
+    # Where the kernel shows a container its own cores only, they are counted from 0.
+    times = [every[number] for number in mask if number < len(every)] if len(mask) < len(every) else every
+    # Guests' time is counted in user and nice already.
+    all_s = sum(sum(core) - getattr(core, "guest", 0.0) - getattr(core, "guest_nice", 0.0) for core in times)
+    return sum(core.idle for core in times), sum(getattr(core, "iowait", 0.0) for core in times), all_s
 
 
 def reason(error: BaseException) -> str:

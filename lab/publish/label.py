@@ -14,7 +14,7 @@ class Label:
     Attributes:
         load_started_s: The instant that is t = 0 on the dashboard; `None` when there was no load.
         verified: `None` while the run is under way.
-        cpu_cores: Of the machine under test; `None` where it is another one than ours.
+        cpu_cores: Those that the run could use; `None` where it is another one than ours.
     """
 
     run_id: str
@@ -22,7 +22,7 @@ class Label:
     started_s: float
     load_started_s: float | None
     verified: bool | None
-    cpu_cores: int | None
+    cpu_cores: float | None
     target: str
 
     @property

@@ -16,6 +16,7 @@ class Environment(Record):
     """The machine and the software of a run: what another run must share for the two to be compared.
 
     Attributes:
+        cpu_cores: Those that the run could use, by affinity, cpuset and CPU quota; a quota may allow a part of one.
         cluster_settings: Those in force, persistent or transient; `None` in records of 0.2.0 and before.
     """
 
@@ -24,7 +25,7 @@ class Environment(Record):
     machine: str
     kernel: str
     cpu_model: str
-    cpu_cores: Count
+    cpu_cores: Count | float
     memory_bytes: Count
     python_version: str
     java_versions: dict[str, str]

@@ -147,8 +147,8 @@ class Sample(Record):
         phase: The phase of the run that was under way.
         produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
         processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
-        machine_cpu_percent: Busy share of all cores of this machine since the tick before.
-        machine_iowait_percent: Share of all cores that were idle because a program waited for a disk.
+        machine_cpu_percent: Busy share of the cores that the run may use since the tick before.
+        machine_iowait_percent: Share of those cores that were idle because a program waited for a disk.
         lost: Source name → why it could not be read.
     """
 

@@ -1,6 +1,5 @@
 """The machine and the software that a run ran on."""
 
-import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ import psutil
 
 from lab import endpoints
 from lab.endpoints import words_without_secrets
+from lab.monitor.processes import usable_cores
 from lab.profiles import Profile
 from lab.records import Environment, Server
 
@@ -58,7 +58,7 @@ def describe_environment(
         machine=platform.machine(),
         kernel=platform.release(),
         cpu_model=cpu_model(),
-        cpu_cores=len(os.sched_getaffinity(0)),
+        cpu_cores=usable_cores(),
         memory_bytes=psutil.virtual_memory().total,
         python_version=platform.python_version(),
         java_versions=dict(java_versions),

@@ -110,7 +110,7 @@ DEFINITIONS = tuple(
             "machine_cpu_percent_mean",
             "%",
             "Machine busy",
-            "Busy share of all cores of the machine over the measured window.",
+            "Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window.",
         ),
         ("rss_bytes_max", "bytes", "Memory, most", "Largest resident memory of a process over the run."),
         ("major_page_faults", "faults", "Major page faults", "Page faults of a process that waited for the disk."),

@@ -29,13 +29,13 @@ class Evidence:
         rate_docs_per_s: Indexing rate on primaries.
         lag_records: Mean lag.
         cores: Mean cores busy, by process.
-        machine_cpu_percent: Busy share of the machine that the servers ran on.
+        machine_cpu_percent: Busy share of the cores that the run could use, where the servers ran on this machine.
         other_cores: Mean cores that programs kept busy which have nothing to do with the run.
         write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1.
         bulks_in_flight: Mean number of bulk requests under way.
         bulks_allowed: How many the connector may have under way, over its tasks.
         throttled: Share of the window in which indexing was held back for merges.
-        iowait_percent: Share of all cores that were idle because a program waited for a disk.
+        iowait_percent: Share of these cores that were idle because a program waited for a disk.
         disk_write_mb_per_s: What the processes of the run wrote together, as far as it is known.
     """
 

@@ -120,7 +120,7 @@ def cpu(run: Run, cut: Windows, axis: Axis) -> Chart:
     whose = "Cores busy" + ("" if servers_are_here(run) else " on the machine that drove the run, not the servers'")
     return Chart(
         "CPU by process",
-        whose + f", stacked; the dashed line is what the machine has ({cores}).",
+        whose + f", stacked; the dashed line is what the run may use ({cores}).",
         _extent(rows, "cores for a single process"),
         stack_chart(rows, colours, axis, cores),
         colours,
@@ -172,7 +172,7 @@ def _primaries_and_total(lines: list[tuple[str, list[Point]]], axis: Axis) -> tu
     return [*axis.rows(second, total), *axis.rows(first, primaries)], {first: BLUE, second: ORANGE}
 
 
-def _other_programs(samples: Sequence[Sample], known: Sequence[Sequence[Point]], cores: int) -> list[Point]:
+def _other_programs(samples: Sequence[Sample], known: Sequence[Sequence[Point]], cores: float) -> list[Point]:
     """What the machine was busy with beside the processes that are sampled."""
     found = []
     for place, sample in enumerate(samples[1:]):

@@ -139,7 +139,7 @@ def _dashes(series: int) -> list[list[int]]:
     return [[1, 0]] * (series - 1) + [[6, 5]]
 
 
-def stack_chart(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: int) -> str | None:
+def stack_chart(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: float) -> str | None:
     """Areas upon each other below the line of what the machine has; `None` with fewer than two points."""
     if _known(rows) < 2:
         return None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.monitor.control_groups import ControlGroup, group_of, resident_bytes
+from lab.monitor.control_groups import ControlGroup, group_of, limiting_group, resident_bytes
 from lab.records import ProcessSample
 
 MARK = "c25d99ee2e3d"
@@ -109,3 +109,46 @@ def test_memory_that_is_not_told_is_an_error() -> None:
     """And not nought."""
     with pytest.raises(LookupError, match="its memory is not told"):
         resident_bytes({"cache": 7})
+
+
+# --- how many cores may be used -------------------------------------------------------------------------------------
+
+
+def own(folder: Path, *lines: str) -> Path:
+    """A folder like `/proc`, with this in our own `cgroup`."""
+    (folder / "proc" / "self").mkdir(parents=True)
+    (folder / "proc" / "self" / "cgroup").write_text("".join(f"{line}\n" for line in lines))
+    return folder / "proc"
+
+
+@pytest.mark.parametrize(
+    ("lines", "quotas", "path", "cores"),
+    [
+        (["0::/a/b"], {"a/b/cpu.max": "max 100000", "a/cpu.max": "150000 100000"}, "a", 1.5),
+        (["0::/a/b"], {"a/b/cpu.max": "50000 100000", "a/cpu.max": "150000 100000"}, "a/b", 0.5),
+        (["0::/../host"], {"cpu.max": "200000 100000"}, ".", 2.0),
+        (
+            ["4:cpu,cpuacct:/a", "0::/a"],
+            {"cpu/a/cpu.cfs_quota_us": "25000", "cpu/a/cpu.cfs_period_us": "100000", "cpu/cpu.cfs_quota_us": "-1"},
+            "a",
+            0.25,
+        ),
+    ],
+)
+def test_the_smallest_quota_of_our_groups_counts(
+    tmp_path: Path, lines: list[str], quotas: dict[str, str], path: str, cores: float
+) -> None:
+    """Of either version, of a group above as well; a container may be told a path that only its host has."""
+    for name, content in quotas.items():
+        (tmp_path / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "groups" / name).write_text(f"{content}\n")
+    group = limiting_group(groups=tmp_path / "groups", processes=own(tmp_path, *lines))
+    assert group is not None
+    assert (group.path, group.quota_cores()) == (path, cores)
+
+
+def test_no_quota_is_no_limit(tmp_path: Path) -> None:
+    """Nor are groups that are not there."""
+    (tmp_path / "groups").mkdir()
+    (tmp_path / "groups" / "cpu.max").write_text("max 100000\n")
+    assert limiting_group(groups=tmp_path / "groups", processes=own(tmp_path, "0::/a", "3:cpu:/b")) is None

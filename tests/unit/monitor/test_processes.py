@@ -3,8 +3,20 @@
 import os
 import subprocess
 import sys
+from collections import namedtuple
+from types import SimpleNamespace
 
-from lab.monitor.processes import MachineReader, ProcessReader, major_page_faults, waiting_and_all_cpu_s
+import psutil
+import pytest
+
+from lab.monitor import processes
+from lab.monitor.processes import (
+    MachineReader,
+    ProcessReader,
+    major_page_faults,
+    usable_cores,
+    waiting_and_all_cpu_s,
+)
 
 NO_SUCH_PID = 4_194_304 + 1  # beyond the largest pid that Linux gives
 
@@ -69,3 +81,29 @@ def test_the_machine_says_how_long_it_waited_for_disks() -> None:
     """Seconds since its start, part of all that it has had."""
     waited_s, all_s = waiting_and_all_cpu_s()
     assert 0 <= waited_s < all_s
+
+
+Core = namedtuple("Core", ["user", "idle", "iowait", "guest"])
+
+
+def test_only_the_cores_that_may_be_used_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of three cores, full: 100 % of what the run has, though a third of the machine."""
+    cores = iter([[Core(0, 0, 0, 0)] * 3, [Core(0, 10, 0, 0), Core(10, 0, 0, 5), Core(0, 10, 0, 0)]])
+    monkeypatch.setattr(processes, "limiting_group", lambda: None)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {1})
+    monkeypatch.setattr(psutil, "cpu_times", lambda **_: next(cores))
+    machine = MachineReader()
+    assert [machine.read(), machine.read()] == [None, 100.0]
+    assert usable_cores() == 1
+
+
+def test_under_a_quota_the_group_is_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that works 2 s in 4 s is full at half a core, however idle or busy its neighbours are."""
+    used_s, now_s = iter([10.0, 12.0]), iter([100.0, 104.0])
+    group = SimpleNamespace(quota_cores=lambda: 0.5, cpu_s=lambda: next(used_s))
+    monkeypatch.setattr(processes, "limiting_group", lambda: group)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    monkeypatch.setattr(processes.time, "monotonic", lambda: next(now_s))
+    machine = MachineReader()
+    assert [machine.read(), machine.read()] == [None, 100.0]
+    assert usable_cores() == 0.5
