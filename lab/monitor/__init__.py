@@ -2,7 +2,7 @@
 
 from lab.monitor.histograms import merged_histogram, read_sink_histograms
 from lab.monitor.ledger import read_sink_ledger
-from lab.monitor.sampler import Sampler
+from lab.monitor.sampler import CLOCK, Sampler
 from lab.monitor.sources import Containers, Sources
 
-__all__ = ["Containers", "Sampler", "Sources", "merged_histogram", "read_sink_histograms", "read_sink_ledger"]
+__all__ = ["CLOCK", "Containers", "Sampler", "Sources", "merged_histogram", "read_sink_histograms", "read_sink_ledger"]

@@ -54,6 +54,10 @@ class SystemClock:
         return stop.wait(max(0.0, seconds))
 
 
+CLOCK = SystemClock()
+"""Of this process: phases, samples and runs are laid beside each other by their instants."""
+
+
 class Reader(Protocol):
     """One source of a sample."""
 
@@ -157,7 +161,7 @@ class Sampler:
         self.cpu_s = 0.0
         self._path = path
         self._interval_s = interval_s
-        self._clock = clock or SystemClock()
+        self._clock = clock or CLOCK
         self._answer_within_s = interval_s * ANSWER_WITHIN
         self._readers = readers or open_readers(sources, timeout_s=self._answer_within_s, now=self._clock.now_s)
         self._processes = ProcessReader(processes)

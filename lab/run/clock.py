@@ -1,10 +1,10 @@
 """The phases of a run, timed."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from lab.monitor import CLOCK
 from lab.records import Phase, PhaseName
 
 
@@ -19,8 +19,8 @@ class PhaseClock:
     def phase(self, name: PhaseName) -> Iterator[None]:
         """Time a phase."""
         self.current = name
-        started_s = time.time()
+        started_s = CLOCK.now_s()
         try:
             yield
         finally:
-            self.phases.append(Phase(name=name, started_s=started_s, ended_s=time.time()))
+            self.phases.append(Phase(name=name, started_s=started_s, ended_s=CLOCK.now_s()))

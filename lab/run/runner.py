@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import StackError
-from lab.monitor import Sampler, Sources
+from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile
 from lab.records import DirectLoad, Documents, Environment, QuestionAsked, Run, RunWarning, SinkHistograms, Verification
 from lab.run.cautions import cold_servers, servers_elsewhere, shards_unassigned
@@ -114,7 +114,7 @@ class _RunUnderWay:
 
     def record_of(self, command: Sequence[str]) -> Run:
         """Do everything; the record of it."""
-        started_s = time.time()
+        started_s = CLOCK.now_s()
         self.warn_of_servers()
         with self.clock.phase("prepare"):
             self.prepare()
@@ -134,7 +134,7 @@ class _RunUnderWay:
             profile=self.profile.name,
             question=self.profile.question,
             started_s=started_s,
-            ended_s=time.time(),
+            ended_s=CLOCK.now_s(),
             phases=tuple(self.clock.phases),
             load=self.profile.load.mode,
             via=self.profile.load.via,

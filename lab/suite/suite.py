@@ -2,12 +2,12 @@
 
 import random
 import re
-import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from lab.errors import ProfileError, StackError
+from lab.monitor import CLOCK
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
@@ -167,7 +167,7 @@ class SuiteUnderWay:
         progress: SuiteProgress,
         *,
         is_warm: Callable[[Sequence[float]], bool],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = CLOCK.now_s,
     ) -> None:
         """Take up the plan where its runs so far have left it.
 

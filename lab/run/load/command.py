@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from lab.errors import ProfileError, StackError
+from lab.monitor import CLOCK
 
 GRACE_S = 20.0
 POLL_S = 0.05
@@ -56,7 +57,7 @@ class CommandSink:
         log: Path,
         folder: Path,
         environment: Mapping[str, str],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = CLOCK.now_s,
     ) -> None:
         self.command = tuple(command)
         self._log = log

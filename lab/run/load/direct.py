@@ -11,6 +11,7 @@ from typing import Any
 
 from lab.endpoints import HttpAccess
 from lab.errors import StackError
+from lab.monitor import CLOCK
 from lab.profiles import Direct
 from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms
 from lab.run.load.bodies import BulkBodies, prepare_bodies
@@ -144,7 +145,7 @@ def load_directly(
             while (done := sender.answer(POLL_S)) is None:
                 watch.done(latest())
                 progress.update(watch.seen, watch.detail)
-            wait_for_sample_after(done["ended_s"], latest)
+            wait_for_sample_after(CLOCK.now_s(), latest)
     entities = dataset.entities(0, dataset.documents)
     return (
         direct_record(load, bodies, done, entities=entities, prepared_s=prepared_s),
@@ -156,7 +157,7 @@ def wait_for_sample_after(
     instant_s: float,
     latest: Callable[[], Sample | None],
     *,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] = CLOCK.now_s,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Return once Elasticsearch's counters have been read after the instant, or were asked for in vain for a while."""

@@ -251,13 +251,13 @@ def send(connections: Sequence[Connection], spans: Sequence[tuple[int, int, int]
     Raises:
         RefusedError: One connection could not go on.
     """
-    bodies, started_s = Bodies(spans), time.time()
+    bodies, started_s, began_s = Bodies(spans), time.time(), time.monotonic()
     threads = [threading.Thread(target=connection.send_all, args=(bodies,)) for connection in connections]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    ended_s = time.time()
+    ended_s = started_s + time.monotonic() - began_s
     total = Tally()
     for connection in connections:
         if connection.failure:
