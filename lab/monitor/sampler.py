@@ -1,5 +1,6 @@
 """The sampler: one `Sample` per interval into a file, whatever becomes of the servers."""
 
+import fcntl
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -220,9 +221,13 @@ class Sampler:
         """Append one line; why that could not be done."""
         line = orjson.dumps(sample.model_dump(exclude_defaults=True), option=orjson.OPT_APPEND_NEWLINE)
         try:
+            # Whoever reads along may empty the file, though never a line that it has not seen.
+            fcntl.flock(file, fcntl.LOCK_EX)
             file.write(line)
         except OSError as error:
             return f"the sample before could not be written: {reason(error)}"
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
         self.samples_written += 1
         return None
 

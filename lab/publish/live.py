@@ -1,5 +1,7 @@
 """Sends the samples of a run that is under way, as its sampler writes them."""
 
+import fcntl
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ class LiveRun:
     """A run whose file of samples grows.
 
     The file is what holds the samples until they have been sent: while the server does not answer they stay in it, and
-    the next sending has them all.
+    the next sending has them all. What has been sent is removed from it.
 
     Args:
         file: Need not be there yet.
@@ -44,7 +46,7 @@ class LiveRun:
         last = documents[len(samples) - 1]
         documents[len(samples) - 1] = Document(last.id, {**last.source, **state})
         self._server.send(INDEX, documents)
-        self._sent_bytes, self._last = end, samples[-1]
+        self._sent_bytes, self._last = emptied(self._file, end), samples[-1]
         return len(samples)
 
     def send_curves(self, histograms: SinkHistograms, at_s: float) -> None:
@@ -54,6 +56,16 @@ class LiveRun:
             StackError: The server does not take them.
         """
         self._server.send(INDEX, curve_documents(self._label, histograms, at_s))
+
+
+def emptied(file: Path, sent_bytes: int) -> int:
+    """Empty a file of samples if all of it has been sent: a stream has no end. The place to go on from."""
+    with file.open("r+b") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        if opened.seek(0, os.SEEK_END) > sent_bytes:
+            return sent_bytes
+        opened.truncate(0)
+    return 0
 
 
 def samples_from(file: Path, start_bytes: int) -> tuple[list[Sample], int]:

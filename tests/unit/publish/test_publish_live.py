@@ -34,6 +34,12 @@ def lines(samples: list[Sample]) -> bytes:
     return b"".join(orjson.dumps(sample.model_dump(exclude_defaults=True)) + b"\n" for sample in samples)
 
 
+def append(file: Path, content: bytes) -> None:
+    """Write as the sampler does."""
+    with file.open("ab") as opened:
+        opened.write(content)
+
+
 def received(server: Recorder) -> dict[str, dict[str, Any]]:
     """Id → document of all bulk requests that the server has accepted."""
     found: dict[str, dict[str, Any]] = {}
@@ -70,8 +76,8 @@ def test_a_run_sent_as_it_goes_is_the_run_sent_at_once(tmp_path: Path) -> None:
     file = tmp_path / "samples.ndjson"
     with recorder(ACCEPTED) as server:
         live = LiveRun(LABEL, Server(server.url, OPEN), file)
-        for end in (1, 2, 7, len(SEEN)):
-            file.write_bytes(lines(SEEN[:end]))
+        for begin, end in ((0, 1), (1, 2), (2, 7), (7, len(SEEN))):
+            append(file, lines(SEEN[begin:end]))
             live.send_samples({})
     assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
 
@@ -83,11 +89,26 @@ def test_what_a_server_did_not_take_is_sent_again(tmp_path: Path) -> None:
         live = LiveRun(LABEL, Server(server.url, OPEN), file)
         file.write_bytes(lines(SEEN[:5]))
         assert live.send_samples({}) == 5
-        file.write_bytes(lines(SEEN[:11]))
+        append(file, lines(SEEN[5:11]))
         with pytest.raises(StackError, match="status 503"):
             live.send_samples({})
-        file.write_bytes(lines(SEEN))
+        append(file, lines(SEEN[11:]))
         assert live.send_samples({}) == len(SEEN) - 5
+    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
+
+
+def test_what_was_sent_takes_no_room(tmp_path: Path) -> None:
+    """A stream has no end, and a disk has; half a line keeps the file until the rest of it is there."""
+    file = tmp_path / "samples.ndjson"
+    written = lines(SEEN[:3])
+    with recorder(ACCEPTED) as server:
+        live = LiveRun(LABEL, Server(server.url, OPEN), file)
+        sizes = []
+        for part in (written[:-7], written[-7:], lines(SEEN[3:])):
+            append(file, part)
+            live.send_samples({})
+            sizes.append(file.stat().st_size)
+    assert sizes == [len(written) - 7, 0, 0]
     assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
 
 
