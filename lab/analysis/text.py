@@ -31,7 +31,7 @@ def number(value: float | None) -> str:
     """A measured number, rounded to what can be read: `52 700`, `28.4`, `0.31`."""
     if value is None:
         return UNKNOWN
-    size = abs(value)
+    size = abs(float(f"{value:.3g}"))
     if size < 100 and value == round(value):
         return str(round(value))
     if size >= 100:

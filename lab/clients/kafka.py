@@ -1,6 +1,7 @@
 """What a run asks of Kafka: topics, their ends, and the records that were refused."""
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,13 @@ from lab.errors import ProfileError, StackError
 
 POLL_S = 1.0
 GIVE_UP_S = 120.0
+MOST_SAID = 10
+"""Complaints of the client that are kept: it repeats them for as long as a broker is away."""
+REFUSALS = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class KafkaTopics:
             "bootstrap.servers": bootstrap,
             "log_level": 0,
         }
-        self._said: list[str] = []
+        self._said: deque[str] = deque(maxlen=MOST_SAID)
         with_callback: dict[str, Any] = {**self._client, "error_cb": self._on_error}
         try:
             self._admin = AdminClient(with_callback)
@@ -169,13 +177,17 @@ class KafkaTopics:
             raise StackError(f"topic {topic}: its offsets cannot be read ({error.args[0].str()})") from error
 
     def _next(self, consumer: Consumer, topic: str) -> Message:
-        deadline = time.monotonic() + GIVE_UP_S
+        deadline, why = time.monotonic() + GIVE_UP_S, ""
         while time.monotonic() < deadline:
             message = consumer.poll(POLL_S)
             error = None if message is None else message.error()
             if message is not None and (error is None or error.code() == KafkaError._PARTITION_EOF):
                 return message
-        raise StackError(f"topic {topic}: no record for {GIVE_UP_S:.0f} s, although there are more")
+            if error is not None:
+                if error.fatal() or error.code() in REFUSALS:
+                    raise StackError(f"topic {topic}: Kafka does not let us read it: {error.str()}")
+                why = f" ({error.str()})"
+        raise StackError(f"topic {topic}: no record for {GIVE_UP_S:.0f} s, although there are more{why}")
 
     def _consumer(self, group: str = "sluice-lab") -> Consumer:
         return Consumer(

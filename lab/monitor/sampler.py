@@ -14,6 +14,7 @@ from typing import Protocol, Self, TypeVar
 
 import orjson
 
+from lab.errors import StackError
 from lab.monitor.containers import ContainerReader, ContainersSample
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.jolokia import SinkReader
@@ -176,6 +177,15 @@ class Sampler:
         self._asked: dict[str, Future[tuple[Record, float]]] = {}
 
     def __enter__(self) -> Self:
+        """Start sampling.
+
+        Raises:
+            StackError: The file cannot be written to.
+        """
+        try:
+            self._file = self._path.open("ab", buffering=0)
+        except OSError as error:
+            raise StackError(f"{self._path}: samples cannot be written: {error.strerror}") from error
         self._thread.start()
         return self
 
@@ -195,7 +205,7 @@ class Sampler:
         # A thread for each source: one that hangs delays no other.
         self._pools = {name: ThreadPoolExecutor(1, thread_name_prefix=f"sampler-{name}") for name in readers}
         try:
-            with self._path.open("ab", buffering=0) as file:
+            with self._file as file:
                 self._tick_until_stopped(file)
         finally:
             for name, reader in readers.items():

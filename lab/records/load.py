@@ -84,7 +84,9 @@ class SinkHistograms(Record):
     Attributes:
         record_age: Base64 of a compressed HdrHistogram in µs: intended send time → acknowledged by Elasticsearch.
         bulk_service_time: The same in µs: bulk request sent → response read.
+        lost: Why those of our own sink could not be read; `None` where they were, or there are none.
     """
 
     record_age: str | None
     bulk_service_time: str | None
+    lost: str | None = None

@@ -1,7 +1,7 @@
 """What a reader must know before believing the figures of a run."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 from statistics import fmean
@@ -25,7 +25,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         *short_window(cut),
         *no_steady_state(cut),
         *server_restarted(cut),
-        *samples_lost(cut),
+        *samples_lost(run, cut),
         *dead_letters(run),
         *driver_limited(run, cut.window, limit),
         *busy_machine(run, cut.window),
@@ -104,27 +104,34 @@ def server_restarted(cut: Windows) -> list[RunWarning]:
     ]
 
 
-def samples_lost(cut: Windows) -> list[RunWarning]:
-    """Sources that did not answer, and ticks that did not take place, while the index grew."""
-    window = cut.growing
-    if len(window) < 2:
+def samples_lost(run: Run, cut: Windows) -> list[RunWarning]:
+    """Sources that did not answer, and ticks that did not take place, while the index grew; latencies, at the end."""
+    seen = [*_samples_lost(cut.growing)]
+    if run.sink_histograms.lost:
+        seen.append(f"the sink's latencies could not be read: {run.sink_histograms.lost}")
+    if not seen:
         return []
+    return [
+        RunWarning(
+            kind=WarningKind.SAMPLES_LOST,
+            seen="; ".join(seen),
+            likely_cause="a server was down or too busy to answer within the sampling interval",
+            remedy="the charts have gaps there; a figure is missing only where all of its samples are",
+        )
+    ]
+
+
+def _samples_lost(window: Sequence[Sample]) -> Iterator[str]:
+    if len(window) < 2:
+        return
     interval_s = sampling_interval_s(window) or 1.0
     expected = floor((window[-1].at_s - window[0].at_s) / interval_s + 0.5) + 1
     lost = Counter(source for sample in window for source in sample.lost)
     if expected > len(window):
         lost["whole samples"] = expected - len(window)
-    if not lost:
-        return []
-    told = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()))
-    return [
-        RunWarning(
-            kind=WarningKind.SAMPLES_LOST,
-            seen=f"of {expected} samples due while the index grew, some were lost: {told}",
-            likely_cause="a server was down or too busy to answer within the sampling interval",
-            remedy="the charts have gaps there; a figure is missing only where all of its samples are",
-        )
-    ]
+    if lost:
+        told = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()))
+        yield f"of {expected} samples due while the index grew, some were lost: {told}"
 
 
 def dead_letters(run: Run) -> list[RunWarning]:

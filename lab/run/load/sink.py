@@ -13,6 +13,7 @@ from lab.clients.target import Target
 from lab.endpoints import Endpoints, words_without_secrets
 from lab.errors import StackError
 from lab.monitor import Sampler, read_sink_histograms
+from lab.monitor.processes import reason
 from lab.profiles import Profile
 from lab.records import SinkHistograms
 from lab.run.folder import RunFolder
@@ -159,9 +160,10 @@ class Sink:
             return SinkHistograms(record_age=None, bulk_service_time=None)
         try:
             return read_sink_histograms(url, self.names.connector, access=self.target.access.metrics)
-        except (httpx.HTTPError, LookupError, ValueError):
+        except (httpx.HTTPError, LookupError, ValueError) as error:
             # A sink that is not ours keeps none, and the run is none the worse for it.
-            return SinkHistograms(record_age=None, bulk_service_time=None)
+            lost = reason(error) if self.keeps_ledger else None
+            return SinkHistograms(record_age=None, bulk_service_time=None, lost=lost)
 
 
 def placeholders(profile: Profile, endpoints: Endpoints, names: Names) -> dict[str, str]:

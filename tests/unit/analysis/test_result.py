@@ -10,7 +10,7 @@ from lab.analysis.figures.definitions import DEFINITIONS, value_of
 from lab.analysis.result import analyse
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
-from lab.records import ElasticsearchSample, ProcessSample, Result, Sample, WarningKind, Window
+from lab.records import ElasticsearchSample, ProcessSample, Result, Sample, SinkHistograms, WarningKind, Window
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
 ROOT = Path(__file__).parents[3]
@@ -276,3 +276,13 @@ def test_the_size_on_disk_is_never_that_of_a_sample(tmp_path: Path) -> None:
         for place, which in enumerate((made, older))
     ]
     assert sizes == [2 * 503 * made.documents.indexed, None]
+
+
+def test_latencies_of_the_sink_that_were_lost_are_warned_of(tmp_path: Path) -> None:
+    """A dash in the report would look like a sink that keeps none."""
+    made = run(Truth())
+    lost = SinkHistograms(record_age=None, bulk_service_time=None, lost="ReadTimeout: timed out")
+    found = analyse(written(tmp_path, made.model_copy(update={"sink_histograms": lost}), samples(Truth())))
+    assert [warning.seen for warning in found.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
+        "the sink's latencies could not be read: ReadTimeout: timed out"
+    ]

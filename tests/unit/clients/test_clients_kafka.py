@@ -1,16 +1,21 @@
 """Small things of a run: Kafka's words, names, secrets, the machine."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaError
 
+from lab.clients import kafka
 from lab.clients.kafka import KafkaTopics, as_bytes, as_text, kafka_text
-from lab.endpoints import is_secret
-from lab.errors import ProfileError
+from lab.endpoints import Access, is_secret
+from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
 from lab.run.environment import describe_environment, git_commit
+from lab.run.load.entrants import OURS
 from lab.run.load.produce import client_settings
+from lab.run.load.sink import Sink
 from lab.run.names import Names
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -135,3 +140,78 @@ def test_secrets_are_hidden_in_the_environment() -> None:
 def test_a_folder_outside_a_repository_has_no_commit(tmp_path: Path) -> None:
     """Missing is `None`."""
     assert git_commit(tmp_path) is None
+
+
+# --- what Kafka refuses ---------------------------------------------------------------------------------------------
+
+
+class RefusingConsumer:
+    """A consumer of a topic with 1,009 records that it may not read."""
+
+    def __init__(self, _settings: object) -> None:
+        pass
+
+    def __enter__(self) -> "RefusingConsumer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def list_topics(self, topic: str, timeout: float) -> object:  # noqa: ARG002 - as Kafka's client has it
+        """One partition."""
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: None})})
+
+    def get_watermark_offsets(self, *_: object, **__: object) -> tuple[int, int]:
+        """Its bounds, which may be asked for."""
+        return 0, 1009
+
+    def assign(self, _partitions: object) -> None:
+        """Nobody minds."""
+
+    def poll(self, _timeout: float) -> object:
+        """The refusal."""
+        refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "Broker: Topic authorization failed")
+        return SimpleNamespace(error=lambda: refused, partition=lambda: 0, offset=lambda: None)
+
+
+def test_a_topic_that_may_not_be_read_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not after two minutes, as if no record had come."""
+    monkeypatch.setattr(kafka, "Consumer", RefusingConsumer)
+    monkeypatch.setattr(kafka, "GIVE_UP_S", 0.05)
+    with pytest.raises(StackError) as error:
+        next(KafkaTopics("127.0.0.1:1").records("books"))
+    assert str(error.value) == "topic books: Kafka does not let us read it: Broker: Topic authorization failed"
+
+
+def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:
+    """Only the last of it is kept."""
+    topics = KafkaTopics("127.0.0.1:1")
+    for number in range(1009):
+        topics._on_error(KafkaError(KafkaError._TRANSPORT, f"complaint {number}"))
+    with pytest.raises(StackError) as error:
+        topics.names(within_s=0.01)
+    assert "complaint 1008" in str(error.value)
+    assert len(str(error.value)) < 1009
+
+
+# --- the sink's latencies -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("connector", "lost"), [(f"{OURS}ElasticsearchSinkConnector", "Connect"), ("another.Sink", "")]
+)
+def test_latencies_that_cannot_be_read_are_missed_only_where_there_are_some(connector: str, lost: str) -> None:
+    """A sink that is not ours keeps none."""
+    endpoints = SimpleNamespace(metrics_url="http://127.0.0.1:1/jolokia")
+    sink = Sink(
+        profile(),
+        SimpleNamespace(endpoints=endpoints, access=Access()),
+        Names.of(profile(), "1"),
+        *[None] * 4,
+        {},  # type: ignore[arg-type]
+    )
+    sink.config = {"connector.class": connector}
+    found = sink.histograms()
+    assert (found.record_age, found.bulk_service_time) == (None, None)
+    assert (found.lost or "").startswith(lost)
+    assert (found.lost is not None) == bool(lost)

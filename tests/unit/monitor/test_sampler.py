@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.endpoints import Endpoints
+from lab.errors import StackError
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.sampler import Readers, Sampler
 from lab.monitor.sources import Sources
@@ -232,3 +233,11 @@ def test_an_interval_of_nothing_is_refused(tmp_path: Path) -> None:
     """It would be a busy loop against the servers under test."""
     with pytest.raises(ValueError, match="sampler: interval_s: got 0, expected more than 0"):
         Sampler(SOURCES, tmp_path / "samples.ndjson", 0, phase=lambda: "load", readers=Readers())
+
+
+def test_a_file_that_cannot_be_written_ends_the_run_at_once(tmp_path: Path) -> None:
+    """Not a thread of which nobody hears, so that a load would seem to stand still."""
+    path = tmp_path / "gone" / "samples.ndjson"
+    with pytest.raises(StackError) as failure, Sampler(SOURCES, path, phase=lambda: "load", readers=Readers()):
+        pass
+    assert str(failure.value) == f"{path}: samples cannot be written: No such file or directory"
