@@ -14,7 +14,7 @@ from lab.analysis.figures.cost import (
     servers_are_here,
     used,
 )
-from lab.analysis.figures.counters import growth, growth_from_zero, shards
+from lab.analysis.figures.counters import growth, growth_from_zero, read_s, shards
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import indexing_latency_ms, percentiles_ms
 from lab.analysis.figures.rates import (
@@ -242,5 +242,5 @@ def durations(run: Run, window: Sequence[Sample]) -> list[Metric]:
     if run.load != "drain":
         return walls
     started_s = next((phase.started_s for phase in run.phases if phase.name == "load"), None)
-    drained_s = window[-1].at_s - started_s if window and started_s is not None else None
+    drained_s = read_s(window[-1]) - started_s if window and started_s is not None else None
     return [*walls, metric("drain_s", drained_s)]

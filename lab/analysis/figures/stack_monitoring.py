@@ -23,9 +23,13 @@ SIZES_S = (
     (120_000, 600),
     (270_000, 1_800),
     (720_000, 3_600),
+    (2_160_000, 10_800),
+    (8_640_000, 43_200),
+    (60_480_000, 86_400),
+    (181_440_000, 604_800),
 )
 """(below this length of the window, bucket size), from Kibana's `calculate_auto.ts`; see `bucket_size_s`."""
-LARGEST_S = 10_800
+LARGEST_S = 2_592_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +92,38 @@ def bucket_size_s(window_s: float, least_s: int = LEAST_BUCKET_S) -> int:
     """The size of the buckets that Kibana chooses for a window of time, at least `min_interval_seconds`.
 
     Source: Kibana's `calculate_auto.ts`: 10 s below 25 minutes, 30 s below 75 minutes, 1 minute below 5 hours, …
-        3 hours beyond 200 hours.
+        3 hours below 25 days, half a day below 100 days, …
     """
     return max(least_s, next((size_s for below_s, size_s in SIZES_S if window_s < below_s), LARGEST_S))
 
 
-def _largest(readings: Iterable[Counted], size_s: int) -> dict[int, tuple[int, int]]:
-    """Bucket number → the largest value of either counter in it."""
-    largest: dict[int, tuple[int, int]] = {}
+Counters = tuple[int | None, int | None]
+
+
+def _largest(readings: Iterable[Counted], size_s: int) -> dict[int, Counters]:
+    """Bucket number → the largest value of either counter in it; Kibana asks for each of them apart."""
+    largest: dict[int, Counters] = {}
     for reading in readings:
-        if reading.documents is None or reading.time_ms is None:
-            continue
-        number = math.floor(reading.at_s / size_s)
-        documents, time_ms = largest.get(number, (reading.documents, reading.time_ms))
-        largest[number] = max(documents, reading.documents), max(time_ms, reading.time_ms)
+        now: Counters = (reading.documents, reading.time_ms)
+        if now != (None, None):
+            number = math.floor(reading.at_s / size_s)
+            documents, time_ms = (
+                max((value for value in values if value is not None), default=None)
+                for values in zip(now, largest.get(number, now), strict=True)
+            )
+            largest[number] = documents, time_ms
     return largest
 
 
-def _point(
-    before: tuple[int, int] | None, after: tuple[int, int] | None, size_s: int
-) -> tuple[float | None, float | None]:
+def _point(before: Counters | None, after: Counters | None, size_s: int) -> tuple[float | None, float | None]:
     """Rate and latency of a bucket, from the one before it."""
-    if before is None or after is None:
+    if before is None or after is None or before[0] is None or after[0] is None or after[0] < before[0]:
         return None, None
-    documents, time_ms = after[0] - before[0], after[1] - before[1]
-    if documents < 0:
-        return None, None
-    if documents == 0:
-        return 0.0, 0.0
-    return documents / size_s, time_ms / documents if time_ms >= 0 else None
+    documents = after[0] - before[0]
+    time_ms = None if before[1] is None or after[1] is None else after[1] - before[1]
+    if time_ms is None or (documents and time_ms < 0):
+        return documents / size_s, None
+    return documents / size_s, time_ms / documents if documents else 0.0
 
 
 def gaps(readings: Sequence[Counted], size_s: int) -> int:

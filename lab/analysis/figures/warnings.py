@@ -7,7 +7,7 @@ from math import floor
 from statistics import fmean
 
 from lab.analysis.figures.cost import restarted, used
-from lab.analysis.figures.counters import growth, has_fallen, index_totals, sampling_interval_s
+from lab.analysis.figures.counters import growth, has_fallen, index_totals, read_s, sampling_interval_s
 from lab.analysis.figures.limits import driver_share, evidence
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
 from lab.analysis.text import count, duration, number
@@ -64,7 +64,7 @@ class Lasted:
 def lasted(samples: Sequence[Sample]) -> Lasted:
     """From the first sample that Elasticsearch answered to the last one."""
     answered = [sample for sample in samples if sample.elasticsearch]
-    return Lasted(answered[-1].at_s - answered[0].at_s if answered else 0.0, len(answered))
+    return Lasted(read_s(answered[-1]) - read_s(answered[0]) if answered else 0.0, len(answered))
 
 
 def no_steady_state(cut: Windows) -> list[RunWarning]:

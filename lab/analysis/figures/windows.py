@@ -41,13 +41,13 @@ class Windows:
     def measured(self) -> Window | None:
         """The measured window; `None` when it is too short to be believed."""
         answered = [sample for sample in self.window if sample.elasticsearch]
-        if len(answered) < LEAST_SAMPLES or answered[-1].at_s - answered[0].at_s < LEAST_S:
+        if len(answered) < LEAST_SAMPLES or read_s(answered[-1]) - read_s(answered[0]) < LEAST_S:
             return None
         return Window(
-            started_s=answered[0].at_s,
-            ended_s=answered[-1].at_s,
+            started_s=read_s(answered[0]),
+            ended_s=read_s(answered[-1]),
             samples=len(self.window),
-            warm_up_s=answered[0].at_s - self.growing[0].at_s,
+            warm_up_s=read_s(answered[0]) - read_s(self.growing[0]),
             steady=self.is_steady,
         )
 

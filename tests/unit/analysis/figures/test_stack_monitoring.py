@@ -48,6 +48,14 @@ def test_a_document_without_the_counters_is_none() -> None:
     assert drawn(EXAMPLE[0], read(13, None, None), EXAMPLE[2])[1:] == [(10, None, None), (20, None, None)]
 
 
+def test_a_document_without_one_counter_leaves_the_other_chart() -> None:
+    """Kibana asks for rate and latency apart: without the time, or with it alone."""
+    assert drawn(EXAMPLE[0], read(13, 1_024_000, None), read(23, None, 414_100))[1:] == [
+        (10, 2400.0, None),
+        (20, None, None),
+    ]
+
+
 def test_a_counter_that_fell_is_a_gap_of_one_point() -> None:
     """A restarted server begins at zero; what it counts from there on is drawn."""
     assert drawn(read(3, 5003, 7), read(13, 11, 1), read(23, 1021, 102)) == [
@@ -88,7 +96,8 @@ def test_nothing_read_is_nothing_drawn() -> None:
     ("window_s", "size_s"),
     [
         *[(60, 10), (1499, 10), (1500, 30), (4499, 30), (4500, 60), (18_000, 300), (54_000, 600), (120_000, 1800)],
-        *[(270_000, 3600), (720_000, 10_800)],
+        *[(270_000, 3600), (720_000, 10_800), (2_159_999, 10_800), (2_160_000, 43_200), (8_640_000, 86_400)],
+        *[(60_480_000, 604_800), (181_440_000, 2_592_000)],
     ],
 )
 def test_the_bucket_follows_the_window(window_s: float, size_s: int) -> None:
