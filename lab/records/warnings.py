@@ -13,6 +13,7 @@ class WarningKind(StrEnum):
     SERVER_RESTARTED = "server_restarted"
     DEAD_LETTERS = "dead_letters"
     SHORT_WINDOW = "short_window"
+    DID_NOT_KEEP_UP = "did_not_keep_up"
     DRIVER_LIMITED = "driver_limited"
     BUSY_MACHINE = "busy_machine"
     LATE_PRODUCER = "late_producer"

@@ -113,12 +113,26 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     )
 
 
+def requested_rate_docs_per_s(run: Run) -> float | None:
+    """The rate that a stream was asked for; `None` for as fast as possible, and for other loads."""
+    return run.delivery.rate_docs_per_s if run.delivery and run.load == "stream" else None
+
+
+def is_delivered_late(run: Run) -> bool:
+    """Whether the documents came into Kafka more slowly than they were asked for."""
+    return run.delivery is not None and run.delivery.late_documents > LATE * run.documents.produced
+
+
+def keeps_up(asked_docs_per_s: float, rate_docs_per_s: float) -> bool:
+    """Whether an indexing rate is that of the stream."""
+    return rate_docs_per_s >= KEPT_UP * asked_docs_per_s
+
+
 def _requested_rate(run: Run, seen: Evidence) -> Limit | None:
-    asked = run.delivery.rate_docs_per_s if run.delivery else None
-    if run.delivery is None or run.load != "stream" or not asked or seen.rate_docs_per_s is None:
+    asked = requested_rate_docs_per_s(run)
+    if not asked or seen.rate_docs_per_s is None:
         return None
-    late = run.delivery.late_documents / run.documents.produced if run.documents.produced else 0.0
-    if seen.rate_docs_per_s < KEPT_UP * asked or not seen.lag_is_small or late > LATE:
+    if not keeps_up(asked, seen.rate_docs_per_s) or not seen.lag_is_small or is_delivered_late(run):
         return None
     return Limit(
         stage="requested rate",

@@ -8,10 +8,11 @@ from statistics import fmean
 
 from lab.analysis.figures.cost import restarted, used
 from lab.analysis.figures.counters import growth, has_fallen, index_totals, read_s, sampling_interval_s
-from lab.analysis.figures.limits import driver_share, evidence
+from lab.analysis.figures.limits import driver_share, evidence, is_delivered_late, keeps_up, requested_rate_docs_per_s
+from lab.analysis.figures.rates import indexing_rate_docs_per_s
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
 from lab.analysis.text import count, duration, number
-from lab.records import Limit, Run, RunWarning, Sample, WarningKind
+from lab.records import Limit, Result, Run, RunWarning, Sample, WarningKind
 
 GC_SHARE = 0.10
 MAJOR_FAULTS_PER_S = 100.0
@@ -22,6 +23,7 @@ OTHERS_SHARE = 0.10
 def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, ...]:
     """The run's own warnings and those that its samples give; of each kind the run's own comes first."""
     found = (
+        *did_not_keep_up(run, cut, limit),
         *short_window(cut),
         *no_steady_state(cut),
         *server_restarted(cut),
@@ -34,6 +36,33 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
     )
     told = {warning.kind for warning in run.warnings}
     return (*run.warnings, *(warning for warning in found if warning.kind not in told))
+
+
+def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> list[RunWarning]:
+    """A stream that was indexed more slowly than it was asked for, so that its latencies only tell how long it ran."""
+    asked = requested_rate_docs_per_s(run)
+    rate = indexing_rate_docs_per_s(cut.window, "primaries")
+    if run.verification.expect == "consumed" or not asked or rate is None or keeps_up(asked, rate):
+        return []
+    lag = max((sample.kafka.lag_records for sample in cut.load if sample.kafka), default=None)
+    return [
+        RunWarning(
+            kind=WarningKind.DID_NOT_KEEP_UP,
+            seen=f"did NOT keep up with {number(asked)}/s:"
+            f" {number(rate)}/s were indexed, up to {count(lag)} records waited",
+            likely_cause=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}"
+            if limit
+            else "a stage had no room left; the samples do not show which",
+            remedy="read no latency of this run as the pipeline's own, it grows with the length of the run; ask for a"
+            " lower rate, or give that stage more",
+        )
+    ]
+
+
+def shortfall(result: Result) -> str | None:
+    """That a stream did not keep up, in the words that come before every other; `None` if it did."""
+    found = [warning.seen for warning in result.warnings if warning.kind is WarningKind.DID_NOT_KEEP_UP]
+    return found[0].partition(":")[0] if found else None
 
 
 def short_window(cut: Windows) -> list[RunWarning]:
@@ -157,6 +186,9 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> l
         return []
     if limit is None or limit.stage not in {"producer", "broker", "sink", "sender", "machine"}:
         return []
+    asked, rate = requested_rate_docs_per_s(run), indexing_rate_docs_per_s(window, "primaries")
+    if asked and rate is not None and not keeps_up(asked, rate) and not is_delivered_late(run):
+        return []  # The documents came as asked: it is the pipeline that did not keep up.
     share = driver_share(evidence(run, window))
     if limit.stage == "machine" and (share is None or share < DRIVER_MOST):
         return []

@@ -9,6 +9,7 @@ from html import escape
 import orjson
 
 from lab.analysis.figures.definitions import BY_NAME, TERMS, value_of
+from lab.analysis.figures.warnings import shortfall
 from lab.analysis.folder import RunFolder
 from lab.analysis.page.answer import waiting_note, what_came_out, what_was_run
 from lab.analysis.page.books import Sum, last_sink_sum, run_sums
@@ -46,11 +47,11 @@ TILES = (
 
 
 def answer(folder: RunFolder, result: Result) -> str:
-    """The two sentences on top; red when the run is void."""
-    failed = result.status == "failed"
-    verdict = "Failed." if failed else "Verified."
+    """The two sentences on top; red when the run is void, amber when a stream did not keep up."""
+    failed, short = result.status == "failed", shortfall(result)
+    verdict = "Failed." if failed else f"{short[0].upper()}{short[1:]}. Verified." if short else "Verified."
     return (
-        f'<div class="answer{" failed" if failed else ""}">'
+        f'<div class="answer{" failed" if failed else " care" if short else ""}">'
         f"<p>{escape(what_was_run(folder.run))}</p>"
         f'<p><span class="verdict">{verdict}</span> {escape(what_came_out(folder.run, result))}</p></div>'
     )

@@ -4,6 +4,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.ledger import broken_laws
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records import Result
@@ -29,7 +30,9 @@ def terminal_table(result: Result) -> Table:
     """Key figures, the books and the verdict, for a terminal of 80 columns."""
     window = result.measured_window
     measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
-    table = Table(title=f"{result.profile} · {measured}", title_justify="left", show_edge=False)
+    good, short = result.status == "verified", shortfall(result)
+    title = " · ".join(part for part in (result.profile, short, measured) if part)
+    table = Table(title=title, title_justify="left", show_edge=False)
     table.add_column("metric")
     table.add_column("scope", style="dim")
     table.add_column("value", justify="right")
@@ -46,8 +49,9 @@ def terminal_table(result: Result) -> Table:
     _add_books(table, result)
     table.add_section()
     table.add_row("Limited by", "", result.limited_by.stage if result.limited_by else UNKNOWN)
-    good = result.status == "verified"
-    table.add_row(Text("Verdict", style="bold"), "", Text(result.status, style="bold green" if good else "bold red"))
+    style = "bold red" if not good else "bold yellow" if short else "bold green"
+    verdict = f"{result.status}, not kept up" if short else result.status
+    table.add_row(Text("Verdict", style="bold"), "", Text(verdict, style=style))
     return table
 
 

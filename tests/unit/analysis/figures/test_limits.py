@@ -37,6 +37,17 @@ def test_a_stream_that_keeps_up_is_limited_by_the_rate_asked_for() -> None:
     assert WarningKind.DRIVER_LIMITED not in told(STREAM)
 
 
+def test_a_stream_that_was_delivered_as_asked_and_not_indexed_so_did_not_keep_up() -> None:
+    """The driver did what it was told; more of it would only make the backlog grow faster."""
+    slow = replace(STREAM, rate_docs_per_s=9001.0, lag_records=39_427, write_active=0)
+    found = told(slow)
+    assert found[WarningKind.DID_NOT_KEEP_UP] == (
+        "did NOT keep up with 9\u202f000/s: 5\u202f000/s were indexed, up to 39\u202f427 records waited"
+    )
+    assert WarningKind.DRIVER_LIMITED not in found
+    assert WarningKind.DID_NOT_KEEP_UP not in told(STREAM)
+
+
 def test_a_stream_that_falls_behind_its_schedule_without_lag_is_limited_by_the_producer() -> None:
     """The sink waits for documents that come late."""
     late = replace(STREAM, rate_docs_per_s=9001.0, late_documents=7919)

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -205,3 +206,17 @@ def test_the_terminals_table_fits_eighty_columns(tmp_path: Path) -> None:
     assert ["Indexing rate", "primaries", "5 000/s"] in rows
     assert ["Limited by", "", "elasticsearch"] in rows
     assert ["Verdict", "", "verified"] in rows
+
+
+def test_a_stream_that_did_not_keep_up_says_so_first(tmp_path: Path) -> None:
+    """In amber and before it is called verified: its latencies are those of a growing backlog."""
+    truth = Truth(load="stream", rate_docs_per_s=9001.0, lag_records=39_427)
+    folder = written(tmp_path, run(truth), samples(truth))
+    shown = write_report(folder).read_text("utf-8")
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(terminal_table(analyse(folder)))
+    rows = console.export_text().replace("\u202f", " ").splitlines()
+    assert '<div class="answer care">' in shown
+    assert '<span class="verdict">Did NOT keep up with 9\u202f000/s. Verified.</span>' in shown
+    assert rows[0].startswith("aladin/synthetic · did NOT keep up with 9 000/s · measured window")
+    assert rows[-1].split()[-4:] == ["verified,", "not", "kept", "up"]
