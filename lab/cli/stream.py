@@ -88,7 +88,9 @@ def send(
     rate: Annotated[
         str,
         typer.Option(
-            envvar="SLUICE_STREAM_RATE", metavar="DOCS_PER_S", help="On an absolute schedule; max: as fast as the sink."
+            envvar="SLUICE_STREAM_RATE",
+            metavar="DOCS_PER_S",
+            help="On an absolute schedule, which waiting for the sink does not move; max: as fast as the sink.",
         ),
     ] = AS_FAST_AS_THE_SINK,
     most_lag: Annotated[

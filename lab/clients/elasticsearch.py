@@ -44,6 +44,8 @@ class ElasticsearchClient:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._sleep = sleep
+        self._clock = clock
         self._http = HttpService(
             "Elasticsearch", urls, access, timeout_s=60, patience_s=patience_s, sleep=sleep, clock=clock
         )
@@ -167,11 +169,6 @@ class ElasticsearchClient:
             "GET", f"/_cluster/health/{index}?wait_for_status={wait_for}&timeout={timeout_s}s", accept=(408,)
         )
         return str(answer["status"]), int(answer["unassigned_shards"])
-
-    def exists(self, name: str) -> bool:
-        """Whether there is an index, an alias or a data stream of that name."""
-        status, _ = self.request("HEAD", f"/{name}", accept=(404,))
-        return status == httpx.codes.OK
 
     def refresh(self, index: str) -> None:
         """Make everything that was indexed visible to searches."""

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from lab import endpoints
-from lab.endpoints import words_without_secrets
+from lab.endpoints import without_secrets, words_without_secrets
 from lab.monitor.processes import usable_cores
 from lab.profiles import Profile
 from lab.records import Environment, Server
@@ -65,14 +64,14 @@ def describe_environment(
         target=target,
         servers=tuple(servers),
         index_settings=dict(index_settings),
-        cluster_settings=endpoints.without_secrets(cluster_settings),
-        connector=endpoints.without_secrets(connector),
+        cluster_settings=without_secrets(cluster_settings),
+        connector=without_secrets(connector),
     )
 
 
-def without_secrets(profile: Profile) -> Profile:
+def profile_without_secrets(profile: Profile) -> Profile:
     """The profile as it may be written down."""
     command = profile.sink.command and words_without_secrets(profile.sink.command)
-    sink = profile.sink.model_copy(update={"config": endpoints.without_secrets(profile.sink.config), "command": command})
-    producer = profile.producer.model_copy(update={"client": endpoints.without_secrets(profile.producer.client)})
+    sink = profile.sink.model_copy(update={"config": without_secrets(profile.sink.config), "command": command})
+    producer = profile.producer.model_copy(update={"client": without_secrets(profile.producer.client)})
     return profile.model_copy(update={"sink": sink, "producer": producer})

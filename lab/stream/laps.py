@@ -54,7 +54,8 @@ class Pace:
     """How fast a stream goes.
 
     Attributes:
-        rate_docs_per_s: On an absolute schedule; `None` for as fast as the sink can.
+        rate_docs_per_s: On an absolute schedule, which no waiting for sink or Kafka moves: what was due meanwhile is
+            sent at once afterwards, and its latency counts from when it was due. `None` for as fast as the sink can.
         most_lag_records: No further ahead of the sink than this.
     """
 
@@ -90,6 +91,7 @@ class Stream:
         keep: Writes a position down.
         check_sink: Raises StackError when the sink has failed for good; asked while it is waited for.
         position: The number of the next document, over all laps.
+        epoch_us: The wall clock, in microseconds.
     """
 
     dataset: Dataset
@@ -103,9 +105,11 @@ class Stream:
     check_sink: Callable[[], None] = lambda: None
     clock: Clock = field(default_factory=SystemClock)
     sleep: Callable[[float], None] = time.sleep
+    epoch_us: Callable[[], int] = lambda: time.time_ns() // 1000
     _bytes_per_document: float = field(default=0.0, init=False)
     _looked_ns: int = field(default=-(1 << 62), init=False)
     _kept_ns: int = field(default=0, init=False)
+    _first: tuple[int, int] | None = field(default=None, init=False)
 
     @property
     def most_lag_records(self) -> int:
@@ -163,11 +167,15 @@ class Stream:
             self.sleep(NAP_S)
 
     def send_stretch(self, is_over: Callable[[], bool]) -> None:
-        """Send on one schedule, until the sink falls behind or it is over."""
-        started_ns = self.clock.monotonic_ns()
-        schedule = Schedule(started_ns, time.time_ns() // 1000, self.position, self.pace.rate_docs_per_s)
+        """Send on the schedule that began with the first stretch, until the sink falls behind or it is over."""
+        now_ns = self.clock.monotonic_ns()
+        self._first = self._first or (now_ns, self.position)
+        started_ns, first = self._first
+        # By the wall clock as it stands now: the machine may have slept, or its clock been set, since the last stretch.
+        started_us = self.epoch_us() - (now_ns - started_ns) // 1000
+        schedule = Schedule(started_ns, started_us, first, self.pace.rate_docs_per_s)
         sending = Sending(self.client, self.topic, schedule, clock=self.clock)
-        self._kept_ns = started_ns
+        self._kept_ns = now_ns
         while not is_over() and self.sink_keeps_up():
             numbers = np.arange(self.position, self.position + self.pace.block_documents, dtype=np.int64)
             sending.send(numbers, self.dataset.records(numbers % self.dataset.documents))

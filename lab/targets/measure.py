@@ -11,7 +11,7 @@ from lab.display import RunDisplay
 from lab.endpoints import words_without_secrets
 from lab.profiles import Profile
 from lab.records import Result
-from lab.run.environment import without_secrets
+from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder
 from lab.run.runner import run_profile
 from lab.stack.places import ROOT
@@ -32,7 +32,7 @@ def recorded(profile: Profile, dataset: Dataset, target: Target, runs: Path) -> 
 
 def measure(profile: Profile, dataset: Dataset, target: Target, folder: RunFolder, command: Sequence[str]) -> None:
     """Run the profile on the target's servers; the records are in the folder then."""
-    folder.write_text("profile.json", without_secrets(profile).model_dump_json(indent=1) + "\n")
+    folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
     display = RunDisplay()
     with display.showing():
         run_profile(profile, dataset, target, folder, root=ROOT, progress=display, command=command)

@@ -174,7 +174,7 @@ def _verdict(found: Findings, pair: Pair, asked: MetricAsked, effect: Effect | N
 
 def _agreed(step: PublishedStep) -> str:
     """What the verdict beside it does not say already."""
-    told = [step.agreement] if step.agreement in {"same direction", "opposite"} else []
+    told: list[str] = [step.agreement] if step.agreement in {"same direction", "opposite"} else []
     if step.is_inside is not None:
         told.append("in our interval" if step.is_inside else "outside our interval")
     return "".join(f", {text}" for text in told)

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from lab.errors import StackError
 from lab.stream.laps import RETAINED_BYTES, Offsets, Pace, Stream
 from lab.stream.position import Sent
+from producers.sending import INTENDED_SEND_TIME_HEADER
 from tests.unit.producers.fakes import FakeClient, FakeClock, NumberedDocuments
 
 LAP = 1009
@@ -47,6 +48,7 @@ class World:
             position,
             clock=self.clock,
             sleep=self.clock.sleep,
+            epoch_us=lambda: self.clock.now_ns // 1000,
         )
 
     def offsets(self) -> Offsets:
@@ -127,6 +129,20 @@ def test_the_producer_waits_for_the_sink() -> None:
     stream = world.stream(rate=1009)
     stream.send(after(stream, 2003))
     assert world.waits == [LAG // 2 + 1]
+
+
+def test_waiting_for_the_sink_moves_no_due_time() -> None:
+    """What was due meanwhile is sent at once afterwards, and says since when it was due: the wait is its latency."""
+    world = World()
+    began_ns = world.clock.now_ns
+    # The sink stands still from the first second to the seventh.
+    world.reads = lambda _records: LAG + 1 if 1 < (world.clock.now_ns - began_ns) / 1e9 < 7 else 0
+    stream = world.stream(rate=1009)
+    stream.send(after(stream, 10_007))
+    due_us = [int.from_bytes(dict(sent.headers)[INTENDED_SEND_TIME_HEADER]) for sent in world.client.sent]
+    assert len(world.waits) > 0
+    assert due_us == pytest.approx([began_ns / 1000 + number * 1e6 / 1009 for number in range(len(due_us))], abs=2)
+    assert (world.clock.now_ns - began_ns) / 1e9 == pytest.approx(stream.position / 1009, abs=0.3)
 
 
 def test_large_documents_wait_sooner() -> None:
