@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
-from lab.errors import StackError
+from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile
 from lab.records import DirectLoad, Documents, Environment, QuestionAsked, Run, RunWarning, SinkHistograms, Verification
@@ -26,6 +26,7 @@ from lab.run.query.queries import ask_questions, problems_of, try_questions_out
 from lab.run.verify.consumed import verify_consumed
 from lab.run.verify.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import Subject, verify
+from lab.stack.interrupts import uninterrupted
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 
@@ -61,9 +62,9 @@ def run_profile(
     run = _RunUnderWay(profile, dataset, target, folder, root=root, progress=progress)
     try:
         record = run.record_of(command)
+        folder.write("run.json", record)
     finally:
         run.close()
-    folder.write("run.json", record)
     return record
 
 
@@ -155,18 +156,19 @@ class _RunUnderWay:
 
     def close(self) -> None:
         """Remove the connector and the cluster settings of this run, however it ended, and close the connections."""
-        leaving_worker = worker_of(self.target.endpoints, GOODBYE_S)
-        leaving_cluster = cluster_of(self.target.endpoints, GOODBYE_S)
-        self.sink.stop_command()
-        # A server that is gone has nothing left to remove, and what ended the run is the error to report.
-        with contextlib.suppress(StackError):
-            leaving_worker.delete(self.names.connector)
-        with contextlib.suppress(StackError):
-            # Without settings of its own nothing is to be taken back, and no dead server waited for.
-            if self.profile.elasticsearch.cluster_settings:
-                leaving_cluster.own_cluster_settings(self.target.cluster_settings)
-        for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
-            client.close()
+        with uninterrupted(), contextlib.ExitStack() as leaving:
+            leaving_worker = worker_of(self.target.endpoints, GOODBYE_S)
+            leaving_cluster = cluster_of(self.target.endpoints, GOODBYE_S)
+            for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
+                leaving.callback(client.close)
+            leaving.callback(self.sink.stop_command)
+            # A server that is gone has nothing left to remove, and what ended the run is the error to report.
+            with contextlib.suppress(SluiceError):
+                leaving_worker.delete(self.names.connector)
+            with contextlib.suppress(SluiceError):
+                # Without settings of its own nothing is to be taken back, and no dead server waited for.
+                if self.profile.elasticsearch.cluster_settings:
+                    leaving_cluster.own_cluster_settings(self.target.cluster_settings)
 
     @property
     def topic(self) -> str | None:

@@ -13,7 +13,9 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    # A handler that was not set from Python is `None` and could not be set again.
+    ours = [number for number in numbers if signal.getsignal(number) is not None]
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ours}
     try:
         yield
     finally:

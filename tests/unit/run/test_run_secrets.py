@@ -8,7 +8,7 @@ def test_a_secret_of_the_command_line_is_not_written_down() -> None:
     """Its key stays, its value does not; other words are left as they are."""
     words = ["run", "quickstart", "--set", "sink.config={connection.password: hunter2}", "--set", "topic.partitions=3"]
     words += ["--set", "index.analysis.analyzer.mine.max_token_length=7"]
-    assert words_profile_without_secrets(words) == [
+    assert words_without_secrets(words) == [
         "run", "quickstart", "--set", "sink.config=(hidden)", "--set", "topic.partitions=3",
         "--set", "index.analysis.analyzer.mine.max_token_length=7",
     ]  # fmt: skip

@@ -1,0 +1,116 @@
+"""How a run ends: its record is written first, and no failure of the goodbye costs what was measured."""
+
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from lab.clients.target import Target
+from lab.errors import ProfileError, StackError
+from lab.profiles import load_profile
+from lab.records import Run
+from lab.run import runner
+from lab.run.folder import RunFolder
+from lab.run.progress import SilentProgress
+from lab.stack.interrupts import uninterrupted
+from tests.unit.analysis.synthetic import Truth, run
+
+
+class Server:
+    """A client of a server that is asked to forget a run.
+
+    Attributes:
+        calls: What it was asked for, in order.
+        failing: What it raises, by method.
+    """
+
+    def __init__(self, calls: list[str], failing: dict[str, BaseException]) -> None:
+        self.calls = calls
+        self.failing = failing
+
+    def delete(self, _connector: str) -> None:
+        """The user presses Ctrl-C once more while the connector is removed."""
+        signal.raise_signal(signal.SIGINT)
+        self._do("delete")
+
+    def put_cluster_settings(self, _settings: dict[str, None]) -> None:
+        """Take settings back."""
+        self._do("reset")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._do("close")
+
+    def _do(self, what: str) -> None:
+        self.calls.append(what)
+        if what in self.failing:
+            raise self.failing[what]
+
+
+def ended_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, outcome: Run | BaseException, **failing: BaseException
+) -> list[str]:
+    """Run a profile whose phases end so, on servers that fail so; what the servers were asked for."""
+    calls: list[str] = []
+    for client in ("cluster_of", "worker_of", "topics_of"):
+        monkeypatch.setattr(runner, client, lambda *_: Server(calls, failing))
+
+    def record_of(_run: object, _command: Sequence[str]) -> Run:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(runner._RunUnderWay, "record_of", record_of)
+    target = cast("Target", SimpleNamespace(child_environment={}, access=None, endpoints=None))
+    profile = load_profile("quickstart")
+    try:
+        runner.run_profile(
+            profile, cast("Any", None), target, RunFolder(folder, "1"), root=folder, progress=SilentProgress()
+        )
+    finally:
+        (folder / "calls").write_text(" ".join(calls))
+    return calls
+
+
+@pytest.mark.parametrize("error", [ProfileError("refused"), StackError("gone")])
+def test_a_second_ctrl_c_or_a_server_that_refuses_costs_no_finished_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """The record is there, and every connection is closed."""
+    calls = ended_run(tmp_path, monkeypatch, run(Truth()), delete=error, reset=error)
+    assert calls == ["delete", "reset", "close", "close", "close", "close"]
+    assert Run.model_validate_json((tmp_path / "run.json").read_bytes()) == run(Truth())
+
+
+def test_one_connection_that_cannot_be_closed_leaves_none_of_the_others_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The failure is seen, after all four."""
+    with pytest.raises(OSError, match="no socket"):
+        ended_run(tmp_path, monkeypatch, run(Truth()), close=OSError("no socket"))
+    assert (tmp_path / "calls").read_text() == "delete reset close close close close"
+    assert (tmp_path / "run.json").is_file()
+
+
+def test_what_ended_a_run_is_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that the settings could not be taken back from a server that is gone; there is no record."""
+    with pytest.raises(StackError, match="kafka has ended"):
+        ended_run(tmp_path, monkeypatch, StackError("kafka has ended"), reset=ProfileError("refused"))
+    assert not (tmp_path / "run.json").exists()
+
+
+def test_a_handler_that_was_not_set_from_python_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot be put back; the others are."""
+    before = signal.getsignal(signal.SIGINT)
+    of_python = signal.getsignal
+    monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGHUP else of_python(number))
+    touched: list[int] = []
+    set_handler = signal.signal
+    monkeypatch.setattr(signal, "signal", lambda number, to: (touched.append(number), set_handler(number, to))[1])
+    with uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+    assert set(touched) == {signal.SIGINT, signal.SIGTERM}
+    assert of_python(signal.SIGINT) is before
