@@ -35,6 +35,13 @@ def interrupt(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
+def end_by_signals() -> None:
+    """Stop at SIGTERM and at the end of the terminal; what `nohup` has us ignore stays ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
+
+
 def without_proxy_for_this_machine() -> None:
     """Have HTTP clients reach this machine's servers directly, whatever proxy the downloads need."""
     excluded = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
@@ -45,8 +52,7 @@ def without_proxy_for_this_machine() -> None:
 def main() -> int:
     """Run the command line; its exit status."""
     without_proxy_for_this_machine()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+    end_by_signals()
     errors = Console(stderr=True, highlight=False)
     try:
         outcome = app(standalone_mode=False, prog_name="sluice")

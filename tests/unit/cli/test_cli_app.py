@@ -145,6 +145,15 @@ def test_a_request_to_end_is_treated_like_ctrl_c(
     assert sluice("report")[0] == 130
 
 
+def test_nohup_outlives_its_terminal(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that was ignored when the command began stays ignored."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    monkeypatch.setattr(
+        report, "find_run", lambda *_: signal.raise_signal(signal.SIGHUP) or ending(ProfileError("x"))()
+    )
+    assert sluice("report") == (2, "", "sluice: x\n")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
