@@ -18,7 +18,7 @@ from lab.cli.run import RUNS
 from lab.display import console
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
-from lab.run.folder import find_run
+from lab.run.folder import LATEST, find_run
 from lab.suite.suite import SuiteFolder, find_suite
 
 Pairs = list[tuple[Side, Side]]
@@ -57,11 +57,13 @@ def sides(runs: Path, first: str, second: str) -> Pairs:
     suites = [suite_or_none(runs, name) for name in (first, second)]
     one, two = suites
     if one is None and two is None:
-        found = [side(name, [read_run(find_run(runs, name))]) for name in (first, second)]
-        return [(found[0], found[1])]
+        one_run, two_run = (read_run(find_run(runs, name)) for name in (first, second))
+        refuse_itself(first, second, one_run.path, two_run.path)
+        return [(side(first, [one_run]), side(second, [two_run]))]
     if one is None or two is None:
         run, suite = (first, second) if one is None else (second, first)
         raise ProfileError(f"{run} and {suite}: got a run and a suite, expected two of a kind")
+    refuse_itself(first, second, one.path, two.path)
     variants = [dict(variants_of(folder)) for folder in (one, two)]
     shared = [name for name in variants[0] if name in variants[1]]
     if not shared:
@@ -69,10 +71,20 @@ def sides(runs: Path, first: str, second: str) -> Pairs:
     return [(variants[0][name], variants[1][name]) for name in shared]
 
 
+def refuse_itself(first: str, second: str, one: Path, two: Path) -> None:
+    """Refuse two names of one folder.
+
+    Raises:
+        ProfileError: They are.
+    """
+    if one.resolve() == two.resolve():
+        raise ProfileError(f"{first} and {second}: got {one.name} twice, expected two different runs or suites")
+
+
 def suite_or_none(runs: Path, name: str) -> SuiteFolder | None:
-    """The suite of that name; `None` where there is none, and it must be a run."""
+    """The suite of that name; `None` where there is none, or for `latest`, and it must be a run."""
     try:
-        return find_suite(runs, name)
+        return None if name == LATEST else find_suite(runs, name)
     except ProfileError:
         return None
 

@@ -1,6 +1,5 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +19,9 @@ from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
-from lab.run.folder import check_runs
+from lab.run.folder import become_latest, check_runs
 from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
-from lab.suite.suite import SuiteFolder, SuiteUnderWay, find_suite
+from lab.suite.suite import SUITES, SuiteFolder, SuiteUnderWay, find_suite
 from lab.targets.choose import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
 from lab.targets.measure import typed_command
 from producers.dataset import Dataset
@@ -46,25 +45,28 @@ def suite(
     servers = servers_of(target, target_file)
     chosen, skipped = fitted(load_suite(name, overrides=tuple(settings or ())), servers)
     datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
-    fixed = planned(chosen, datasets, skipped, repeats=repeats, seed=seed, suite_id="not started")
+    fixed = planned(chosen, datasets, skipped, repeats=repeats, seed=seed)
     if plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
-    folder = (
-        resumed(runs, chosen, fixed, named=repeats is not None) if resume else SuiteFolder.create(runs, chosen.name)
-    )
-    if not resume:
-        folder.write_plan(fixed.model_copy(update={"suite_id": folder.suite_id, "started_s": time.time()}))
-    expected = estimate(folder.plan(), runs)
-    show_plan(folder.plan(), expected)
-    try:
-        execute(chosen, datasets, folder, servers, expected)
-    except KeyboardInterrupt:
-        options = options_of(target, target_file)
-        console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name + options)} --resume")
-        raise
-    return conclude(folder)
+    begun = resumed(runs, chosen, fixed, named=repeats is not None) if resume else None
+    wanted = begun.plan() if begun else fixed
+    expected = estimate(wanted, runs)
+    show_plan(wanted, expected)
+    profiles = {variant.name: variant.profile for variant in chosen.variants}
+    with servers.bench(profiles, datasets, wanted.command) as bench:
+        # Only now: servers that another command holds must not leave a folder behind.
+        folder = begun or SuiteFolder.begin(runs, wanted)
+        display = SuiteDisplay(wanted, folder.runs(), expected.each)
+        try:
+            SuiteUnderWay(folder, bench, display, is_warm=is_warm).execute()
+        except BaseException as error:
+            if not folder.removed_if_empty() and isinstance(error, KeyboardInterrupt):
+                options = options_of(target, target_file)
+                console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name + options)} --resume")
+            raise
+    return conclude(folder, runs)
 
 
 def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
@@ -95,12 +97,11 @@ def planned(
     *,
     repeats: int | None,
     seed: int | None,
-    suite_id: str,
 ) -> SuitePlan:
     """The plan of a suite."""
     return make_plan(
         chosen,
-        suite_id,
+        "not started",
         repeats=repeats,
         seed=seed,
         skipped=skipped,
@@ -129,23 +130,14 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, *, named: bool) -> Suit
     return folder
 
 
-def execute(
-    chosen: Suite, datasets: dict[str, Dataset], folder: SuiteFolder, servers: Servers, expected: Estimate
-) -> None:
-    """Run what is left of the plan on the servers."""
-    profiles = {variant.name: variant.profile for variant in chosen.variants}
-    with servers.bench(profiles, datasets, folder.plan().command) as bench:
-        display = SuiteDisplay(folder.plan(), folder.runs(), expected.each)
-        SuiteUnderWay(folder, bench, display, is_warm=is_warm).execute()
-
-
-def conclude(folder: SuiteFolder) -> int:
+def conclude(folder: SuiteFolder, runs: Path) -> int:
     """Analyse, print, report.
 
     Raises:
         VerificationError: Not one run of the control is verified, so that nothing can be compared.
     """
     result = analyse_suite(folder.path)
+    become_latest(folder.path, runs / SUITES)
     tell(result)
     console.print(f"report: {write_suite_report(folder.path)}", soft_wrap=True)
     if not any(run.status == "verified" and run.variant == result.plan.control for run in result.runs):

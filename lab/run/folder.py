@@ -1,4 +1,4 @@
-"""The folder of a run: `runs/<profile>/<run-id>/`, and `runs/latest`, which points to the last one."""
+"""The folder of a run: `runs/<profile>/<run-id>/`, and `runs/latest`, which points to the last finished one."""
 
 import glob
 import os
@@ -24,7 +24,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, runs: Path, profile: str, clock: Callable[[], float] = time.time) -> "RunFolder":
-        """A new folder for a run of the profile, named after the present second; `runs/latest` then points to it."""
+        """A new folder for a run of the profile, named after the present second."""
         base = datetime.fromtimestamp(clock(), UTC).strftime("%Y%m%d-%H%M%S")
         for number in range(1, 100):
             run_id = base if number == 1 else f"{base}-{number}"
@@ -35,7 +35,6 @@ class RunFolder:
                 continue
             except OSError as error:
                 raise ProfileError(f"{path}: the run's folder cannot be made ({error.strerror})") from error
-            point_to(runs / LATEST, path)
             return cls(path, run_id)
         raise ProfileError(f"{runs / profile / base}: too many runs in one second")
 
@@ -73,12 +72,12 @@ def check_runs(runs: Path) -> None:
         ) from error
 
 
-def point_to(link: Path, target: Path) -> None:
-    """Make `link` a symbolic link to `target`, replacing what it pointed to."""
-    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+def become_latest(folder: Path, runs: Path) -> None:
+    """Have `latest` in the folder of all runs, or of all suites, point to this one, which has finished."""
+    fresh = runs / f".{LATEST}.{os.getpid()}"
     fresh.unlink(missing_ok=True)
-    fresh.symlink_to(os.path.relpath(target, link.parent))
-    fresh.rename(link)
+    fresh.symlink_to(os.path.relpath(folder, runs))
+    fresh.rename(runs / LATEST)
 
 
 def find_run(runs: Path, name: str) -> Path:
@@ -95,6 +94,10 @@ def find_run(runs: Path, name: str) -> Path:
     ids = ids or sorted(path.parent for path in runs.glob(f"**/{glob.escape(name)}/run.json"))
     if ids:
         return ids[-1].resolve()
+    finished = max(runs.glob("**/run.json"), key=lambda path: path.parent.name, default=None)
+    last = f"last finished run: {finished.parent.relative_to(runs)}" if finished else "no run has finished yet"
+    if name == LATEST or any(path.is_dir() for path in (Path(name), below, *runs.glob(f"**/{glob.escape(name)}"))):
+        raise ProfileError(f"{name}: no result below {runs}: the run was interrupted or has not ended; {last}")
     raise ProfileError(
-        f"{name}: no such run below {runs}; `latest`, a run id or a profile that has been run is expected"
+        f"{name}: no such run below {runs}; expected `latest`, a run id or a profile that has been run; {last}"
     )

@@ -2,6 +2,8 @@
 
 import random
 import re
+import shutil
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +16,7 @@ from lab.run.folder import RunFolder
 
 MOST_WARM_UPS = 8
 ATTEMPTS = 2
+SUITES = "suites"
 
 
 class Bench(Protocol):
@@ -81,9 +84,18 @@ class SuiteFolder:
         self.path = path
 
     @classmethod
-    def create(cls, runs: Path, suite: str) -> "SuiteFolder":
-        """A new folder for the suite; its name is the suite's id."""
-        return cls(RunFolder.create(runs / "suites", suite).path)
+    def begin(cls, runs: Path, plan: SuitePlan) -> "SuiteFolder":
+        """A new folder with the plan, which gets the folder's name as its id and begins now."""
+        folder = RunFolder.create(runs / SUITES, plan.suite)
+        folder.write("plan.json", plan.model_copy(update={"suite_id": folder.run_id, "started_s": time.time()}))
+        return cls(folder.path)
+
+    def removed_if_empty(self) -> bool:
+        """Remove the folder if it holds nothing but the plan, as when servers cannot be started; whether it did."""
+        if {path.name for path in self.path.iterdir()} - {"plan.json"}:
+            return False
+        shutil.rmtree(self.path)
+        return True
 
     @property
     def suite_id(self) -> str:
@@ -94,10 +106,6 @@ class SuiteFolder:
     def runs_file(self) -> Path:
         """One `SuiteRun` per line."""
         return self.path / "runs.ndjson"
-
-    def write_plan(self, plan: SuitePlan) -> None:
-        """Fix the plan."""
-        RunFolder(self.path, self.suite_id).write("plan.json", plan)
 
     def plan(self) -> SuitePlan:
         """The plan that was fixed.
@@ -133,7 +141,7 @@ class SuiteFolder:
 
 def is_suite(runs: Path, name: str) -> bool:
     """Whether a suite's folder, or a suite that has run, goes by that name."""
-    return (Path(name) / "plan.json").is_file() or any((runs / "suites" / name).glob("*/plan.json"))
+    return (Path(name) / "plan.json").is_file() or any((runs / SUITES / name).glob("*/plan.json"))
 
 
 def find_suite(runs: Path, suite: str) -> SuiteFolder:
@@ -142,10 +150,10 @@ def find_suite(runs: Path, suite: str) -> SuiteFolder:
     Raises:
         ProfileError: There is none.
     """
-    for candidate in (Path(suite), runs / "suites" / suite):
+    for candidate in (Path(suite), runs / SUITES / suite):
         if (candidate / "plan.json").is_file():
             return SuiteFolder(candidate.resolve())
-    found = sorted((runs / "suites" / suite).glob("*/plan.json"))
+    found = sorted((runs / SUITES / suite).glob("*/plan.json"))
     if not found:
         raise ProfileError(f"{suite}: no such suite has run below {runs / 'suites'}")
     return SuiteFolder(found[-1].parent)

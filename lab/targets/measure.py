@@ -12,7 +12,7 @@ from lab.endpoints import words_without_secrets
 from lab.profiles import Profile
 from lab.records import Result
 from lab.run.environment import profile_without_secrets
-from lab.run.folder import RunFolder
+from lab.run.folder import RunFolder, become_latest
 from lab.run.runner import run_profile
 from lab.stack.places import ROOT
 from producers.dataset import Dataset
@@ -27,6 +27,7 @@ def recorded(profile: Profile, dataset: Dataset, target: Target, runs: Path) -> 
     """Run the profile once, as this command says; the folder with its records."""
     folder = RunFolder.create(runs, profile.name)
     measure(profile, dataset, target, folder, typed_command())
+    become_latest(folder.path, runs)
     return folder
 
 

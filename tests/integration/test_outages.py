@@ -22,9 +22,9 @@ PATIENCE_S = 120
 def indexed_so_far(runs: Path) -> int:
     """Documents on primary shards, by the newest sample of the run under way."""
     try:
-        lines = (runs / "latest" / "samples.ndjson").read_bytes().splitlines()
+        lines = next(runs.rglob("samples.ndjson")).read_bytes().splitlines()
         samples = [orjson.loads(line) for line in lines]
-    except (OSError, orjson.JSONDecodeError):
+    except (StopIteration, orjson.JSONDecodeError):
         return 0
     counts = [sample["elasticsearch"]["primaries"]["index_total"] for sample in samples if sample.get("elasticsearch")]
     return counts[-1] if counts else 0

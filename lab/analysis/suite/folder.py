@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed, parsed_lines
+from lab.errors import ProfileError
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteRun
 
@@ -55,11 +56,15 @@ def read_suite(path: Path) -> SuiteFolder:
     """The records of a suite's folder and the results of its runs.
 
     Raises:
-        ProfileError: The folder, or a file in it, is not what a suite leaves behind.
+        ProfileError: The folder, or a file in it, is not what a suite leaves behind, or no run has finished.
     """
     plan = parsed(SuitePlan, content_of(path / "plan.json", A_SUITE), str(path / "plan.json"))
     runs = tuple(parsed_lines(SuiteRun, path / "runs.ndjson", A_SUITE)) if (path / "runs.ndjson").exists() else ()
     final = last_attempts(runs)
+    if not final:
+        raise ProfileError(
+            f"{path}: no run of this suite has finished; finish it with: ./sluice suite {plan.suite} --resume"
+        )
     counted = {cell: CountedRun(run, _result(path, run)) for cell, run in final.items() if run.status == "verified"}
     return SuiteFolder(path, plan, runs, final, counted)
 

@@ -7,6 +7,7 @@ import pytest
 from lab.cli.app import main
 from lab.records import Environment
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
+from lab.run.folder import become_latest
 from lab.suite.suite import SuiteFolder
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
@@ -93,21 +94,20 @@ def suite_folder(runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...]) -
     folder = SuiteFolder(runs / "suites" / "small" / suite_id)
     variant = Variant(name="books", profile="books", fingerprint="7")
     folder.path.mkdir(parents=True)
-    folder.write_plan(
-        SuitePlan(
-            suite="small",
-            suite_id=suite_id,
-            question="Does a suite compare with another?",
-            started_s=0.0,
-            seed=1,
-            repeats=len(ms_per_1000_docs),
-            control="books",
-            repetition=None,
-            variants=(variant,),
-            order=(("books",),) * len(ms_per_1000_docs),
-            metrics=(MetricAsked(name="indexing_latency_ms", scope="primaries"),),
-        )
+    plan = SuitePlan(
+        suite="small",
+        suite_id=suite_id,
+        question="Does a suite compare with another?",
+        started_s=0.0,
+        seed=1,
+        repeats=len(ms_per_1000_docs),
+        control="books",
+        repetition=None,
+        variants=(variant,),
+        order=(("books",),) * len(ms_per_1000_docs),
+        metrics=(MetricAsked(name="indexing_latency_ms", scope="primaries"),),
     )
+    (folder.path / "plan.json").write_text(plan.model_dump_json())
     for block, spent in enumerate((9_001, *ms_per_1000_docs)):
         truth = Truth(ms_per_1000_docs=spent)
         written(folder.path / "runs" / str(block), run(truth), samples(truth), {"dataset": {"name": "aladin"}})
@@ -146,3 +146,32 @@ def test_a_run_is_not_compared_with_a_suite(
     suite_folder(runs, "a", (401,))
     status, _, err = ended(monkeypatch, capsys, "one", "small", "--runs", str(runs))
     assert (status, err) == (2, "sluice: one and small: got a run and a suite, expected two of a kind\n")
+
+
+def test_the_word_latest_is_a_run(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As for `report`, also after a suite has left a `latest` of its own."""
+    suite_folder(runs, "a", (401,))
+    become_latest(runs / "suites" / "small" / "a", runs / "suites")
+    become_latest(runs / "books" / "two", runs)
+    status, out, _ = ended(monkeypatch, capsys, "one", "latest", "--runs", str(runs))
+    assert (status, "compared: mapping: one.json and two.json" in out) == (0, True)
+
+
+def test_nothing_is_compared_with_itself(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table of "no difference" would say nothing."""
+    suite_folder(runs, "a", (401,))
+    become_latest(runs / "books" / "two", runs)
+    assert ended(monkeypatch, capsys, "two", "latest", "--runs", str(runs)) == (
+        2,
+        "",
+        "sluice: two and latest: got two twice, expected two different runs or suites\n",
+    )
+    assert ended(monkeypatch, capsys, "small", str(runs / "suites" / "small" / "a"), "--runs", str(runs)) == (
+        2,
+        "",
+        f"sluice: small and {runs}/suites/small/a: got a twice, expected two different runs or suites\n",
+    )

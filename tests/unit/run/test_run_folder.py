@@ -8,7 +8,7 @@ import pytest
 
 from lab.errors import ProfileError
 from lab.records import Window
-from lab.run.folder import RunFolder, find_run
+from lab.run.folder import RunFolder, become_latest, find_run
 
 NEW_YEAR_S = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC
 
@@ -17,6 +17,7 @@ def make_run(runs: Path, profile: str, at_s: float = NEW_YEAR_S) -> RunFolder:
     """The folder of a run that has come to its end."""
     folder = RunFolder.create(runs, profile, lambda: at_s)
     folder.write_text("run.json", "{}\n")
+    become_latest(folder.path, runs)
     return folder
 
 
@@ -34,10 +35,12 @@ def test_runs_of_one_second_have_numbers(tmp_path: Path) -> None:
     assert ids == ["20260101-000000", "20260101-000000-2", "20260101-000000-3"]
 
 
-def test_latest_points_to_the_last_run(tmp_path: Path) -> None:
-    """Relative, so that the folder of runs can be moved."""
+def test_latest_points_to_the_last_run_that_has_finished(tmp_path: Path) -> None:
+    """Relative, so that the folder of runs can be moved; nothing else is left beside it."""
     make_run(tmp_path, "books")
     last = make_run(tmp_path, "aladin/static", NEW_YEAR_S + 1)
+    RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S + 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aladin", "books", "latest"]
     assert (tmp_path / "latest").resolve() == last.path.resolve()
     assert not (tmp_path / "latest").readlink().is_absolute()
 
@@ -88,15 +91,33 @@ def test_the_last_run_of_a_profile_is_the_last_that_came_to_its_end(tmp_path: Pa
     assert find_run(tmp_path, "books") == finished.path.resolve()
 
 
-@pytest.mark.parametrize("name", ["latest", "books", "20260101-000000", "/no/such/folder", "*", "**x", "["])
+@pytest.mark.parametrize("name", ["books", "20260101-000000", "/no/such/folder", "*", "**x", "["])
 def test_a_run_that_is_not_there_is_one_sentence(tmp_path: Path, name: str) -> None:
     """It says what could have been meant; a pattern is a name like any other."""
     make_run(tmp_path / "runs", "other", NEW_YEAR_S + 7)
-    (tmp_path / "runs" / "latest").unlink()
     with pytest.raises(ProfileError) as refusal:
         find_run(tmp_path / "runs", name)
     assert str(refusal.value) == (
-        f"{name}: no such run below {tmp_path}/runs; `latest`, a run id or a profile that has been run is expected"
+        f"{name}: no such run below {tmp_path}/runs; expected `latest`, a run id or a profile that has been run; "
+        "last finished run: other/20260101-000007"
+    )
+
+
+@pytest.mark.parametrize("name", ["latest", "books", "books/20260101-000001", "20260101-000001"])
+@pytest.mark.parametrize("has_finished_one", [True, False])
+def test_a_run_without_a_result_is_told_apart_from_one_that_is_not_there(
+    tmp_path: Path, name: str, *, has_finished_one: bool
+) -> None:
+    """The word that is refused is not the word that is recommended, also where an older version linked it."""
+    if has_finished_one:
+        make_run(tmp_path, "other")
+    RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S + 1)
+    become_latest(tmp_path / "books" / "20260101-000001", tmp_path)
+    last = "last finished run: other/20260101-000000" if has_finished_one else "no run has finished yet"
+    with pytest.raises(ProfileError) as refusal:
+        find_run(tmp_path, name)
+    assert str(refusal.value) == (
+        f"{name}: no result below {tmp_path}: the run was interrupted or has not ended; {last}"
     )
 
 

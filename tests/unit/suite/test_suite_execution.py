@@ -99,9 +99,7 @@ class Silent:
 @pytest.fixture
 def folder(tmp_path: Path) -> SuiteFolder:
     """A folder with a plan of two blocks."""
-    made = SuiteFolder.create(tmp_path, "ladder")
-    made.write_plan(a_plan())
-    return made
+    return SuiteFolder.begin(tmp_path, a_plan())
 
 
 def suite(folder: SuiteFolder, bench: Bench) -> SuiteUnderWay:
@@ -163,10 +161,9 @@ def test_the_first_run_of_each_kind_does_not_count(folder: SuiteFolder) -> None:
 
 def test_a_variant_that_asks_for_the_same_run_is_of_the_same_kind(tmp_path: Path) -> None:
     """Such as the repetition of the control."""
-    folder = SuiteFolder.create(tmp_path, "ladder")
     plan = a_plan()
     same = tuple(variant.model_copy(update={"fingerprint": "one"}) for variant in plan.variants)
-    folder.write_plan(plan.model_copy(update={"variants": same}))
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": same}))
     bench = Bench()
     suite(folder, bench).execute()
     assert bench.warm_ups == 2
@@ -244,8 +241,7 @@ def test_a_line_cut_short_by_a_kill_is_done_again(folder: SuiteFolder) -> None:
 def test_the_last_folder_of_a_suite_is_found(tmp_path: Path) -> None:
     """By the suite's name."""
     for _ in range(2):
-        made = SuiteFolder.create(tmp_path, "ladder")
-        made.write_plan(a_plan())
+        made = SuiteFolder.begin(tmp_path, a_plan())
     assert find_suite(tmp_path, "ladder").path == made.path
     with pytest.raises(ProfileError, match="stairs: no such suite has run below"):
         find_suite(tmp_path, "stairs")

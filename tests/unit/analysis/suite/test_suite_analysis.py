@@ -306,6 +306,16 @@ def test_a_folder_without_a_plan_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_suite_without_a_finished_run_is_refused(tmp_path: Path) -> None:
+    """A table of dashes would look like a result."""
+    folder = suite_folder(tmp_path, small(after=0))
+    with pytest.raises(ProfileError) as caught:
+        analyse_suite(folder)
+    assert str(caught.value) == (
+        f"{folder}: no run of this suite has finished; finish it with: ./sluice suite synthetic --resume"
+    )
+
+
 def test_a_verified_run_whose_result_is_gone_is_refused(tmp_path: Path) -> None:
     """A figure less would change every effect without a word."""
     folder = suite_folder(tmp_path, small())

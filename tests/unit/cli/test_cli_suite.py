@@ -1,0 +1,113 @@
+"""`sluice suite`: the folder that it leaves, however it ends."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.cli import suite
+from lab.cli.app import main
+from lab.errors import StackError
+from lab.records import Result
+from lab.records.suite import Variant
+from lab.run.folder import RunFolder
+
+Ended = tuple[int, str]
+
+
+class Servers:
+    """Servers of a suite on which nothing comes to its end.
+
+    Args:
+        locked: Another command holds them.
+        broken: They cannot be brought up.
+    """
+
+    def __init__(self, *, locked: bool = False, broken: bool = False) -> None:
+        self.locked = locked
+        self.broken = broken
+
+    def fitted(self, profile: Any) -> Any:
+        """As it is."""
+        return profile
+
+    @contextlib.contextmanager
+    def bench(self, *_: object) -> Iterator[Any]:
+        """The servers, unless another command holds them."""
+        if self.locked:
+            raise StackError("another sluice command is using the servers")
+        yield SimpleNamespace(prepare=self.prepare, run=self.run)
+
+    def prepare(self, _variant: Variant) -> frozenset[int]:
+        """One server."""
+        if self.broken:
+            raise StackError("elasticsearch-1 has ended")
+        return frozenset({1})
+
+    def run(self, _variant: Variant, _folder: RunFolder, *, warm_up: bool) -> Result:
+        """The user presses Ctrl-C."""
+        raise KeyboardInterrupt(warm_up)
+
+
+@pytest.fixture
+def ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs a suite on servers; its exit status, last line of output, and errors."""
+
+    def command(servers: Servers, *words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(suite, "servers_of", lambda *_: servers)
+        monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--runs", str(tmp_path), *words])
+        status = main()
+        text = capsys.readouterr()
+        return status, text.out.splitlines()[-1], text.err
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("servers", "error"),
+    [
+        (Servers(locked=True), "another sluice command is using the servers"),
+        (Servers(broken=True), "elasticsearch-1 has ended"),
+    ],
+    ids=["locked", "broken"],
+)
+def test_a_suite_that_could_not_begin_leaves_nothing(
+    ended: Callable[..., tuple[int, str, str]], tmp_path: Path, servers: Servers, error: str
+) -> None:
+    """No folder that `report` could take for a suite, and no `latest`."""
+    status, _, errors = ended(servers)
+    assert (status, errors) == (3, f"sluice: {error}\n")
+    assert [path for path in tmp_path.rglob("*") if not path.is_dir() or path.is_symlink()] == []
+
+
+def test_an_interrupted_suite_can_be_resumed_and_is_not_the_latest(
+    ended: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    """It says how; `--resume` goes on in the same folder."""
+    told = (130, "interrupted; go on with: ./sluice suite a-a --resume")
+    assert ended(Servers())[:2] == told
+    assert ended(Servers(), "--resume")[:2] == told
+    assert [path.parent.parent.name for path in tmp_path.rglob("plan.json")] == ["a-a"]
+    assert not (tmp_path / "suites" / "latest").is_symlink()
+
+
+def test_a_suite_without_a_finished_run_has_no_report(
+    ended: Callable[..., tuple[int, str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit status 2, and how to go on, instead of a table of dashes."""
+    ended(Servers())
+    folder = next(tmp_path.rglob("plan.json")).parent
+    monkeypatch.setattr("sys.argv", ["sluice", "report", "a-a", "--runs", str(tmp_path)])
+    status = main()
+    assert (status, capsys.readouterr()) == (
+        2,
+        ("", f"sluice: {folder}: no run of this suite has finished; finish it with: ./sluice suite a-a --resume\n"),
+    )
