@@ -1,57 +1,124 @@
 """What a command shows while it works."""
 
 import contextlib
+import os
+import termios
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TaskID,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.text import Text
 
+from lab.analysis.text import duration
 from lab.records import PhaseName
 from lab.stack.local import StackProgress
 
-console = Console(highlight=False)
+BAR_CELLS = 24
+BAR_FROM_COLUMNS = 100
+
+
+class PipeProofConsole(Console):
+    """A console whose command goes on, and ends as it would, when whoever read its output has gone, such as `head`."""
+
+    def on_broken_pipe(self) -> None:
+        """Drop the rest of the output."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
+
+
+console = PipeProofConsole(highlight=False)
+
+
+class StepLine(ProgressColumn):
+    """A step in one line: how far, how long still, how fast; of a step that is done, how long it took.
+
+    What does not fit into the terminal is left out: half a figure would be a wrong one.
+
+    Args:
+        unit: What is counted, behind a rate.
+    """
+
+    def __init__(self, unit: str = "") -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        """The line."""
+        line = Text(task.description)
+        if task.finished:
+            return line.append(f"  took {_rounded(task.finished_time)}", "dim")
+        if task.total and console.width >= BAR_FROM_COLUMNS:
+            done = round(BAR_CELLS * task.percentage / 100)
+            line.append("  " + "━" * done, "green").append("━" * (BAR_CELLS - done), "bright_black")
+        for piece in self._pieces(task):
+            if line.cell_len + 2 + len(piece) <= console.width - len("⠋ "):
+                line.append("  " + piece, "dim" if piece.endswith("elapsed") else "")
+        return line
+
+    def _pieces(self, task: Task) -> Iterator[str]:
+        """What there is to say, the most important first."""
+        detail = task.fields.get("detail", "")
+        if task.total:
+            yield f"{task.percentage:.0f} %"
+            if task.time_remaining is not None:
+                yield f"{_rounded(task.time_remaining)} left"
+            if task.speed and "/s" not in detail:
+                yield f"{task.speed:,.0f}{self._unit}/s"
+        if detail not in task.description:
+            yield from detail.split(", ")
+        yield f"{_rounded(task.elapsed)} elapsed"
+
+
+def _rounded(seconds: float | None) -> str:
+    return duration(round(seconds or 0))
+
+
+class LiveLines(Progress):
+    """Steps as lines that change while they work. What is typed meanwhile is not shown: it would tear them."""
+
+    def __init__(self, unit: str = "", *, transient: bool = False) -> None:
+        spinner = SpinnerColumn(finished_text="[green]✓[/green]")
+        super().__init__(spinner, StepLine(unit), console=console, transient=transient)
+        self._before: list[Any] | None = None
+
+    def start(self) -> None:
+        """Begin to show them."""
+        if _has_terminal():
+            self._before = termios.tcgetattr(0)
+            without_echo = self._before[3] & ~termios.ECHO
+            termios.tcsetattr(0, termios.TCSANOW, [*self._before[:3], without_echo, *self._before[4:]])
+        super().start()
+
+    def stop(self) -> None:
+        """Show them no longer; the terminal is as it was."""
+        if self._before is not None and _has_terminal():
+            termios.tcsetattr(0, termios.TCSANOW, self._before)
+        self._before = None
+        super().stop()
+
+
+def _has_terminal() -> bool:
+    """Whether the terminal is ours; in the background it is another program's, and to change it would stop us."""
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
 
 
 class StackDisplay:
     """Downloads as one bar, servers as one line each with the time they took."""
 
     def __init__(self) -> None:
-        self._fetching = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-        )
+        self._fetching = LiveLines(" MB", transient=True)
         self._fetch_task: TaskID | None = None
-        self._servers = Progress(
-            SpinnerColumn(finished_text="[green]✓[/green]"),
-            TextColumn("{task.description}"),
-            TextColumn("[dim]{task.fields[what]}[/dim]"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
+        self._servers = LiveLines(transient=True)
         self._started: dict[str, float] = {}
         self._tasks: dict[str, TaskID] = {}
-        self._live: Progress | None = None
+        self._live: LiveLines | None = None
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[StackProgress]:
@@ -61,7 +128,7 @@ class StackDisplay:
         finally:
             self._show(None)
 
-    def _show(self, progress: Progress | None) -> None:
+    def _show(self, progress: LiveLines | None) -> None:
         """A terminal has one live display at a time."""
         if self._live is progress:
             return
@@ -76,17 +143,17 @@ class StackDisplay:
         if self._fetch_task is None:
             if not console.is_terminal:
                 console.print(f"fetching {needed_bytes / 1e6:.0f} MB of servers (once)")
-            self._fetch_task = self._fetching.add_task("fetching servers (once)", total=needed_bytes)
+            self._fetch_task = self._fetching.add_task("fetching servers (once)", total=needed_bytes / 1e6)
         self._show(self._fetching)
-        self._fetching.update(self._fetch_task, completed=present_bytes)
+        self._fetching.update(self._fetch_task, completed=present_bytes / 1e6)
 
     def step(self, name: str, what: str) -> None:
         """Something happens to a server or another piece."""
         if what in {"starting", "building", "stopping"}:
             self._started[name] = time.monotonic()
-            if name not in self._tasks:
-                self._tasks[name] = self._servers.add_task(name, what=what, total=1)
-            self._servers.reset(self._tasks[name], what=what, total=1, completed=0)
+            if name in self._tasks:
+                self._servers.remove_task(self._tasks[name])
+            self._tasks[name] = self._servers.add_task(f"{name}: {what}", total=None)
             if self._fetch_task is None or self._fetching.tasks[0].finished:
                 self._show(self._servers)
             return
@@ -95,36 +162,16 @@ class StackDisplay:
             return
         took_s = time.monotonic() - self._started[name]
         if name in self._tasks:
-            self._servers.update(self._tasks[name], what=what, completed=1)
+            self._servers.remove_task(self._tasks.pop(name))
         if took_s >= 0.1:
-            console.print(f"[green]✓[/green] {name} {what} [dim]after {took_s:.1f} s[/dim]")
-
-
-class RateColumn(ProgressColumn):
-    """The mean rate of a step so far."""
-
-    def render(self, task: Task) -> Text:
-        """Units per second, or nothing where they are not counted."""
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:>9,.0f}/s" if speed and task.total else "", style="cyan")
+            console.print(f"[green]✓[/green] {name} {what} [dim]after {duration(took_s)}[/dim]")
 
 
 class RunDisplay:
-    """A bar for each step of a run: how far, how fast, how long still. Off a terminal, a line for each step."""
+    """A line for each step of a run. Off a terminal, it says only what begins."""
 
     def __init__(self) -> None:
-        self._progress = Progress(
-            SpinnerColumn(finished_text="[green]✓[/green]"),
-            TextColumn("{task.description:<34}"),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            RateColumn(),
-            TimeElapsedColumn(),
-            TextColumn("[dim]left[/dim]"),
-            TimeRemainingColumn(),
-            TextColumn("[dim]{task.fields[detail]}[/dim]"),
-            console=console,
-        )
+        self._progress = LiveLines()
         self._task: TaskID | None = None
 
     @contextlib.contextmanager

@@ -6,10 +6,10 @@ import sys
 from types import FrameType
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from lab.cli.commands import Commands
+from lab.display import PipeProofConsole
 from lab.errors import SluiceError, StackError
 
 INTERRUPTED = 130
@@ -53,7 +53,7 @@ def main() -> int:
     """Run the command line; its exit status."""
     without_proxy_for_this_machine()
     end_by_signals()
-    errors = Console(stderr=True, highlight=False)
+    errors = PipeProofConsole(stderr=True, highlight=False)
     try:
         outcome = app(standalone_mode=False, prog_name="sluice")
     except typer.Exit as ending:

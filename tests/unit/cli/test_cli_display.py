@@ -1,0 +1,159 @@
+"""What a run shows while it works: whole figures at any width, in a terminal that is left as it was found."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from lab import display
+from lab.analysis.text import NARROW_SPACE
+from lab.display import PipeProofConsole, RunDisplay, StackDisplay
+
+DOCUMENTS = 1_000_003
+
+
+class Clock:
+    """A clock that a test turns."""
+
+    now_s = 1009.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The clock of the display."""
+    return Clock()
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Callable[[int], PipeProofConsole]:
+    """Makes the terminal of the display, so many columns wide."""
+
+    def make(columns: int) -> PipeProofConsole:
+        console = PipeProofConsole(width=columns, file=StringIO(), force_terminal=True, color_system=None)
+        console.get_time = clock
+        monkeypatch.setattr(display, "console", console)
+        return console
+
+    return make
+
+
+def lines_of(console: PipeProofConsole, lines: display.LiveLines) -> list[str]:
+    """What the lines look like now, without the sign before each."""
+    paper = Console(width=console.width, file=StringIO())
+    with paper.capture() as captured:
+        paper.print(lines.get_renderable())
+    return [line[2:].rstrip().replace(NARROW_SPACE, " ") for line in captured.get().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("columns", "indexing"),
+    [
+        (60, "load: indexing  50 %  11 s left  52,632/s indexed"),
+        (80, "load: indexing  50 %  11 s left  52,632/s indexed  lag 500,003  10 s elapsed"),
+        (120, f"load: indexing  {'━' * 24}  50 %  11 s left  52,632/s indexed  lag 500,003  10 s elapsed"),
+    ],
+)
+def test_a_step_shows_whole_figures_or_none(
+    terminal: Callable[[int], PipeProofConsole], clock: Clock, columns: int, indexing: str
+) -> None:
+    """What does not fit is left out; times say whether they are over or still to come; what is done only took."""
+    console = terminal(columns)
+    shown = RunDisplay()
+    shown.begin("fill", "filling the topic", DOCUMENTS)
+    clock.now_s += 133
+    shown.begin("load", "indexing", DOCUMENTS)
+    for second in range(11):
+        shown.update(second * 50_000, f"52,632/s indexed, lag {DOCUMENTS - second * 50_000:,}")
+        clock.now_s += second < 10
+    assert lines_of(console, shown._progress) == ["fill: filling the topic  took 2 min 13 s", indexing]
+
+
+def test_a_step_that_is_not_counted_shows_its_time(terminal: Callable[[int], PipeProofConsole], clock: Clock) -> None:
+    """Neither a share nor a rate of nothing; nothing is said twice."""
+    console = terminal(80)
+    shown = RunDisplay()
+    shown.begin("settle", "waiting for merges", None)
+    clock.now_s += 3
+    shown.update(0, "2 merges under way")
+    assert lines_of(console, shown._progress) == [
+        "settle: waiting for merges  2 merges under way  3 s elapsed"
+    ]  # fmt: skip
+    shown.update(0, "waiting for merges")
+    assert lines_of(console, shown._progress) == ["settle: waiting for merges  3 s elapsed"]
+
+
+def test_a_server_has_one_line(terminal: Callable[[int], PipeProofConsole], clock: Clock) -> None:
+    """While it starts; then it is said once that it is ready."""
+    console = terminal(60)
+    shown = StackDisplay()
+    for name in ("kafka", "elasticsearch-1"):
+        shown.step(name, "starting")
+    clock.now_s += 7
+    shown.step("kafka", "ready")
+    assert lines_of(console, shown._servers) == ["elasticsearch-1: starting  7 s elapsed"]
+    shown._show(None)
+
+
+def test_downloads_say_how_much_is_left(terminal: Callable[[int], PipeProofConsole], clock: Clock) -> None:
+    """In MB."""
+    console = terminal(60)
+    shown = StackDisplay()
+    for megabyte in range(0, 401, 100):
+        shown.fetching(megabyte * 1_000_000, 1_201_000_000)
+        clock.now_s += 1
+    text = lines_of(console, shown._fetching)
+    shown._show(None)
+    assert text == ["fetching servers (once)  33 %  9 s left  100 MB/s"]
+
+
+def test_what_is_typed_is_hidden_while_lines_are_shown_and_only_then() -> None:
+    """It would tear them; an interrupt brings it back."""
+    program = """if True:
+        import fcntl, termios
+        from lab.display import LiveLines
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        def echoes(): return bool(termios.tcgetattr(0)[3] & termios.ECHO)
+        seen = [echoes()]
+        try:
+            with LiveLines():
+                seen.append(echoes())
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            print(*seen, echoes())
+    """
+    ours, theirs = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=True,
+        start_new_session=True,
+    )
+    for end in (ours, theirs):
+        os.close(end)
+    assert done.stdout.split() == ["True", "False", "True"]
+
+
+def test_a_command_ends_as_it_would_when_nobody_reads_on() -> None:
+    """Neither `head` nor a closed terminal turns its exit status into another one."""
+    program = """if True:
+        import sys
+        from lab.display import console
+        for _ in range(3):
+            console.print("book " * 50_003)
+        sys.exit(4)
+    """
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-c", program], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (4, b"")
