@@ -4,15 +4,17 @@ import contextlib
 import os
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.text import Text
 
 from lab.analysis.text import duration
-from lab.records import PhaseName
+from lab.records import PhaseName, RunWarning
 from lab.stack.local import StackProgress
 
 BAR_CELLS = 24
@@ -107,6 +109,22 @@ def _has_terminal() -> bool:
         return os.tcgetpgrp(0) == os.getpgrp()
     except OSError:
         return False
+
+
+def tell_warnings(warnings: Iterable[RunWarning]) -> None:
+    """What to know before the figures are believed."""
+    for warning in warnings:
+        console.print(
+            f"[yellow]![/yellow] {escape(warning.seen)}: {escape(warning.likely_cause)}; {escape(warning.remedy)}",
+            soft_wrap=True,
+        )
+
+
+def tell_report(report: Path) -> None:
+    """Where the report is, as it can be typed from here."""
+    here = Path.cwd()
+    shown = report.resolve().relative_to(here) if report.resolve().is_relative_to(here) else report
+    console.print(f"report: {shown}", soft_wrap=True, markup=False)
 
 
 class StackDisplay:

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from lab.analysis.page.report import write_report
-from lab.analysis.page.terminal import terminal_table
 from lab.analysis.result import analyse
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
+from lab.cli.run import show_result
 from lab.cli.suite import tell
-from lab.display import console
+from lab.display import tell_report
 from lab.run.folder import find_run
 from lab.suite.suite import find_suite, is_suite
 
@@ -27,8 +27,7 @@ def report(
     if is_suite(runs, run):
         suite = find_suite(runs, run).path
         tell(analyse_suite(suite))
-        console.print(f"report: {write_suite_report(suite)}", soft_wrap=True)
+        tell_report(write_suite_report(suite))
         return
     folder = find_run(runs, run)
-    console.print(terminal_table(analyse(folder)))
-    console.print(f"report: {write_report(folder)}", soft_wrap=True)
+    show_result(analyse(folder), write_report(folder))

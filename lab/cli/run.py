@@ -7,9 +7,10 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.page.terminal import terminal_table
-from lab.display import console
+from lab.display import console, tell_report, tell_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
+from lab.records import Result
 from lab.run.folder import check_runs
 from lab.targets.choose import TargetFileOption, TargetName, TargetOption, servers_of
 from producers import registry
@@ -46,16 +47,18 @@ def run(
     check_runs(runs)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     folder, result = servers.run(fitted, documents_of, runs)
-    console.print(terminal_table(result))
-    for warning in result.warnings:
-        console.print(
-            f"[yellow]![/yellow] {escape(warning.seen)}: {escape(warning.likely_cause)}; {escape(warning.remedy)}"
-        )
-    console.print(f"report: {folder.path / 'report.html'}", soft_wrap=True)
+    show_result(result, folder.path / "report.html")
     if result.status != "verified":
         problems = "; ".join(result.verification.problems)
         raise VerificationError(f"this run is void: {problems}")
     return 0
+
+
+def show_result(result: Result, report: Path) -> None:
+    """Figures, warnings and the way to the report, after a run and whenever its report is drawn again."""
+    console.print(terminal_table(result))
+    tell_warnings(result.warnings)
+    tell_report(report)
 
 
 def shorthand(

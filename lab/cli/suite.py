@@ -14,7 +14,7 @@ from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.terminal import suite_table
 from lab.cli.run import RUNS, dataset_of
-from lab.display import console
+from lab.display import console, tell_report, tell_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
@@ -139,7 +139,7 @@ def conclude(folder: SuiteFolder, runs: Path) -> int:
     result = analyse_suite(folder.path)
     become_latest(folder.path, runs / SUITES)
     tell(result)
-    console.print(f"report: {write_suite_report(folder.path)}", soft_wrap=True)
+    tell_report(write_suite_report(folder.path))
     if not any(run.status == "verified" and run.variant == result.plan.control for run in result.runs):
         raise VerificationError("this suite is void: no run of its control is verified; the report has the reasons")
     return 0
@@ -149,11 +149,7 @@ def tell(result: SuiteResult) -> None:
     """The comparisons, what they say, and what to know before believing it."""
     console.print(suite_table(result))
     console.print(escape(result.answer), soft_wrap=True)
-    for warning in result.warnings:
-        console.print(
-            f"[yellow]![/yellow] {escape(warning.seen)}: {escape(warning.likely_cause)}; {escape(warning.remedy)}",
-            soft_wrap=True,
-        )
+    tell_warnings(result.warnings)
 
 
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:

@@ -70,11 +70,12 @@ def short_window(cut: Windows) -> list[RunWarning]:
     if cut.measured:
         return []
     grew, left = lasted(cut.growing), lasted(cut.window)
+    samples = "1 sample" if grew.samples == 1 else f"{grew.samples} samples"
     of_it = f", of which {duration(left.seconds)} are left without warm-up and end" if left != grew else ""
     return [
         RunWarning(
             kind=WarningKind.SHORT_WINDOW,
-            seen=f"the index was seen growing for {duration(grew.seconds)}, in {grew.samples} samples{of_it}; a"
+            seen=f"the index was seen growing for {duration(grew.seconds)}, in {samples}{of_it}; a"
             f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
             likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
             remedy="take the rates and latencies as a rough guide only; load more documents",

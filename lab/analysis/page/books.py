@@ -54,13 +54,13 @@ def ledger_of(sample: SinkSample) -> Ledger:
 
 
 def run_sums(documents: Documents) -> tuple[Sum, ...]:
-    """The run's two laws: produced = delivered + failed; delivered = indexed + already there + dead-lettered + dropped.
+    """The run's two laws: produced = delivered + failed; delivered = indexed + overwritten + dead-lettered + dropped.
 
-    A direct load knows no Kafka and has one law: produced = indexed + already there.
+    A direct load knows no Kafka and has one law: produced = indexed + overwritten.
     """
     found = (
         ("indexed: found in the index, id by id", documents.indexed),
-        ("already there: replaced by a later record of the same key", documents.already_there),
+        ("overwritten: by a later record of the same key", documents.already_there),
     )
     dropped = [("dropped: read and let go, as this sink is meant to", documents.dropped)] if documents.dropped else []
     if documents.delivered is None or documents.failed is None:

@@ -60,7 +60,7 @@ def _add_books(table: Table, result: Result) -> None:
         ("Produced", result.documents.produced),
         ("Delivered", result.documents.delivered),
         ("Indexed", result.documents.indexed),
-        ("Already there", result.documents.already_there),
+        ("Overwritten", result.documents.already_there),
         ("Dead-lettered", result.documents.dead_lettered),
         ("Dropped", result.documents.dropped or None),
         ("Missing", result.documents.missing),

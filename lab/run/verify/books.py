@@ -170,12 +170,12 @@ def delivery_problems(documents: Documents, in_topic: int | None, failures: Sequ
     if documents.delivered is None or documents.failed is None:
         return
     if documents.produced != documents.delivered + documents.failed:
-        yield f"produced {documents.produced} is not delivered {documents.delivered} + failed {documents.failed}"
+        yield f"produced {documents.produced:,} is not delivered {documents.delivered:,} + failed {documents.failed:,}"
     if documents.failed:
         why = f": {in_words(failures)}" if failures else ""
         yield f"{counted(documents.failed, 'was', 'were')} not delivered to Kafka{why}"
     if documents.delivered != in_topic:
-        yield f"delivered {documents.delivered}, but the topic holds {in_topic} records"
+        yield f"delivered {documents.delivered:,}, but the topic holds {in_topic:,} records"
 
 
 def storage_problems(
@@ -192,22 +192,23 @@ def storage_problems(
     if mismatches:
         named = ", ".join(mismatches[:NAMED])
         differ = "differs" if len(mismatches) == 1 else "differ"
-        yield f"{len(mismatches)} of {documents.sampled} sampled documents {differ} from the dataset, such as {named}"
+        share = f"{len(mismatches):,} of {documents.sampled:,} sampled documents"
+        yield f"{share} {differ} from the dataset, such as {named}"
     accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0)
     if documents.loaded == accounted or documents.missing:
         return
     if documents.delivered is None:
         yield (
-            f"produced {documents.produced} is not indexed {documents.indexed} + already there "
-            f"{documents.already_there}"
+            f"produced {documents.produced:,} is not indexed {documents.indexed:,} + overwritten "
+            f"{documents.already_there:,}"
         )
     else:
         yield (
-            f"delivered {documents.delivered} is not indexed {documents.indexed} + already there "
-            f"{documents.already_there} + dead-lettered {documents.dead_lettered}"
+            f"delivered {documents.delivered:,} is not indexed {documents.indexed:,} + overwritten "
+            f"{documents.already_there:,} + dead-lettered {documents.dead_lettered:,}"
         )
 
 
 def counted(documents: int, one: str, several: str) -> str:
     """How many documents, and the words that go with one or with several."""
-    return f"1 document {one}" if documents == 1 else f"{documents} documents {several}"
+    return f"1 document {one}" if documents == 1 else f"{documents:,} documents {several}"

@@ -120,7 +120,7 @@ def ledger_verdict(reading: LedgerReading, found: Found) -> LedgerVerdict:
     covers = coverage(reading.ledger, found)
     if covers == "since a task's last start":
         read, there = sum(records_read(reading.ledger).values()), sum(found.in_topic.values())
-        why = f"the ledger counts since a task's last start: {read} records read, the topic holds {there}"
+        why = f"the ledger counts since a task's last start: {read:,} records read, the topic holds {there:,}"
         if not found.restarted:
             why += "; or they were taken out before they reached the sink, as by a transformation"
         return LedgerVerdict(covers=covers, checks=(*within, *(not_checked(law, why) for law in laws[2:])))
@@ -156,11 +156,12 @@ def balance(ledger: SinkLedger) -> LedgerCheck:
     """What a task has read of a partition is somewhere, and nothing is under way any more."""
     parts = list(partitions(ledger))
     wrong = [
-        f"task {number}, {name}: read {part.read}, accounted {part.accounted}, in flight {part.in_flight}"
+        f"task {number}, {name}: read {part.read:,}, accounted {part.accounted:,}, in flight {part.in_flight:,}"
         for number, name, part in parts
         if part.accounted != part.read or part.in_flight
     ]
-    seen = f"{len(parts)} partitions balance" if not wrong else "; ".join(wrong[:NAMED])
+    seen = "1 partition balances" if len(parts) == 1 else f"{len(parts)} partitions balance"
+    seen = "; ".join(wrong[:NAMED]) or seen
     return checked("balance", seen, holds=not wrong)
 
 
@@ -171,8 +172,9 @@ def totals(ledger: SinkLedger) -> LedgerCheck:
         for field in Ledger.model_fields:
             whole, parts = getattr(task.total, field), sum(getattr(part, field) for part in task.partitions.values())
             if whole != parts:
-                wrong.append(f"task {number}: {field} {whole} as a whole, {parts} over its partitions")
-    seen = f"{len(ledger.tasks)} tasks agree with their partitions" if not wrong else "; ".join(wrong[:NAMED])
+                wrong.append(f"task {number}: {field} {whole:,} as a whole, {parts:,} over its partitions")
+    agree = "1 task agrees with its" if len(ledger.tasks) == 1 else f"{len(ledger.tasks)} tasks agree with their"
+    seen = "; ".join(wrong[:NAMED]) or f"{agree} partitions"
     return checked("totals", seen, holds=not wrong)
 
 
@@ -188,25 +190,23 @@ def against_the_run(ledger: SinkLedger, found: Found, covers: Covers) -> Iterato
     """The laws between sink, topic and index. A record that was read twice may be counted twice, but never less."""
     documents = found.documents
     parts = [part for _, _, part in partitions(ledger)]
-    comparisons: tuple[tuple[Law, str, int, str, int], ...] = (
-        ("topic", "read", sum(part.read for part in parts), "records in the topic", sum(found.in_topic.values())),
+    comparisons: tuple[tuple[Law, int, str, int, str], ...] = (
+        ("topic", sum(part.read for part in parts), "read", sum(found.in_topic.values()), "in the topic"),
         (
             "index",
-            "indexed + updated + already there + stale",
             sum(part.stored for part in parts),
-            "indexed + already there, as found in the index,",
+            "stored",
             documents.indexed + documents.already_there,
+            "found in the index or overwritten there",
         ),
         (
             "dead letters",
-            "dead-lettered",
             sum(part.dead_lettered for part in parts),
-            "records in the dead-letter topic",
+            "dead-lettered",
             documents.dead_lettered or 0,
+            "in the dead-letter topic",
         ),
     )
-    for law, sinks_name, counted, our_name, seen in comparisons:
-        once = covers == "each record once"
-        relation = "against" if once else "against at least"
-        sentence = f"{sinks_name} {counted} {relation} {our_name} {seen}"
-        yield checked(law, sentence, holds=counted == seen if once else counted >= seen)
+    for law, counted, by_sink, seen, where in comparisons:
+        holds = counted == seen if covers == "each record once" else counted >= seen
+        yield checked(law, f"{counted:,} {by_sink} by the sink, {seen:,} {where}", holds=holds)

@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 import typer
 
+from lab.analysis.result import analyse
 from lab.cli import app as app_module
 from lab.cli import report, run, stack
 from lab.cli.app import main
@@ -19,6 +20,9 @@ from lab.cli.commands import COMMANDS, help_of, loaded
 from lab.errors import ProfileError, SluiceError, StackError, VerificationError
 from lab.stack.local import LocalStack
 from lab.targets.local import Local
+from lab.run.cautions import servers_elsewhere
+from tests.unit.analysis.synthetic import Truth, samples, with_warnings, written
+from tests.unit.analysis.synthetic import run as measured
 
 Ended = tuple[int, str, str]
 Command = Callable[..., Ended]
@@ -124,6 +128,23 @@ def test_a_void_run_says_every_law_that_is_broken(
         "sluice: this run is void: 7 documents are missing; 1 is double\n",
     )
     assert out.splitlines()[-2:] == ["the table", f"report: {tmp_path}/report.html"]
+
+
+def test_a_report_that_is_drawn_again_says_what_its_run_said(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Warnings, and the path of the report as it can be typed."""
+    warned = with_warnings(measured(Truth(ticks=2)), servers_elsewhere())
+    folder = written(tmp_path / "runs" / "books" / "1", warned, samples(Truth(ticks=2)))
+    result = analyse(folder)
+    servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=folder), result))
+    monkeypatch.setattr(run, "servers_of", lambda *_: servers)
+    monkeypatch.chdir(tmp_path)
+    ran = sluice("run", "quickstart")[1].splitlines()
+    again = sluice("report", "1")[1].splitlines()
+    assert again == ran[1:]
+    assert sum(line.startswith("! ") for line in again) == len(result.warnings) > 1
+    assert again[-1] == "report: runs/books/1/report.html"
 
 
 def test_ctrl_c_is_no_error(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,8 @@ PART = Ledger(
     dropped=12,
     in_flight=0,
 )
-BALANCES = LedgerCheck(law="balance", outcome="holds", found="1 partitions balance")
-BROKEN = LedgerCheck(law="topic", outcome="broken", found="read 1049 against records in the topic 1051")
+BALANCES = LedgerCheck(law="balance", outcome="holds", found="1 partition balances")
+BROKEN = LedgerCheck(law="topic", outcome="broken", found="1,049 read by the sink, 1,051 in the topic")
 
 
 def with_ledger(*checks: LedgerCheck) -> Run:
@@ -56,7 +56,7 @@ def test_the_report_has_a_row_for_each_partition_and_each_law(tmp_path: Path) ->
     """The row's parts add up to what was read."""
     text = words(tmp_path, with_ledger(BALANCES, BROKEN))
     assert "3 books-17 1049 1009 11 2 3 5 7 12 0" in text
-    assert "✓ balance 1 partitions balance ✗ topic read 1049 against records in the topic 1051" in text
+    assert "✓ balance 1 partition balances ✗ topic 1,049 read by the sink, 1,051 in the topic" in text
     assert "records read from Kafka ✓ 1049" in text
 
 

@@ -95,7 +95,7 @@ def test_a_world_in_order_is_verified(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_delivered_record_is_in_exactly_one_account(seed: int) -> None:
-    """Delivered = indexed + already there + dead-lettered."""
+    """Delivered = indexed + overwritten + dead-lettered."""
     documents, _ = world(seed).close()
     assert documents.delivered == documents.indexed + documents.already_there + documents.dead_lettered
     assert (documents.missing, documents.unexpected) == (0, 0)
@@ -159,7 +159,7 @@ def refuse_a_stranger(made: World) -> str:
     documents, _ = made.close()
     made.letters.append(DeadLetter(b"nobody's", "elsewhere", 0, 0, "too old"))
     return (
-        f"delivered {documents.delivered} is not indexed {documents.indexed} + already there "
+        f"delivered {documents.delivered} is not indexed {documents.indexed} + overwritten "
         f"{documents.already_there} + dead-lettered {documents.dead_lettered + 1}"
     )
 
@@ -209,7 +209,7 @@ def test_a_refused_document_that_is_stored_all_the_same_breaks_a_law() -> None:
     made = World(["a", "b"], [DeadLetter(b"a", "books", 0, 0, "too old")], ["a", "b"], 2, 2, 0, 2)
     documents, verification = made.close()
     assert (documents.indexed, documents.already_there, documents.dead_lettered) == (2, 0, 1)
-    assert verification.problems == ("delivered 2 is not indexed 2 + already there 0 + dead-lettered 1",)
+    assert verification.problems == ("delivered 2 is not indexed 2 + overwritten 0 + dead-lettered 1",)
 
 
 def test_records_of_one_id_that_was_stored_are_already_there() -> None:

@@ -69,12 +69,23 @@ def test_a_ledger_that_agrees_with_everything_holds_in_all_its_laws() -> None:
     assert [(check.outcome, check.found) for check in verdict.checks] == [
         ("holds", "3 partitions balance"),
         ("holds", "2 tasks agree with their partitions"),
-        ("holds", "read 260 against records in the topic 260"),
-        (
-            "holds",
-            "indexed + updated + already there + stale 255 against indexed + already there, as found in the index, 255",
-        ),
-        ("holds", "dead-lettered 5 against records in the dead-letter topic 5"),
+        ("holds", "260 read by the sink, 260 in the topic"),
+        ("holds", "255 stored by the sink, 255 found in the index or overwritten there"),
+        ("holds", "5 dead-lettered by the sink, 5 in the dead-letter topic"),
+    ]
+
+
+def test_sentences_are_right_for_one_and_for_thousands() -> None:
+    """One partition balances, one task agrees; large numbers have separators."""
+    verdict = ledger_verdict(
+        LedgerReading(tasks({"b-0": ledger(read=20_011, indexed=20_011)})), found({"b-0": 20_011}, indexed=20_011)
+    )
+    assert [check.found for check in verdict.checks] == [
+        "1 partition balances",
+        "1 task agrees with its partitions",
+        "20,011 read by the sink, 20,011 in the topic",
+        "20,011 stored by the sink, 20,011 found in the index or overwritten there",
+        "0 dead-lettered by the sink, 0 in the dead-letter topic",
     ]
 
 
@@ -128,7 +139,7 @@ def test_a_broken_law_makes_the_run_void() -> None:
     judged = with_ledger(verified, LedgerReading(WHOLE), Found(RUN.in_topic, documents, restarted=False))
     assert (judged.verified, judged.problems) == (
         False,
-        ("sink's ledger: dead-lettered 5 against records in the dead-letter topic 4",),
+        ("sink's ledger: 5 dead-lettered by the sink, 4 in the dead-letter topic",),
     )
 
 
