@@ -41,6 +41,11 @@ class Dataset(Protocol):
         """What tells it from another of the same kind and size."""
         ...
 
+    @property
+    def content_hash(self) -> str | None:
+        """What tells documents that come from outside from others; `None` where the seed does."""
+        ...
+
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
         """Key and value of each of these documents, in this order."""
         ...
@@ -77,6 +82,7 @@ class NumberedDataset:
     """What follows from `records` alone; a base for the datasets of this package."""
 
     documents: int
+    content_hash: str | None = None
 
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
         """Key and value of each of these documents, in this order."""

@@ -31,6 +31,7 @@ def inputs(folder: RunFolder) -> Inputs:
         "dataset": str(dataset.get("name", UNKNOWN_INPUT)),
         "seed": str(dataset.get("seed", UNKNOWN_INPUT)),
         "entities": _known(run.entities),
+        **({"dataset.content": run.content_hash} if run.content_hash else {}),
         "documents": str(run.documents.produced),
         "bytes": _known(run.source_bytes),
         **{f"dataset.{key}": str(value) for key, value in sorted(dataset.items()) if key not in SIZE_KEYS},

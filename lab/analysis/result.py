@@ -35,6 +35,7 @@ def result_of(folder: RunFolder) -> Result:
         status="verified" if run.verification.verified else "failed",
         started_s=run.started_s,
         ended_s=run.ended_s,
+        content_hash=run.content_hash,
         phases=run.phases,
         measured_window=cut.measured,
         documents=run.documents,

@@ -54,7 +54,11 @@ class Limit(Record):
 
 
 class Result(Record):
-    """The outcome of a run, for programs: `result.json`. Its JSON Schema is `docs/result.schema.json`."""
+    """The outcome of a run, for programs: `result.json`. Its JSON Schema is `docs/result.schema.json`.
+
+    Attributes:
+        content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
+    """
 
     schema_version: Literal[1] = 1
     run_id: str
@@ -63,6 +67,7 @@ class Result(Record):
     status: Literal["verified", "failed"]
     started_s: float
     ended_s: float
+    content_hash: str | None = None
     phases: tuple[Phase, ...]
     measured_window: Window | None
     documents: Documents

@@ -38,6 +38,7 @@ class Run(Record):
         delivery: `None` for a direct load, and `direct` for every other one.
         store_size_bytes: Size on disk at the end, by scope (`primaries`, `total`); empty in runs of older versions,
             which only have what their samples say: up to 10 s old.
+        content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
         command: The command line that started the run, word by word, so that a reader can start it again.
     """
 
@@ -60,6 +61,7 @@ class Run(Record):
     environment: Environment
     warnings: tuple[RunWarning, ...] = ()
     command: tuple[str, ...] = ()
+    content_hash: str | None = None
     questions: tuple[QuestionAsked, ...] = ()
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)
 

@@ -141,6 +141,7 @@ class _RunUnderWay:
             via=self.profile.load.via,
             index=self.names.index,
             topic=self.topic,
+            content_hash=self.dataset.content_hash,
             documents=documents,
             verification=verification,
             delivery=delivery_record(loaded.delivered) if loaded.delivered else None,

@@ -305,9 +305,14 @@ def reproduce(folder: RunFolder) -> str:
     command = run.command or ("./sluice", "run", run.profile)
     commit = run.environment.git_commit
     text = (f"git checkout {commit}\n" if commit else "") + " ".join(shlex.quote(word) for word in command)
+    dataset = (folder.profile or {}).get("dataset")
+    if isinstance(dataset, dict) and dataset.get("name") == "file":
+        known = f" (BLAKE2b of its documents: {run.content_hash})" if run.content_hash else ""
+        origin = f"The documents were read from a file{known}: the command loads them again if the file is the same."
+    else:
+        origin = "The documents are a pure function of the profile's seed: the same command makes the same ones again."
     return preformatted(text) + paragraph(
-        "The documents are a pure function of the profile's seed: the same command makes the same documents again."
-        " Compare only with runs on the same machine and versions, and with servers as warm as these were.",
+        f"{origin} Compare only with runs on the same machine and versions, and with servers as warm as these were.",
         "note",
     )
 

@@ -83,6 +83,18 @@ def test_another_machine_or_version_takes_every_ratio_away(
     assert name in row(found, "drain_s").differing
 
 
+def test_a_file_that_has_changed_is_another_input(tmp_path: Path) -> None:
+    """Of the same name, with as many documents of the same size; a run that knows no hash is no proof either."""
+    contents = ("c0ffee", "beef", None)
+    made = [run(Truth()).model_copy(update={"content_hash": content}) for content in contents]
+    one, other, old = (
+        read_run(written(tmp_path / str(number), each, samples(Truth()), PROFILE)) for number, each in enumerate(made)
+    )
+    assert compared(one, other).differing == {"dataset.content": ("c0ffee", "beef")}
+    assert compared(one, old).differing == {"dataset.content": ("c0ffee", "not known")}
+    assert compared(one, one).differing == compared(old, old).differing == {}
+
+
 def test_what_varies_on_purpose_is_compared(tmp_path: Path) -> None:
     """Two versions of Elasticsearch: named, so that they are the question."""
     newer = {"servers": [{"name": "elasticsearch-1", "version": "9.0.0", "pid": 1}]}

@@ -1,6 +1,7 @@
 """A user's own file: what is read, what is refused before anything is sent."""
 
 import gzip
+import hashlib
 import json
 import pickle
 import subprocess
@@ -45,6 +46,7 @@ def test_every_line_is_a_document(tmp_path: Path, name: str, packed: bytes) -> N
     dataset = file_dataset(tmp_path / name, packed)
     assert dataset.documents == 1009
     assert [value for batch in dataset.batches(0, 1009) for _, value in batch] == LINES.splitlines()
+    assert dataset.content_hash == hashlib.blake2b(LINES, digest_size=16).hexdigest()
     copy = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own
     assert (copy.key(700), copy.document(700)) == (b"k67", b'{"id":"k67","value":{"n":700}}')
 
@@ -188,3 +190,13 @@ def test_a_file_that_changes_is_found_out(tmp_path: Path) -> None:
     (tmp_path / "books.ndjson").write_bytes(LINES + LINES)
     with pytest.raises(DatasetError, match=r"books\.ndjson: has changed since it was checked; start again$"):
         dataset.document(5)
+
+
+def test_the_content_is_that_of_the_documents_that_are_loaded(tmp_path: Path) -> None:
+    """One changed byte shows; what is not loaded does not; a generated dataset needs no hash."""
+    whole = file_dataset(tmp_path / "a.ndjson", LINES, documents=1008).content_hash
+    assert file_dataset(tmp_path / "b.ndjson", LINES + b'{"id":1}', documents=1008).content_hash == whole
+    assert (
+        file_dataset(tmp_path / "c.ndjson", LINES.replace(b'"n":7}', b'"n":8}'), documents=1008).content_hash != whole
+    )
+    assert make_dataset("aladin", documents=7).content_hash is None

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from lab.analysis.folder import read_run
 from lab.analysis.page.books import run_sums
 from lab.analysis.page.report import write_report
 from lab.analysis.page.terminal import terminal_table
 from lab.analysis.result import analyse
+from lab.analysis.page.sections import reproduce
 from lab.records import DeadLetterReason, Run, Sample, SinkHistograms, Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
@@ -220,3 +222,24 @@ def test_a_stream_that_did_not_keep_up_says_so_first(tmp_path: Path) -> None:
     assert '<span class="verdict">Did NOT keep up with 9\u202f000/s. Verified.</span>' in shown
     assert rows[0].startswith("aladin/synthetic · did NOT keep up with 9 000/s · measured window")
     assert rows[-1].split()[-4:] == ["verified,", "not", "kept", "up"]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "content", "sentence"),
+    [
+        (
+            "aladin",
+            None,
+            "The documents are a pure function of the profile's seed: the same command makes the same ones",
+        ),
+        ("file", "c0ffee", "The documents were read from a file (BLAKE2b of its documents: c0ffee): the command loads"),
+        ("file", None, "The documents were read from a file: the command loads them again if the file is the same."),
+    ],
+)
+def test_how_to_do_it_again_is_true_of_a_file_too(
+    tmp_path: Path, dataset: str, content: str | None, sentence: str
+) -> None:
+    """A file has no seed, and may change; a run of an older version knows no hash of it."""
+    made = run(Truth()).model_copy(update={"content_hash": content})
+    folder = read_run(written(tmp_path, made, samples(Truth()), {"dataset": {"name": dataset}}))
+    assert sentence in plain(reproduce(folder)).replace("&#x27;", "'")
