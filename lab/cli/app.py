@@ -27,7 +27,7 @@ app = typer.Typer(
 
 @app.callback()
 def sluice() -> None:
-    """An ingestion lab: Kafka, Kafka Connect and Elasticsearch, one knob turned at a time."""
+    """Measure how fast Kafka Connect feeds Elasticsearch, and what each setting changes."""
 
 
 def interrupt(number: int, _frame: FrameType | None) -> None:

@@ -26,7 +26,7 @@ Pairs = list[tuple[Side, Side]]
 
 def compare_runs(
     first: Annotated[str, typer.Argument(help="Run (id, profile or folder), or a suite.")],
-    second: Annotated[str, typer.Argument(help="What is laid beside it: a run or a suite, like the first.")],
+    second: Annotated[str, typer.Argument(help="The run or suite to compare it with: the same kind as the first.")],
     *,
     force: Annotated[bool, typer.Option("--force", help="Ratios, marked, also where inputs differ.")] = False,
     vary: Annotated[
@@ -36,7 +36,7 @@ def compare_runs(
     every: Annotated[bool, typer.Option("--all", help="All metrics, not only the key figures.")] = False,
     runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = RUNS,
 ) -> int:
-    """Lay two runs or two suites beside each other; what their inputs forbid to compare is named and left out."""
+    """Compare two runs or two suites. Metrics that cannot be compared are listed and skipped."""
     chosen = frozenset(vary or ())
     pairs = sides(runs, first, second)
     check_inputs(pairs, chosen)

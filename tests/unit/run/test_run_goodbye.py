@@ -109,7 +109,12 @@ def test_a_handler_that_was_not_set_from_python_is_left_alone(monkeypatch: pytes
     monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGHUP else of_python(number))
     touched: list[int] = []
     set_handler = signal.signal
-    monkeypatch.setattr(signal, "signal", lambda number, to: (touched.append(number), set_handler(number, to))[1])
+
+    def touch(number: int, handler: Any) -> Any:
+        touched.append(number)
+        return set_handler(number, handler)
+
+    monkeypatch.setattr(signal, "signal", touch)
     with uninterrupted():
         signal.raise_signal(signal.SIGINT)
     assert set(touched) == {signal.SIGINT, signal.SIGTERM}
