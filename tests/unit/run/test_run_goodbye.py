@@ -70,6 +70,8 @@ def ended_run(
         runner.run_profile(
             profile, cast("Any", None), target, RunFolder(folder, "1"), root=folder, progress=SilentProgress()
         )
+    except KeyboardInterrupt:
+        pytest.fail("the second Ctrl-C got through")
     finally:
         (folder / "calls").write_text(" ".join(calls))
     return calls
