@@ -1,5 +1,6 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
 from lab.suite.suite import SUITES, SuiteFolder, SuiteUnderWay, find_suite
-from lab.targets.choose import Servers, TargetFileOption, TargetName, TargetOption, options_of, servers_of
+from lab.targets.choose import Servers, TargetFileOption, TargetName, TargetOption, servers_of
 from lab.targets.measure import typed_command
 from producers.dataset import Dataset
 
@@ -63,8 +64,8 @@ def suite(
             SuiteUnderWay(folder, bench, display, is_warm=is_warm).execute()
         except BaseException as error:
             if not folder.removed_if_empty() and isinstance(error, KeyboardInterrupt):
-                options = options_of(target, target_file)
-                console.print(f"interrupted; go on with: ./sluice suite {escape(chosen.name + options)} --resume")
+                again = escape(shlex.join(wanted.command))
+                console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
             raise
     return conclude(folder, runs)
 

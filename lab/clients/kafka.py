@@ -116,6 +116,18 @@ class KafkaTopics:
                 raise StackError(f"group {group}: its offsets cannot be read ({error.args[0].str()})") from error
         return {found.partition: max(0, found.offset) for found in answered}
 
+    def wait_until_left(self, group: str, within_s: float) -> None:
+        """Return once a consumer group has no members, or after so long; a group that is not known has none."""
+        deadline_s = time.monotonic() + within_s
+        while time.monotonic() < deadline_s:
+            try:
+                described = self._admin.describe_consumer_groups([group], request_timeout=within_s)[group].result()
+            except KafkaException:
+                return
+            if not described.members:
+                return
+            time.sleep(POLL_S / 5)
+
     def dead_letters(self, topic: str) -> Iterator[DeadLetter]:
         """Every record of a dead-letter topic, with what the Connect worker wrote of it into its headers."""
         for message in self.records(topic):

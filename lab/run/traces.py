@@ -18,11 +18,14 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
     """
     names = Names.of(profile, run_id)
     cluster = cluster_of(target.endpoints, PATIENCE_S)
+    topics = topics_of(target.endpoints)
     try:
+        # A sink that was interrupted still writes for a moment, and would make the index anew, without our mark.
+        topics.wait_until_left(names.consumer_group, PATIENCE_S)
         with contextlib.suppress(StackError):
             remove_index(cluster, names.index, run_id)
         with contextlib.suppress(StackError):
-            topics_of(target.endpoints).delete((names.topic, names.dead_letter_topic))
+            topics.delete((names.topic, names.dead_letter_topic))
     finally:
         cluster.close()
 

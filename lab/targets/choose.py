@@ -1,7 +1,6 @@
 """Where the servers are that a command uses: `--target`."""
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
@@ -92,13 +91,6 @@ def refuse_without_remote(file: Path | None, target: TargetName) -> None:
     """
     if file is not None:
         raise ProfileError(f"--target-file: got {file} with --target {target}, expected --target remote beside it")
-
-
-def options_of(target: TargetName, file: Path | None) -> str:
-    """The options that lead to the same servers again, as they are typed; nothing for those of this machine."""
-    if target is TargetName.LOCAL:
-        return ""
-    return f" --target {target}" + (f" --target-file {shlex.quote(str(file))}" if file else "")
 
 
 def remote_file(given: Path | None) -> Path | None:

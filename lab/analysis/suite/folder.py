@@ -1,5 +1,6 @@
 """Reads the folder of a suite."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,7 @@ def read_suite(path: Path) -> SuiteFolder:
     final = last_attempts(runs)
     if not final:
         raise ProfileError(
-            f"{path}: no run of this suite has finished; finish it with: ./sluice suite {plan.suite} --resume"
+            f"{path}: no run of this suite has finished; finish it with: {shlex.join(plan.command)} --resume"
         )
     counted = {cell: CountedRun(run, _result(path, run)) for cell, run in final.items() if run.status == "verified"}
     return SuiteFolder(path, plan, runs, final, counted)

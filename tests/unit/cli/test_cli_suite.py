@@ -88,10 +88,11 @@ def test_a_suite_that_could_not_begin_leaves_nothing(
 def test_an_interrupted_suite_can_be_resumed_and_is_not_the_latest(
     ended: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
-    """It says how; `--resume` goes on in the same folder."""
-    told = (130, "interrupted; go on with: ./sluice suite a-a --resume")
-    assert ended(Servers())[:2] == told
-    assert ended(Servers(), "--resume")[:2] == told
+    """It says how, with every option that it was given; `--resume` goes on in the same folder."""
+    again = ("--set", "index.refresh_interval=1s")
+    told = (130, f"interrupted; go on with: ./sluice suite a-a --runs {tmp_path} {' '.join(again)} --resume")
+    assert ended(Servers(), *again)[:2] == told
+    assert ended(Servers(), *again, "--resume")[:2] == told
     assert [path.parent.parent.name for path in tmp_path.rglob("plan.json")] == ["a-a"]
     assert not (tmp_path / "suites" / "latest").is_symlink()
 
@@ -109,5 +110,8 @@ def test_a_suite_without_a_finished_run_has_no_report(
     status = main()
     assert (status, capsys.readouterr()) == (
         2,
-        ("", f"sluice: {folder}: no run of this suite has finished; finish it with: ./sluice suite a-a --resume\n"),
+        (
+            "",
+            f"sluice: {folder}: no run of this suite has finished; finish it with: ./sluice suite a-a --runs {tmp_path} --resume\n",
+        ),
     )

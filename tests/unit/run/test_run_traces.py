@@ -1,18 +1,23 @@
 """What a run leaves in the servers, and what it leaves alone."""
 
 import re
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
+from lab.clients.target import Target
+from lab.endpoints import Endpoints
 from lab.profiles import load_profile
+from lab.run import traces
 from lab.run.index import index_name
 from lab.run.names import Names
 from lab.run.prepare import remove_earlier_runs
-from lab.run.traces import remove_index
+from lab.run.traces import remove_index, remove_traces
 from tests.unit.clients.rest_server import rest
 
 BOOKS = "sluice-books"
@@ -122,3 +127,41 @@ def test_on_servers_of_others_only_connectors_of_the_profile_are_deleted(*, shar
         remove_earlier_runs(ConnectWorker(server.url), NoTopics("127.0.0.1:1"), names, shared=shared)
     deleted = [path.removeprefix("/connectors/") for method, path, _ in server.requests if method == "DELETE"]
     assert deleted == removed
+
+
+def test_the_index_goes_when_the_sink_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last bulk requests would make the index anew, and every later run would refuse it as somebody else's."""
+    calls: list[str] = []
+    topics = SimpleNamespace(
+        wait_until_left=lambda group, _: calls.append(f"wait for {group}"), delete=lambda _: calls.append("topics")
+    )
+    cluster = SimpleNamespace(
+        index_owner=lambda _: "7", delete_index=lambda index: calls.append(f"delete {index}"), close=lambda: None
+    )
+    monkeypatch.setattr(traces, "topics_of", lambda _: topics)
+    monkeypatch.setattr(traces, "cluster_of", lambda *_: cluster)
+    remove_traces(cast("Target", SimpleNamespace(endpoints=None)), load_profile("quickstart"), "7")
+    assert calls == ["wait for connect-sluice-quickstart-7", "delete sluice-quickstart", "topics"]
+
+
+def test_a_group_is_waited_for_until_its_members_have_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that Kafka does not know, or a broker that is gone, is not waited for."""
+    answers: list[Any] = [SimpleNamespace(members=["one"]), SimpleNamespace(members=[])]
+    asked: list[str] = []
+
+    def describe(groups: list[str], **_: float) -> dict[str, Any]:
+        asked.extend(groups)
+        answer = answers.pop(0)
+        return {groups[0]: SimpleNamespace(result=lambda: answer if answer else unknown())}
+
+    def unknown() -> None:
+        raise KafkaException(KafkaError(KafkaError.GROUP_ID_NOT_FOUND))
+
+    monkeypatch.setattr("lab.clients.kafka.time.sleep", lambda _: None)
+    topics = KafkaTopics("127.0.0.1:1")
+    monkeypatch.setattr(topics, "_admin", SimpleNamespace(describe_consumer_groups=describe))
+    topics.wait_until_left("connect-books", 7)
+    assert asked == ["connect-books"] * 2
+    answers.append(None)
+    topics.wait_until_left("connect-books", 7)
+    assert asked == ["connect-books"] * 3

@@ -8,7 +8,7 @@ from lab.cli.suite import fitted
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.profiles.suites import Suite, SuiteVariant
-from lab.targets.choose import TARGET_FILE, TargetName, options_of, remote_file, servers_of
+from lab.targets.choose import TARGET_FILE, TargetName, remote_file, servers_of
 from lab.targets.local import Local
 
 
@@ -82,18 +82,3 @@ def test_the_file_may_be_named_by_a_variable(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv(TARGET_FILE, "named.yaml")
     assert remote_file(None) == Path("named.yaml")
     assert remote_file(Path("given.yaml")) == Path("given.yaml")
-
-
-@pytest.mark.parametrize(
-    ("target", "file", "expected"),
-    [
-        (TargetName.LOCAL, None, ""),
-        (TargetName.REMOTE, None, " --target remote"),
-        (TargetName.REMOTE, Path("my target.yaml"), " --target remote --target-file 'my target.yaml'"),
-    ],
-)
-def test_an_interrupted_suite_is_resumed_on_the_same_servers(
-    target: TargetName, file: Path | None, expected: str
-) -> None:
-    """The command that is shown leads to them."""
-    assert options_of(target, file) == expected

@@ -312,7 +312,7 @@ def test_a_suite_without_a_finished_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProfileError) as caught:
         analyse_suite(folder)
     assert str(caught.value) == (
-        f"{folder}: no run of this suite has finished; finish it with: ./sluice suite synthetic --resume"
+        f"{folder}: no run of this suite has finished; finish it with: ./sluice suite synthetic --repeats 3 --resume"
     )
 
 
