@@ -8,31 +8,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.text import Text
 
 from lab.analysis.text import duration
+from lab.console import console
 from lab.records import PhaseName, RunWarning
 from lab.stack.local import StackProgress
 
 BAR_CELLS = 24
 BAR_FROM_COLUMNS = 100
-
-
-class PipeProofConsole(Console):
-    """A console whose command goes on, and ends as it would, when whoever read its output has gone, such as `head`."""
-
-    def on_broken_pipe(self) -> None:
-        """Drop the rest of the output."""
-        self.quiet = True
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.file.fileno())
-        os.close(nowhere)
-
-
-console = PipeProofConsole(highlight=False)
 
 
 class StepLine(ProgressColumn):

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from lab.cli.commands import Commands
-from lab.display import PipeProofConsole
+from lab.console import PipeProofConsole
 from lab.errors import SluiceError, StackError
 
 INTERRUPTED = 130

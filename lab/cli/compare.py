@@ -15,7 +15,7 @@ from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.statistics.effects import verdict_text as told_verdict
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.run import RUNS
-from lab.display import console
+from lab.console import console
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run.folder import LATEST, find_run

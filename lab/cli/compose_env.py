@@ -1,6 +1,6 @@
 """`sluice compose-env`: what each profile asks of the containers, written down for Docker Compose."""
 
-from lab.display import console
+from lab.console import console
 from lab.errors import ProfileError
 from lab.profiles.containers import FOLDER, env_files
 from lab.stack.places import ROOT

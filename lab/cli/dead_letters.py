@@ -13,7 +13,7 @@ from rich.table import Table
 from lab.analysis.folder import read_record
 from lab.cli.produce import pair
 from lab.clients.connect import sink_access
-from lab.display import console
+from lab.console import console
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles.remote import load_remote

@@ -17,7 +17,7 @@ from rich.table import Table
 from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
 from lab.cli.findings import MARKS, Finding, said_by
-from lab.display import console
+from lab.console import console
 from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
 from lab.stack.jdk import (

@@ -7,7 +7,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.clients.kafka import KafkaTopics
-from lab.display import RunDisplay, console
+from lab.console import console
+from lab.display import RunDisplay
 from lab.errors import ProfileError, StackError
 from producers.dataset import DatasetError
 from producers.delivery import Delivered, ProduceError, Progress, in_words

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.display import console
+from lab.console import console
 from lab.profiles import Listed, effective, list_profiles, load_profile
 from lab.profiles.suites import list_suites
 

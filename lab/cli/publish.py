@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from lab.analysis.figures.stack_monitoring import LEAST_BUCKET_S
 from lab.analysis.folder import read_run
-from lab.display import console
+from lab.console import console
 from lab.endpoints import HttpAccess, api_key, basic, tls_context
 from lab.errors import ProfileError
 from lab.publish import monitoring

@@ -7,7 +7,8 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.page.terminal import terminal_table
-from lab.display import console, tell_report, tell_warnings
+from lab.console import console
+from lab.display import tell_report, tell_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.records import Result

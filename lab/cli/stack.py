@@ -7,7 +7,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.display import StackDisplay, console
+from lab.console import console
+from lab.display import StackDisplay
 from lab.errors import StackError
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape

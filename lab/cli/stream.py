@@ -13,7 +13,7 @@ from rich.markup import escape
 from lab.cli.publish import Ca, PasswordEnv, User, access_of, server_url, tell_import
 from lab.cli.run import dataset_of
 from lab.clients.target import cluster_of, topics_of
-from lab.display import console
+from lab.console import console
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override

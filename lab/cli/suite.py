@@ -15,7 +15,8 @@ from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.terminal import suite_table
 from lab.cli.run import RUNS, dataset_of
-from lab.display import console, tell_report, tell_warnings
+from lab.console import console
+from lab.display import tell_report, tell_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result

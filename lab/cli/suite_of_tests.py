@@ -14,7 +14,7 @@ from typing import IO, Annotated
 import typer
 from rich.table import Table
 
-from lab.display import console
+from lab.console import console
 from lab.stack.places import ROOT
 
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as check; check()"

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from lab.cli.publish import KIBANA, ApiKeyEnv, Ca, PasswordEnv, User, access_of, server_url
-from lab.display import console
+from lab.console import console
 from lab.profiles import load_profile, override
 from lab.profiles.remote import load_remote
 from lab.publish.kibana import dashboard_address

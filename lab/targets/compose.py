@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from lab.clients.target import Target
-from lab.display import console
+from lab.console import console
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings

@@ -18,9 +18,9 @@ from lab.cli import report, run, stack
 from lab.cli.app import main
 from lab.cli.commands import COMMANDS, help_of, loaded
 from lab.errors import ProfileError, SluiceError, StackError, VerificationError
+from lab.run.cautions import servers_elsewhere
 from lab.stack.local import LocalStack
 from lab.targets.local import Local
-from lab.run.cautions import servers_elsewhere
 from tests.unit.analysis.synthetic import Truth, samples, with_warnings, written
 from tests.unit.analysis.synthetic import run as measured
 
@@ -205,7 +205,7 @@ def test_help_is_no_error(sluice: Command) -> None:
     """It goes to the output."""
     status, out, err = sluice("--help")
     assert (status, err) == (0, "")
-    assert "An ingestion lab" in out
+    assert "how fast Kafka Connect feeds Elasticsearch" in out
 
 
 @pytest.mark.parametrize(

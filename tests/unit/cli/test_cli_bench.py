@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from lab.clients.target import Target
 from lab.profiles import Profile, load_profile
 from lab.records import Server
 from lab.records.suite import Variant
-from lab.run import Target
 from lab.stack.local import Endpoints
 from lab.targets.bench import EXCLUDED, StartedBench
 from tests.unit.clients.rest_server import cluster

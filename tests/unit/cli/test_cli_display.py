@@ -11,7 +11,8 @@ from rich.console import Console
 
 from lab import display
 from lab.analysis.text import NARROW_SPACE
-from lab.display import PipeProofConsole, RunDisplay, StackDisplay
+from lab.console import PipeProofConsole
+from lab.display import RunDisplay, StackDisplay
 
 DOCUMENTS = 1_000_003
 

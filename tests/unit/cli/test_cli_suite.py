@@ -108,10 +108,8 @@ def test_a_suite_without_a_finished_run_has_no_report(
     folder = next(tmp_path.rglob("plan.json")).parent
     monkeypatch.setattr("sys.argv", ["sluice", "report", "a-a", "--runs", str(tmp_path)])
     status = main()
+    again = f"./sluice suite a-a --runs {tmp_path} --resume"
     assert (status, capsys.readouterr()) == (
         2,
-        (
-            "",
-            f"sluice: {folder}: no run of this suite has finished; finish it with: ./sluice suite a-a --runs {tmp_path} --resume\n",
-        ),
+        ("", f"sluice: {folder}: no run of this suite has finished; finish it with: {again}\n"),
     )

@@ -36,7 +36,7 @@ class Server:
         signal.raise_signal(signal.SIGINT)
         self._do("delete")
 
-    def put_cluster_settings(self, _settings: dict[str, None]) -> None:
+    def own_cluster_settings(self, _settings: dict[str, None]) -> None:
         """Take settings back."""
         self._do("reset")
 
@@ -50,13 +50,16 @@ class Server:
             raise self.failing[what]
 
 
+SETTING = "elasticsearch.cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}"
+
+
 def ended_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch, outcome: Run | BaseException, **failing: BaseException
 ) -> list[str]:
     """Run a profile whose phases end so, on servers that fail so; what the servers were asked for."""
     calls: list[str] = []
     for client in ("cluster_of", "worker_of", "topics_of"):
-        monkeypatch.setattr(runner, client, lambda *_: Server(calls, failing))
+        monkeypatch.setattr(runner, client, lambda *_, **__: Server(calls, failing))
 
     def record_of(_run: object, _command: Sequence[str]) -> Run:
         if isinstance(outcome, BaseException):
@@ -64,8 +67,12 @@ def ended_run(
         return outcome
 
     monkeypatch.setattr(runner._RunUnderWay, "record_of", record_of)
-    target = cast("Target", SimpleNamespace(child_environment={}, access=None, endpoints=None))
-    profile = load_profile("quickstart")
+    target = cast(
+        "Target", SimpleNamespace(child_environment={}, access=None, endpoints=None, check=str, cluster_settings={})
+    )
+    profile = load_profile(
+        "quickstart", overrides=["elasticsearch.cluster_settings={indices.recovery.max_bytes_per_sec: 7mb}"]
+    )
     try:
         runner.run_profile(
             profile, cast("Any", None), target, RunFolder(folder, "1"), root=folder, progress=SilentProgress()

@@ -1,5 +1,6 @@
 """What is written down of a machine and a profile, and what is not."""
 
+from lab.endpoints import words_without_secrets
 from lab.profiles import load_profile
 from lab.run.environment import profile_without_secrets
 

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lab.clients.of_target import worker_of
 
-from lab.clients.target import Target
+from lab.clients.target import Target, worker_of
 from lab.errors import StackError
 from lab.profiles import load_profile
 from lab.run.folder import RunFolder
@@ -41,7 +40,14 @@ def sink_of(folder: Path, connect_url: str, *overrides: str) -> Sink:
     target = target_with(connect_url)
     profile = load_profile("quickstart", overrides=overrides)
     return Sink(
-        profile, target, NAMES, RunFolder(folder, "7"), ROOT, worker_of(target, 0), SilentProgress(), children={}
+        profile,
+        target,
+        NAMES,
+        RunFolder(folder, "7"),
+        ROOT,
+        worker_of(target.endpoints, 0),
+        SilentProgress(),
+        children={},
     )
 
 

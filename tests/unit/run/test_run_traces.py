@@ -1,6 +1,5 @@
 """What a run leaves in the servers, and what it leaves alone."""
 
-import re
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,10 +10,8 @@ from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import Target
-from lab.endpoints import Endpoints
 from lab.profiles import load_profile
 from lab.run import traces
-from lab.run.index import index_name
 from lab.run.names import Names
 from lab.run.prepare import remove_earlier_runs
 from lab.run.traces import remove_index, remove_traces
@@ -80,23 +77,6 @@ def test_a_run_removes_connectors_of_runs_only() -> None:
     assert [path for method, path, _ in server.requests if method == "DELETE"] == [
         f"/connectors/{name}" for name in made
     ]
-
-
-def test_profiles_share_no_index_because_of_their_alphabet() -> None:
-    """What Elasticsearch does not take in a name still tells two names apart."""
-    profile = load_profile("quickstart")
-
-    def index(name: str) -> str:
-        return index_name(profile.model_copy(update={"name": name}))
-
-    assert [index(name) for name in ("quickstart", "aladin/static", "books-2")] == [
-        "sluice-quickstart",
-        "sluice-aladin-static",
-        "sluice-books-2",
-    ]
-    others = [index(name) for name in ("책", "영화", "책 1", "영화 1", "Books", "books", "BOOKS")]
-    assert len(set(others)) == len(others)
-    assert all(re.fullmatch(r"sluice(-[a-z0-9]+)+", name) for name in others)
 
 
 class NoTopics(KafkaTopics):

@@ -12,9 +12,9 @@ from rich.console import Console
 from lab.analysis.folder import read_run
 from lab.analysis.page.books import run_sums
 from lab.analysis.page.report import write_report
+from lab.analysis.page.sections import reproduce
 from lab.analysis.page.terminal import terminal_table
 from lab.analysis.result import analyse
-from lab.analysis.page.sections import reproduce
 from lab.records import DeadLetterReason, Run, Sample, SinkHistograms, Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
