@@ -108,14 +108,3 @@ def test_a_run_whose_topics_are_gone_is_one_sentence(sluice: Sluice, tmp_path: P
         f"sluice: run {first.run_id}: its topic {first.topic}-dead-letters is not on these servers: it ran on others, "
         "which took their topics with them, or a later run of its profile has removed it; run it again\n"
     )
-
-
-def test_without_servers_of_up_there_is_nothing_to_replay(own_sluice: Sluice) -> None:
-    """And the sentence says what leads there."""
-    status, _, errors = dead_letters(own_sluice, "show")
-
-    assert (status, errors) == (
-        3,
-        "sluice: no servers of `./sluice up` are running here, and a run on servers of its own leaves nothing to "
-        "replay; start them with: ./sluice up\n",
-    )

@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from pathlib import Path
 
 from lab.records import Run, Sample
 from tests.integration.conftest import Sluice
@@ -98,17 +97,6 @@ def test_a_pipeline_of_somebody_elses_drains_the_topic(sluice: Sluice) -> None:
     assert not [process for process in sluice.processes() if "naive.py" in " ".join(process.cmdline())]
 
 
-def test_a_pipeline_that_fails_ends_the_run_with_what_it_said(sluice: Sluice) -> None:
-    """Three hundred seconds of standing still would be a poor way to find out."""
-    failing = "sink.command=[sh, -c, 'echo cannot read ${topic}; exit 7']"
-
-    done = sluice.run("sink/naive-python", "--documents", "1009", "--set", failing)
-
-    assert done.status == 3
-    assert "cannot read sluice-sink-naive-python-" in done.errors
-    assert "sink.command: sh: ended with exit status 7; its log is " in done.errors
-
-
 def test_a_pipeline_that_ends_too_early_voids_the_run(sluice: Sluice) -> None:
     """Its end is no error; what it has left in the topic is missing."""
     done = sluice.run("sink/naive-python", "--documents", "1009", "--set", "sink.command=['true']")
@@ -139,17 +127,3 @@ def test_the_pipeline_of_a_killed_run_is_stopped_by_the_next_command(sluice: Slu
 def pipelines(sluice: Sluice, program: str) -> list[int]:
     """Process ids of the session's processes that run this program."""
     return [process.pid for process in sluice.processes() if process.name() == program]
-
-
-def test_entrants_that_are_not_here_are_refused_before_anything_starts(sluice: Sluice, tmp_path: Path) -> None:
-    """The sentence names the class, or the program, and what to do."""
-    rival = "sink.config={connector.class: com.example.RivalSinkConnector}"
-
-    absent = sluice.run("sink/drain", "--set", rival)
-    unknown = sluice.run("sink/naive-python", "--set", "sink.command=[no-such-pipeline]")
-    misplaced = sluice.run("sink/drain", "--set", f"sink.plugin_path={tmp_path}/gone")
-
-    assert [done.status for done in (absent, unknown, misplaced)] == [2, 2, 2]
-    assert "no plugin here has the class com.example.RivalSinkConnector; put the plugin's folder into" in absent.errors
-    assert "no-such-pipeline: no such program here" in unknown.errors
-    assert f"{tmp_path}/gone: no such folder" in misplaced.errors

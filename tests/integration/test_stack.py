@@ -177,32 +177,6 @@ def test_a_server_that_dies_while_starting_is_one_sentence_with_its_last_log_lin
     assert own_sluice.processes() == []
 
 
-def test_too_little_memory_is_one_sentence(own_sluice: Sluice) -> None:
-    """It says what there is and what is needed, before anything starts."""
-    done = own_sluice("up", "--heap-mb", "9000000")
-
-    assert done.status == 3
-    assert done.errors.startswith("sluice: memory: ")
-    assert own_sluice.processes() == []
-
-
-def test_an_elasticsearch_version_that_cannot_be_had_is_one_sentence(own_sluice: Sluice) -> None:
-    """It names those that can."""
-    done = own_sluice("up", "--elasticsearch", "6.8.23")
-
-    assert done.status == 3
-    assert "7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3" in done.errors
-
-
-def test_two_commands_do_not_share_servers_at_once(sluice: Sluice) -> None:
-    """The second is told which process to wait for."""
-    with sluice.stack.exclusively():
-        done = sluice.run("quickstart", "--documents", "11")
-
-    assert done.status == 3
-    assert f"(process {os.getpid()}) is using the servers of this checkout" in done.errors
-
-
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="cutting the network off needs root")
 def test_a_run_needs_no_network_once_everything_is_fetched(own_sluice: Sluice, tmp_path: Path) -> None:
     """In a network namespace that has nothing but its own loopback, a run ends verified."""

@@ -1,4 +1,4 @@
-"""A suite on the real servers: planned, interrupted, resumed, compared."""
+"""A suite on the real servers: interrupted, resumed, compared."""
 
 import os
 import signal
@@ -47,16 +47,6 @@ def wait_for_a_counted_run(sluice: Sluice, suite: subprocess.Popen[str]) -> None
             return
         time.sleep(0.2)
     pytest.fail("no counted run in time")
-
-
-def test_a_plan_starts_nothing(own_sluice: Sluice, suite_file: Path) -> None:
-    """It prints variants, order and time."""
-    done = own_sluice("suite", str(suite_file), "--plan", "--repeats", "3", "--runs", str(own_sluice.runs))
-    assert (done.status, done.errors) == (0, "")
-    assert "9 runs in 3 blocks" in done.output
-    assert "block 3:" in done.output
-    assert own_sluice.processes() == []
-    assert not own_sluice.runs.exists()
 
 
 def test_an_interrupted_suite_is_resumed_to_its_end(sluice: Sluice, suite_file: Path) -> None:

@@ -1,0 +1,140 @@
+"""Command lines that are refused, or that only look: no server is started and no folder made for them."""
+
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.cli.app import main
+from lab.display import console
+from lab.stack.local import LocalStack
+
+Ended = tuple[int, str, str]
+Command = Callable[..., Ended]
+SUITE = """
+question: Does a second primary shard make small drains faster?
+control: one shard
+variants:
+  - {profile: quickstart, name: one shard}
+  - {profile: quickstart, name: two shards, set: {index.number_of_shards: 2}}
+set: {dataset.documents: 2003}
+repeats: 2
+"""
+
+
+@pytest.fixture
+def sluice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Command]:
+    """Runs a command line that must neither start a server nor keep a record; its exit status, output and errors."""
+    monkeypatch.setattr(LocalStack, "ensure", lambda *_, **__: pytest.fail("a server would have been started"))
+    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.chdir(tmp_path)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    def command(*words: str) -> Ended:
+        monkeypatch.setattr("sys.argv", ["sluice", *words])
+        status = main()
+        written = capsys.readouterr()
+        assert "Traceback" not in written.err
+        assert not (tmp_path / "runs").exists()
+        return status, written.out, written.err
+
+    yield command
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("quickstrat",), 'unknown profile "quickstrat", did you mean `quickstart`?'),
+        (
+            ("quickstart", "--set", "index.refresh_intervall=1s"),
+            "--set index.refresh_intervall: unknown key, did you mean `refresh_interval`?",
+        ),
+        (("quickstart", "--set", "mapping=aladin.nested.statik"), "did you mean `aladin.nested.static`?"),
+        (("quickstart", "--dataset", "aladdin"), "did you mean `aladin`?"),
+        (("quickstart", "--documennts", "3"), "--documennts"),
+        (("file", "--path", "absent.ndjson", "--key", "k"), "absent.ndjson"),
+        (
+            ("sink/drain", "--set", "sink.config={connector.class: com.example.RivalSinkConnector}"),
+            "no plugin here has the class com.example.RivalSinkConnector; put the plugin's folder into",
+        ),
+        (("sink/naive-python", "--set", "sink.command=[no-such-pipeline]"), "no-such-pipeline: no such program here"),
+        (("sink/drain", "--set", "sink.plugin_path=/plugins/gone"), "/plugins/gone: no such folder"),
+    ],
+    ids=["profile", "key", "mapping", "dataset", "option", "file", "connector", "program", "plugin folder"],
+)
+def test_a_run_of_what_is_not_there_is_refused(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
+    """Exit status 2, and the nearest name or the one that is missing."""
+    status, _, errors = sluice("run", *words)
+    assert (status, sentence in errors) == (2, True), errors
+
+
+@pytest.mark.parametrize(
+    "second_line",
+    ["[1, 2]", '{"k": "2"', '{"other": "2"}', '{"k": "2", "text": "' + "x" * 1_100_000 + '"}'],
+    ids=["no object", "no JSON", "no key", "over the broker's limit"],
+)
+def test_a_bad_line_of_a_file_is_named(sluice: Command, tmp_path: Path, second_line: str) -> None:
+    """File and line are in the one sentence."""
+    path = tmp_path / "bad.ndjson"
+    path.write_text('{"k": "1"}\n' + second_line + "\n")
+    status, _, errors = sluice("run", "file", "--path", str(path), "--key", "k")
+    assert (status, errors.startswith(f"sluice: dataset: {path}:2: "), errors.count("\n")) == (2, True, 1), errors
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--dataset", "aladdin"), "dataset: aladdin: unknown dataset, did you mean `aladin`?"),
+        (("--option", "modell=flat"), "dataset: modell: unknown option of dataset aladin, did you mean `model`?"),
+        (("--option", "shops_max=many"), "--option shops_max: got many, expected a number"),
+        (("--client", "acks"), "--client acks: got no value, expected NAME=VALUE"),
+    ],
+)
+def test_produce_refuses_what_it_does_not_know(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
+    """Before it asks a broker, of which there is none."""
+    status, _, errors = sluice("produce", "never-made", "--bootstrap-servers", "127.0.0.1:1", *words)
+    assert (status, errors.startswith(f"sluice: {sentence}")) == (2, True), errors
+
+
+def test_profiles_are_listed_and_shown_with_where_each_value_comes_from(sluice: Command) -> None:
+    """The list has the quickstart with its question; `show` names file, line and command line."""
+    listed, shown = sluice("profiles"), sluice("show", "quickstart", "--set", "topic.partitions=7")
+    assert (listed[0], shown[0]) == (0, 0)
+    assert "quickstart" in listed[1]
+    assert re.search(r"dataset\.name +│ aladin +│ .*quickstart\.yaml:\d+", shown[1])
+    assert re.search(r"topic\.partitions +│ 7 +│ --set", shown[1])
+
+
+def test_the_plan_of_a_suite_starts_nothing(sluice: Command, tmp_path: Path) -> None:
+    """It prints variants, order and time."""
+    path = tmp_path / "shards.yaml"
+    path.write_text(SUITE)
+    status, output, errors = sluice("suite", str(path), "--plan", "--repeats", "3")
+    assert (status, errors) == (0, "")
+    assert "9 runs in 3 blocks" in output
+    assert "block 3:" in output
+
+
+def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command) -> None:
+    """And the sentence says what leads there."""
+    assert sluice("dead-letters", "show") == (
+        3,
+        "",
+        "sluice: no servers of `./sluice up` are running here, and a run on servers of its own leaves nothing to "
+        "replay; start them with: ./sluice up\n",
+    )
+
+
+def test_two_commands_do_not_share_servers_at_once(sluice: Command, tmp_path: Path) -> None:
+    """The second is told which process to wait for."""
+    with LocalStack(tmp_path / "state").exclusively():
+        status, _, errors = sluice("run", "quickstart", "--documents", "11")
+    assert (status, f"(process {os.getpid()}) is using the servers of this checkout" in errors) == (3, True)
