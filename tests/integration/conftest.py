@@ -22,6 +22,14 @@ pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integrati
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_TIMEOUT_S = 420
+FRUGAL_JVM = "-XX:TieredStopAtLevel=1 -XX:-UseG1GC -XX:+UseSerialGC -XX:-AlwaysPreTouch"
+"""No test here judges how fast a server is: young ones spend half of their time on compiling, and the collector's
+threads and pages that nobody needs cost the other servers' time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one shape of the servers come one after the other, the usual shape first: none is started twice."""
+    items.sort(key=lambda item: [str(marker.args[0]) for marker in item.iter_markers("shape")])
 
 
 @dataclass(frozen=True)
@@ -34,11 +42,16 @@ class Finished:
 
 
 class Sluice:
-    """Calls `./sluice` against one state folder, its runs in one folder."""
+    """Calls `./sluice` against one state folder, its runs in one folder.
+
+    Attributes:
+        begun: What `up` has said, where it has started the servers.
+    """
 
     def __init__(self, state: Path, runs: Path) -> None:
         self.state = state
         self.runs = runs
+        self.begun = Finished(0, "", "")
         self.stack = LocalStack(state)
 
     @property
@@ -87,10 +100,9 @@ class Sluice:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _servers_that_compile_less() -> Iterator[None]:
-    """No test here judges how fast a server is, and young servers spend half of their time on compiling."""
+def _frugal_servers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(JVM_OPTIONS, os.environ.get(JVM_OPTIONS, "-XX:TieredStopAtLevel=1"))
+        patch.setenv(JVM_OPTIONS, os.environ.get(JVM_OPTIONS, FRUGAL_JVM))
         yield
 
 
@@ -123,8 +135,8 @@ def sluice() -> Iterator[Sluice]:
     folder.chmod(0o755)
     launcher = Sluice(folder / "state", folder / "runs")
     try:
-        started = launcher("up")
-        assert (started.status, started.errors) == (0, "")
+        launcher.begun = launcher("up")
+        assert (launcher.begun.status, launcher.begun.errors) == (0, "")
         yield launcher
     finally:
         launcher.stack.stop()

@@ -21,15 +21,13 @@ REJECTING = StackShape(node_settings={"thread_pool.write.size": 1, "thread_pool.
 
 @pytest.fixture
 def drain(sluice: Sluice) -> Iterator[KeyedDrain]:
-    """A drain into such a cluster; the usual one is back afterwards."""
+    """A drain into such a cluster."""
     endpoints = sluice.stack.ensure(REJECTING, kept=True)
-    try:
-        with keyed_drain(endpoints, partitions=TASKS, keys=RECORDS, index_settings=INDEX) as made:
-            yield made
-    finally:
-        sluice.stack.ensure(StackShape(), kept=True)
+    with keyed_drain(endpoints, partitions=TASKS, keys=RECORDS, index_settings=INDEX) as made:
+        yield made
 
 
+@pytest.mark.shape("one write thread")
 def test_a_cluster_that_refuses_most_items_gets_every_document_and_kills_no_task(drain: KeyedDrain) -> None:
     """40 requests under way against a queue of one: all records arrive, and all four tasks run at the end."""
     drain.fill(RECORDS)

@@ -16,6 +16,7 @@ import pytest
 from lab.endpoints import api_key, basic
 from lab.records import Run
 from lab.stack.jdk import find_jdks
+from lab.stack.local import StackShape
 from tests.integration.conftest import Sluice, on, write_ndjson
 from tests.integration.guard import Door, guarded
 
@@ -98,19 +99,16 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def behind_doors() -> Iterator[Guarded]:
-    """Servers that were started elsewhere: Kafka with SASL, the others behind doors, Elasticsearch's with TLS."""
+def behind_doors(sluice: Sluice) -> Iterator[Guarded]:
+    """The session's servers from elsewhere: Kafka with SASL, the others behind doors, Elasticsearch's with TLS."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate, and is not there")
     folder = Path(tempfile.mkdtemp(prefix="sluice-doors-"))
     folder.chmod(0o755)
-    started = Sluice(folder / "state", folder / "runs")
+    sluice.stack.ensure(StackShape(), kept=True)
     try:
-        up = started("up")
-        assert (up.status, up.errors) == (0, "")
-        yield from doors_of(started, folder)
+        yield from doors_of(sluice, folder)
     finally:
-        started.stack.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -237,7 +237,9 @@ def test_a_run_that_loses_documents_is_void(sluice: Sluice) -> None:
     assert "1009 documents are missing from the index" in (sluice.latest() / "report.html").read_text()
 
 
-@pytest.mark.parametrize("version", ["7.17.7", "9.5.3"])
+@pytest.mark.parametrize(
+    "version", [pytest.param(version, marks=pytest.mark.shape(f"version {version}")) for version in ("7.17.7", "9.5.3")]
+)
 def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: str) -> None:
     """The same plugin and mapping run on the oldest and the newest version; only Elasticsearch is restarted."""
     if not any(jdk in java_for_elasticsearch(version) for jdk in find_jdks()):
@@ -254,6 +256,7 @@ def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: 
     assert sluice.stack.process_ids()["kafka"] == broker
 
 
+@pytest.mark.shape("a second node")
 def test_a_second_data_node_joins_and_takes_the_replica(sluice: Sluice) -> None:
     """With two nodes and one replica nothing is unassigned, and both nodes are sampled."""
     sluice.stack.ensure(StackShape(), kept=True)
