@@ -16,6 +16,7 @@ from lab.stack.jdk import JavaRange, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.kafka import connect_spec
 from lab.stack.local import Endpoints, StackShape, kafka_version
 from lab.stack.places import ROOT, cache_dir
+from lab.stack.plugin import lab_plugin_folder, plugin_folder
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_until_ready
 from tests.integration.conftest import Sluice
@@ -110,3 +111,23 @@ def test_the_archive_brings_its_documents(sluice: Sluice) -> None:  # noqa: ARG0
     archive = zipfile.ZipFile(BUILT / "components" / "packages" / f"{NAME}.zip").namelist()
     expected = {"doc/README.md", "doc/LICENSE", "doc/sink-metrics.md", "etc/strimzi-kafkaconnect.yaml"}
     assert {f"{NAME}/{name}" for name in expected} <= set(archive)
+
+
+def named_connectors(plugins: Path) -> list[str]:
+    """The connectors that the service entries of our jars name, below a folder of plugin folders."""
+    entry = "META-INF/services/org.apache.kafka.connect.sink.SinkConnector"
+    jars = [zipfile.ZipFile(path) for path in plugins.glob("*/sluice-*.jar")]
+    return [line for jar in jars for line in jar.read(entry).decode().split()]
+
+
+def test_the_connector_that_drops_everything_is_not_in_what_users_get(sluice: Sluice) -> None:
+    """Only the lab's own workers list it, from a folder of its own."""
+    users, labs = plugin_folder(ROOT / "connect"), lab_plugin_folder(ROOT / "connect")
+    held = {name for path in users.glob("*/*.jar") for name in zipfile.ZipFile(path).namelist()}
+    assert [name for name in held if name.startswith("io/sluice/") and "Discard" in name] == []
+    assert named_connectors(users) == ["io.sluice.connect.ElasticsearchSinkConnector"]
+    assert named_connectors(labs) == ["io.sluice.connect.DiscardSinkConnector"]
+
+    listed = httpx.get(f"{sluice.stack.endpoints().connect_url}/connector-plugins", timeout=30).json()
+    ours = [plugin["class"] for plugin in listed if plugin["class"].startswith("io.sluice.")]
+    assert sorted(ours) == [*named_connectors(labs), *named_connectors(users)]

@@ -1,4 +1,4 @@
-"""The sink against other servers than the session's: an older and a newer Elasticsearch, and OpenSearch."""
+"""The plugin's own checks, and the sink against an older and a newer Elasticsearch and against OpenSearch."""
 
 import os
 import shutil
@@ -16,11 +16,13 @@ from lab.errors import StackError
 from lab.stack import server
 from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import JVM_OPTIONS, choose_jdk, find_jdks, java_for_kafka
+from lab.stack.local import StackShape
 from lab.stack.places import cache_dir
 from lab.stack.plugin import find_maven
 from tests.integration.conftest import ROOT
 from tests.integration.search_servers import SearchServer, java_for, running, spec_of
 
+USUAL = SearchServer("elasticsearch", StackShape().elasticsearch_version)
 SERVERS = (
     SearchServer("elasticsearch", "7.17.7"),
     SearchServer("elasticsearch", "9.5.3"),
@@ -41,17 +43,17 @@ class Case:
     failed: str | None
 
 
-def maven(*arguments: str, **environment: str) -> None:
-    """Run Maven on the plugin's project."""
+def maven(project: Path, *arguments: str, url: str) -> None:
+    """Run Maven on a copy of the plugin's project, for tests against the server at this URL."""
     jdk = choose_jdk(find_jdks(), java_for_kafka(), "Maven")
     mvn = find_maven(ArtifactCache(cache_dir()), read_lock().sets["maven"][0])
     java = {"JAVA_HOME": str(jdk.home), "JDK_JAVA_OPTIONS": os.environ[JVM_OPTIONS]}
     done = subprocess.run(
-        [str(mvn), "-B", "--no-transfer-progress", "-f", str(ROOT / "connect" / "pom.xml"), *arguments],
-        env={**os.environ, **java, **environment},
+        [str(mvn), "-B", "--no-transfer-progress", "-f", str(project / "pom.xml"), *arguments],
+        env={**os.environ, **java, "SLUICE_TEST_ELASTICSEARCH_URL": url},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=540,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-8000:]
@@ -77,27 +79,49 @@ def outcome(wanted: SearchServer, folder: Path) -> list[Case]:
     with running(spec_of(wanted, folder / str(wanted)), folder) as url:
         # Failed tests are in the report, which says more than Maven does.
         maven(
+            folder / "connect",
             "failsafe:integration-test",
             f"-Dit.test={','.join(TESTS)}",
             f"-Dit.reports={reports}",
-            SLUICE_TEST_ELASTICSEARCH_URL=url,
+            url=url,
         )
     return [case for name in TESTS for report in reports.glob(f"TEST-*.{name}.xml") for case in cases(report)]
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> Iterator[Mapping[SearchServer, Future[list[Case]]]]:
-    """The plugin's tests, compiled once, on their way against all servers, two at a time."""
-    maven("-q", "test-compile")
-    folder = Path(tempfile.mkdtemp(prefix="sluice-test-"))
-    # Elasticsearch's unprivileged user may not enter pytest's own.
-    folder.chmod(0o755)
+def folder() -> Iterator[Path]:
+    """Where the servers' files are, which Elasticsearch's unprivileged user may not have below pytest's own."""
+    made = Path(tempfile.mkdtemp(prefix="sluice-test-"))
+    made.chmod(0o755)
     try:
-        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-            yield {wanted: pool.submit(outcome, wanted, folder) for wanted in SERVERS}
+        yield made
     finally:
-        server.stop_processes(server.marked_processes(folder))
-        shutil.rmtree(folder, ignore_errors=True)
+        server.stop_processes(server.marked_processes(made))
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def verified(folder: Path) -> None:
+    """`mvn verify` is green; its classes are those that meet the other servers.
+
+    It works on a copy: other tests run workers with the plugin meanwhile, and must not see it made anew.
+    """
+    shutil.copytree(ROOT / "connect", folder / "connect", ignore=shutil.ignore_patterns("target"))
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    with running(spec_of(USUAL, folder / str(USUAL)), folder) as url:
+        maven(folder / "connect", "verify", url=url)
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder: Path, verified: None) -> Iterator[Mapping[SearchServer, Future[list[Case]]]]:  # noqa: ARG001
+    """The plugin's tests on their way against all servers, two at a time."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        yield {wanted: pool.submit(outcome, wanted, folder) for wanted in SERVERS}
+
+
+@pytest.mark.usefixtures("verified")
+def test_the_plugin_keeps_its_promises() -> None:
+    """`mvn verify` is green, with the tests that need a real Elasticsearch among them."""
 
 
 @pytest.mark.parametrize("wanted", SERVERS, ids=str)

@@ -1,35 +1,80 @@
 """How `sluice test` runs its checks."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
-from lab.cli.suite_of_tests import Check, side_by_side
+from lab.cli import suite_of_tests
+from lab.cli.suite_of_tests import Check, in_lanes, plugin_fingerprint
 
 
-def check(name: str, code: str) -> Check:
+def check(name: str, code: str, passed_file: Path | None = None) -> Check:
     """A check that is a line of Python."""
-    return Check(name, ("-c", code))
+    return Check(name, ("-c", code), passed_file)
 
 
-def test_checks_run_at_the_same_time(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_lanes_run_at_the_same_time(tmp_path: Path) -> None:
     """Each waits for what the other one does, which would never come of one after the other."""
-    folder = tmp_path_factory.mktemp("seen")
     code = (
         "import pathlib, time\n"
-        f"mine, other = pathlib.Path({str(folder)!r}, '{{}}'), pathlib.Path({str(folder)!r}, '{{}}')\n"
+        f"mine, other = pathlib.Path({str(tmp_path)!r}, '{{}}'), pathlib.Path({str(tmp_path)!r}, '{{}}')\n"
         "mine.touch()\n"
         "while not other.exists(): time.sleep(0.01)"
     )
-    outcomes = side_by_side([check("one", code.format("a", "b")), check("two", code.format("b", "a"))], os.environ)
-    assert [(outcome.name, outcome.status) for outcome in outcomes] == [("one", 0), ("two", 0)]
+    outcomes = in_lanes([[check("one", code.format("a", "b"))], [check("two", code.format("b", "a"))]], os.environ)
+    assert sorted((outcome.name, outcome.status) for outcome in outcomes) == [("one", 0), ("two", 0)]
 
 
 def test_each_check_keeps_its_status_and_what_it_says(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """What the second one prints is not mixed into what the first one prints."""
-    outcomes = side_by_side(
-        [check("one", "print('first', flush=True)"), check("two", "print('second'); raise SystemExit(3)")], os.environ
-    )
-    assert [outcome.status for outcome in outcomes] == [0, 3]
+    """What the second lane prints is not mixed into what the first one prints, and a failure ends no lane."""
+    first = [check("one", "print('first', flush=True)"), check("two", "print('second', flush=True)")]
+    other = [check("three", "print('third'); raise SystemExit(3)"), check("four", "print('fourth')")]
+    outcomes = in_lanes([first, other], os.environ)
+    assert sorted((outcome.name, outcome.status) for outcome in outcomes) == [
+        ("four", 0),
+        ("one", 0),
+        ("three", 3),
+        ("two", 0),
+    ]
     said = capfdbinary.readouterr().out
-    assert said.index(b"first") < said.index(b"second")
+    places = [said.index(word) for word in (b"first", b"second", b"third", b"fourth")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("status", "again"), [(0, False), (1, True)])
+def test_a_check_is_left_out_only_after_it_has_passed_with_the_same_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, *, again: bool
+) -> None:
+    """A failure is no pass; another source or another server is another fingerprint."""
+    counting = f"open({str(tmp_path / 'runs')!r}, 'a').write('x'); raise SystemExit({status})"
+    plugin = check("plugin", counting, tmp_path / "passed")
+    monkeypatch.setattr(suite_of_tests, "plugin_fingerprint", lambda: "as it was")
+    outcomes = [in_lanes([[plugin]], os.environ)[0] for _ in range(2)]
+    assert [outcome.before for outcome in outcomes] == [False, not again]
+    monkeypatch.setattr(suite_of_tests, "plugin_fingerprint", lambda: "changed")
+    assert not in_lanes([[plugin]], os.environ)[0].before
+    assert (tmp_path / "runs").read_text() == "xxx" if again else "xx"
+
+
+def test_another_machine_or_another_source_is_another_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sources of the plugin, how servers are started, and the JVM's options; what Maven makes is no source."""
+    connect = tmp_path / "connect"
+    for name in ("connect/src/A.java", "connect/target/A.class", "lab/stack/places.py", "requirements-test.lock",
+                 "tests/integration/search_servers.py", "tests/integration/conftest.py"):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr(suite_of_tests, "ROOT", tmp_path)
+    monkeypatch.setattr(suite_of_tests.places, "__file__", str(tmp_path / "lab" / "stack" / "places.py"))
+    monkeypatch.setattr(suite_of_tests, "find_jdks", lambda: [])
+    seen = [plugin_fingerprint()]
+    (connect / "target" / "A.class").write_text("compiled again")
+    assert plugin_fingerprint() == seen[0]
+    for path in (connect / "src" / "A.java", tmp_path / "lab" / "stack" / "places.py"):
+        path.write_text("changed")
+        seen.append(plugin_fingerprint())
+    monkeypatch.setattr(suite_of_tests, "find_jdks", lambda: [sys.version])
+    assert len({*seen, plugin_fingerprint()}) == 4
