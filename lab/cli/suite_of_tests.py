@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +112,7 @@ def in_lanes(lanes: Sequence[Sequence[Check]], environment: Mapping[str, str]) -
 
 def run_lane(
     lane: Sequence[Check], environment: Mapping[str, str], output: IO[bytes] | None, outcomes: list[Outcome]
-) -> Iterator[bool]:
+) -> Generator[bool, None, None]:
     """Run checks into `outcomes`; yields while one of them is at work."""
     for check in lane:
         made_from = plugin_fingerprint() if check.passed_file else ""
