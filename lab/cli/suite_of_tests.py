@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -70,8 +70,9 @@ INTEGRATION = Check(
 )
 PLUGIN = Check("plugin tests", ("-m", "pytest", PLUGIN_TESTS), PASSED_FILE)
 COMPOSE = Check("compose tests", ("-m", "pytest", "tests/compose"))
-FETCHED_AHEAD = Check("fetching for the compose tests", ("-m", "tests.compose", "fetch"))
-"""Waits for the network while checks run that wait for a processor; what fails here fails in the compose tests."""
+
+LANES = ((*QUICK, PLUGIN), (INTEGRATION,), (COMPOSE,))
+"""The last two wait for servers a third of the time, and none judges how fast they are."""
 
 
 def test(
@@ -79,55 +80,40 @@ def test(
     quick: Annotated[bool, typer.Option("--quick", help="Only what needs no server.")] = False,  # noqa: PT028
 ) -> int:
     """Run all checks: style, types, unit tests, the Java plugin's own, integration tests, and the containers' tests."""
-    lanes = [QUICK] if quick else [(*QUICK, INTEGRATION), (PLUGIN, COMPOSE), (FETCHED_AHEAD,)]
-    outcomes = in_lanes(lanes, {**os.environ, "PYTHONPATH": str(ROOT)})
-    counted = [outcome for outcome in outcomes if outcome.name != FETCHED_AHEAD.name]
+    outcomes = in_lanes([QUICK] if quick else LANES, {**os.environ, "PYTHONPATH": str(ROOT)})
     table = Table(show_header=False, show_edge=False)
-    for outcome in counted:
+    for outcome in outcomes:
         table.add_row(outcome.name, str(outcome), f"{outcome.seconds:.0f} s")
     console.print(table)
-    return 1 if any(outcome.status for outcome in counted) else 0
+    return 1 if any(outcome.status for outcome in outcomes) else 0
 
 
 def in_lanes(lanes: Sequence[Sequence[Check]], environment: Mapping[str, str]) -> list[Outcome]:
-    """Run the checks of each lane one after the other, the lanes at the same time.
-
-    The first lane is seen as it goes; what the others say, when all are over.
-    """
+    """Run the checks of each lane one after the other, the lanes at the same time; outcomes as checks end."""
     outcomes: list[Outcome] = []
     with ExitStack() as cleanup:
-        outputs = [cleanup.enter_context(tempfile.TemporaryFile()) for _ in lanes[1:]]
-        running = [
-            cleanup.enter_context(closing(run_lane(lane, environment, output, outcomes)))
-            for lane, output in zip(lanes, (None, *outputs), strict=True)
-        ]
-        while running := [lane for lane in running if next(lane, False)]:
+        status = cleanup.enter_context(console.status(""))
+        running = [cleanup.enter_context(closing(run_lane(lane, environment, outcomes))) for lane in lanes]
+        while at_work := [(lane, name) for lane in running if (name := next(lane, None))]:
+            running = [lane for lane, _ in at_work]
+            status.update(", ".join(name for _, name in at_work))
             time.sleep(POLL_S)
-        for output in outputs:
-            output.seek(0)
-            sys.stdout.buffer.write(output.read())
-            sys.stdout.buffer.flush()
     return outcomes
 
 
 def run_lane(
-    lane: Sequence[Check], environment: Mapping[str, str], output: IO[bytes] | None, outcomes: list[Outcome]
-) -> Generator[bool, None, None]:
-    """Run checks into `outcomes`; yields while one of them is at work."""
+    lane: Sequence[Check], environment: Mapping[str, str], outcomes: list[Outcome]
+) -> Generator[str, None, None]:
+    """Run checks into `outcomes`; yields the name of the one that is at work."""
     for check in lane:
         made_from = plugin_fingerprint() if check.passed_file else ""
         if check.passed_file and check.passed_file.is_file() and check.passed_file.read_text() == made_from:
             outcomes.append(Outcome(check.name, 0, 0, before=True))
             continue
-        if output is None:
-            console.rule(check.name, align="left")
-        else:
-            output.write(f"── {check.name}\n".encode())
-            output.flush()
         started_s = time.monotonic()
-        with started(check, environment, output) as process:
+        with started(check, environment) as process:
             while process.poll() is None:
-                yield True
+                yield check.name
         outcomes.append(Outcome(check.name, process.returncode, time.monotonic() - started_s))
         if check.passed_file and not process.returncode:
             check.passed_file.parent.mkdir(parents=True, exist_ok=True)
@@ -135,21 +121,26 @@ def run_lane(
 
 
 @contextmanager
-def started(
-    check: Check, environment: Mapping[str, str], output: IO[bytes] | None
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A check that runs; where nobody waits for its result, it still has time to stop what it started."""
-    process = subprocess.Popen(
-        [sys.executable, *check.arguments], cwd=ROOT, env=environment, stdout=output, stderr=output
-    )
-    try:
-        yield process
-    finally:
+def started(check: Check, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A check that runs; what it says is shown in one piece when it is over.
+
+    Where nobody waits for its result, it still has time to stop what it started.
+    """
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [sys.executable, *check.arguments], cwd=ROOT, env=environment, stdout=output, stderr=output
+        )
         try:
-            process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            yield process
+        finally:
+            try:
+                process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            console.rule(check.name, align="left")
+            output.seek(0)
+            console.out(output.read().decode(errors="replace"), end="", highlight=False)
 
 
 def plugin_fingerprint() -> str:

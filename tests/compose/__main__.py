@@ -1,35 +1,18 @@
-"""`python -m tests.compose fetch|up|images|down`: the tests' own Docker engine and images, for work by hand."""
+"""`python -m tests.compose up|images|down`: the tests' own Docker engine and images, for work by hand."""
 
-import os
 import shlex
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.compose.compose_plugin import has_compose, plugin_config
 from tests.compose.engine import (
     WELL_KNOWN_SOCKET,
     Engine,
-    machines_host,
     own_engine,
     prepare_client,
     with_compose,
 )
 from tests.compose.images import StandIns
 from tests.compose.machine import EngineMissingError
-from tests.compose.materials import Materials
-
-
-def fetch() -> None:
-    """Fetch and build what the tests need before they have an engine; the rest is quick."""
-    if machines_host() is None:
-        prepare_client()
-    folder = own_engine().folder
-    with ThreadPoolExecutor(1) as other:
-        compose = None if has_compose(os.environ) else other.submit(plugin_config, folder)
-        Materials(folder).fetch()
-        if compose is not None:
-            compose.result()
 
 
 def up() -> None:
@@ -59,7 +42,7 @@ def say(name: str, value: Path | str) -> None:
     sys.stdout.flush()
 
 
-COMMANDS = {"fetch": fetch, "up": up, "images": images, "down": down}
+COMMANDS = {"up": up, "images": images, "down": down}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:

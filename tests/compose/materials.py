@@ -39,12 +39,6 @@ class Materials:
         self._sets = read_lock(LOCK_FILE).sets
         self._more_sets = read_lock(TEST_ARTIFACTS).sets
 
-    def fetch(self) -> None:
-        """Fetch all that the tests need."""
-        self.base().archive()
-        for fetch in (self.kafka, self.elasticsearch, self.maven, self.python):
-            fetch()
-
     def base(self) -> Base:
         """A small Debian."""
         return Base(self._folder, debian_suite())
