@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,8 @@ pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integrati
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_TIMEOUT_S = 420
+STARTED: list[subprocess.Popen[str]] = []
+"""Commands of the test under way that nobody has waited for."""
 FRUGAL_JVM = "-XX:TieredStopAtLevel=1 -XX:-UseG1GC -XX:+UseSerialGC -XX:-AlwaysPreTouch"
 """No test here judges how fast a server is: young ones spend half of their time on compiling, and the collector's
 threads and pages that nobody needs cost the other servers' time."""
@@ -72,8 +75,8 @@ class Sluice:
         return Finished(done.returncode, done.stdout, done.stderr)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start a command and leave it running."""
-        return subprocess.Popen(
+        """Start a command and leave it running; it does not outlive its test."""
+        process = subprocess.Popen(
             [str(ROOT / "sluice"), *arguments],
             env=self.environment,
             stdout=subprocess.PIPE,
@@ -81,6 +84,8 @@ class Sluice:
             text=True,
             start_new_session=True,
         )
+        STARTED.append(process)
+        return process
 
     def run(self, *arguments: str) -> Finished:
         """`sluice run`, its records in the session's folder."""
@@ -110,6 +115,17 @@ def _frugal_servers() -> Iterator[None]:
 def _python_packages() -> None:
     """What the launcher installs on its first call is installed, so that no test sees it at work."""
     subprocess.run([str(ROOT / "sluice"), "--help"], check=True, capture_output=True, timeout=COMMAND_TIMEOUT_S)
+
+
+@pytest.fixture(autouse=True)
+def _no_command_outlives_its_test() -> Iterator[None]:
+    """One that a failed test has left would hold the servers, or wait for its output to be read for ever."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.communicate(timeout=60)
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from lab.stack.plugin import find_maven
 from tests.integration.conftest import ROOT
 from tests.integration.search_servers import SearchServer, java_for, running, spec_of
 
+pytestmark = pytest.mark.timeout(900)
+
 USUAL = SearchServer("elasticsearch", StackShape().elasticsearch_version)
 SERVERS = (
     SearchServer("elasticsearch", "7.17.7"),

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from lab.clients.kafka import KafkaTopics
-from tests.integration.conftest import COMMAND_TIMEOUT_S, ROOT, Finished, Sluice
+from tests.integration.conftest import COMMAND_TIMEOUT_S, ROOT, STARTED, Finished, Sluice
 
 pytestmark = pytest.mark.integration
 
@@ -50,13 +50,16 @@ class Streams:
 
     def sending(self, profile: str) -> subprocess.Popen[str]:
         """Start sending."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [str(ROOT / "sluice"), "stream", "send", profile, "--rate", str(RATE)],
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
+        STARTED.append(process)
+        return process
 
     def records(self, topic: str) -> int:
         """Records in the stream's topic."""
