@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import suite_of_tests
-from lab.cli.suite_of_tests import Check, in_lanes, plugin_fingerprint
+from lab.cli.suite_of_tests import LANES, PLUGIN_TESTS, Check, in_lanes, plugin_fingerprint
 
 
 def check(name: str, code: str, passed_file: Path | None = None) -> Check:
@@ -74,3 +74,10 @@ def test_another_machine_or_another_source_is_another_fingerprint(
         seen.append(plugin_fingerprint())
     monkeypatch.setattr(suite_of_tests, "find_jdks", lambda: [sys.version])
     assert len({*seen, plugin_fingerprint()}) == 4
+
+
+def test_every_test_that_needs_servers_is_in_one_check() -> None:
+    """What the integration tests leave out is there, and is what the plugin's check runs."""
+    words = [word for lane in LANES for check in lane for word in check.arguments if word.startswith("tests/")]
+    assert sorted(words) == ["tests/compose", "tests/integration", PLUGIN_TESTS, "tests/unit"]
+    assert all((suite_of_tests.ROOT / word).exists() for word in words)
