@@ -94,9 +94,10 @@ def test_a_stream_is_shown_while_it_runs(sluice: Sluice, elasticsearch: httpx.Cl
     """Rate, lag, tasks and latencies, for us and for Metricbeat, of the run under way; the watch ends when told to."""
     url = str(elasticsearch.base_url).rstrip("/")
     options = ("--to", url, "--target-file", str(target), "--interval", "1")
+    load = ("--documents", str(DOCUMENTS), "--rate", str(RATE), "--runs", str(sluice.runs))
     with (
         under_way(sluice, "watch", "quickstart", *options) as watch,
-        under_way(sluice, "run", "quickstart", "--documents", str(DOCUMENTS), "--rate", str(RATE)) as run,
+        under_way(sluice, "run", "quickstart", *load) as run,
     ):
         answers = answers_meanwhile(str(sluice.stack.endpoints().metrics_url), run)
         until(lambda: run.poll() is not None)
