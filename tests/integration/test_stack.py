@@ -173,7 +173,7 @@ def test_a_run_needs_no_network_once_everything_is_fetched(own_sluice: Sluice, t
         env=own_sluice.environment,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=3 * PATIENCE_S,
         check=False,
     )
 
