@@ -32,7 +32,7 @@ SERVERS = (
     SearchServer("opensearch", "3.0.0"),
 )
 SIDE_BY_SIDE = 2
-TESTS = ("RealElasticsearchIT", "PlayedElasticsearchIT")
+TESTS = ("Real*IT", "PlayedElasticsearchIT")
 OF_DATA_STREAMS = {"aReplayIntoADataStreamIsAlreadyThere", "itAnswersForDataStreamsWhatARealOneDoes"}
 
 
