@@ -65,11 +65,8 @@ final class Bulk {
         return bodyBytes;
     }
 
-    /** Later than any time when all operations were given back. */
     long oldestReadAtNanos() {
-        return operations.isEmpty()
-                ? Long.MAX_VALUE
-                : operations.get(0).delivery().readAtNanos();
+        return operations.get(0).delivery().readAtNanos();
     }
 
     /** Whether it was sent before it was full. */

@@ -354,9 +354,7 @@ public final class BulkWriter implements BulkClient.Listener {
             release(givenUp);
         });
         tellGivenBack(givenUp);
-        if (bulk.size() > 0) {
-            send(bulk);
-        }
+        send(bulk);
     }
 
     /** Sends the request again after a random wait, unless nothing of it succeeded for too long. */
@@ -370,13 +368,12 @@ public final class BulkWriter implements BulkClient.Listener {
         }
         long delayMs = backoff.delayMs(Math.max(1, bulk.attempts()));
         failures.warnNowAndThen(bulk, what, delayMs, timers.nanoTime());
-        if (mayWait(bulk)) {
-            timers.after(delayMs, () -> send(bulk));
-        }
+        letWait(bulk);
+        timers.after(delayMs, () -> send(bulk));
     }
 
-    /** Lets a request wait for its next attempt, without what was given up meanwhile; false when nothing is left of it. */
-    private boolean mayWait(Bulk bulk) {
+    /** Lets a request wait for its next attempt, without what was given up meanwhile; one without any is done. */
+    private void letWait(Bulk bulk) {
         List<Operation> givenUp = new ArrayList<>();
         underLock(() -> {
             bulk.waiting();
@@ -384,7 +381,6 @@ public final class BulkWriter implements BulkClient.Listener {
             release(givenUp);
         });
         tellGivenBack(givenUp);
-        return bulk.size() > 0;
     }
 
     private void fail(Bulk bulk, int status, ItemError error, int item, Throwable cause) {

@@ -31,21 +31,15 @@ final class Lanes {
         this.whenDue = whenDue;
     }
 
-    /** Returns whether the operation made a request full. */
-    boolean add(Operation operation) {
+    void add(Operation operation) {
         Lane lane = lanes.computeIfAbsent(operation.index(), index -> new Lane(index, settings));
-        boolean wasEmpty = lane.isEmpty();
+        if (lane.isEmpty()) {
+            lane.lingersSince(timers.nanoTime());
+        }
         lane.add(operation);
         if (flushing) {
             lane.flush();
         }
-        if (wasEmpty) {
-            lane.lingersSince(timers.nanoTime());
-        }
-        if (wasEmpty && lane.mayLinger()) {
-            arm(settings.lingerMs());
-        }
-        return lane.isFull();
     }
 
     /** What was split off a request goes before everything else. */

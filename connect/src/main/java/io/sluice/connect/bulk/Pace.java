@@ -13,11 +13,6 @@ final class Pace {
         this.bytesPerSecond = bytesPerSecond;
     }
 
-    /** Whether a request would have to wait now. */
-    synchronized boolean holdsBack(long nowNanos) {
-        return freeAtNanos > nowNanos;
-    }
-
     /** Takes the next place in time for a request; returns the nanoseconds until then, 0 for now. */
     synchronized long reserve(int documents, long bytes, long nowNanos) {
         if (documentsPerSecond == 0 && bytesPerSecond == 0) {

@@ -55,4 +55,32 @@ class BulkAnswerTest {
         assertThrows(
                 IOException.class, () -> BulkAnswer.read(body("{\"items\":[{\"index\":{\"status\":\"200\"}}]}"), 1));
     }
+
+    /** However many items stand in an answer that should hold one, it is counted to the end. */
+    @Test
+    void itemsBeyondTheExpectedAreCounted() {
+        String items = "{\"index\":{\"status\":100}}" + ",{\"index\":{\"status\":100}}".repeat(12);
+        IOException unreadable =
+                assertThrows(IOException.class, () -> BulkAnswer.read(body("{\"items\":[" + items + "]}"), 1));
+        assertEquals("the answer holds 13 items, expected 1", unreadable.getMessage());
+    }
+
+    /** The error of a refused request is read; what another than Elasticsearch says is unknown. */
+    @Test
+    void theErrorOfARefusalIsRead() throws IOException {
+        assertEquals(
+                new ItemError("x_exception", "why"),
+                BulkAnswer.readError(
+                        body(
+                                "{\"error\":{\"root_cause\":[{\"type\":\"y\"}],\"type\":\"x_exception\",\"reason\":\"why\"},\"status\":400}")));
+        for (String other : new String[] {
+            "{\"error\":\"no\"}", "{\"other\":{\"type\":\"x\"}}", "<html>", "", "{\"error\":{\"type\":"
+        }) {
+            assertEquals(ItemError.UNKNOWN, BulkAnswer.readError(body(other)), other);
+        }
+        assertEquals(
+                100,
+                BulkAnswer.read(body("{\"items\":[{\"index\":{\"status\":100}}]}"), 1)
+                        .status(0));
+    }
 }

@@ -115,6 +115,9 @@ class BulkBodyTest extends WriterWorld {
 
     private static void produce(HttpAsyncContentProducer body, ContentEncoder encoder) throws IOException {
         while (!encoder.isCompleted()) {
+            if (encoder instanceof ChunkEncoder chunks) {
+                chunks.hasRefused = false;
+            }
             body.produceContent(encoder, null);
         }
         body.close();
@@ -140,5 +143,22 @@ class BulkBodyTest extends WriterWorld {
         public boolean isCompleted() {
             return completed;
         }
+    }
+
+    /** Elasticsearch and the client are told what a body is: newline-delimited JSON of known length, or in gzip and chunks. */
+    @Test
+    void bodiesSayWhatTheyAre() {
+        sendThree();
+        Bulk bulk = client.sent.get(0);
+        BulkBody plain = new BulkBody(bulk.operations(), bulk.bodyBytes());
+        CompressedBulkBody compressed = new CompressedBulkBody(bulk.operations());
+        for (HttpEntity body : List.of(plain, compressed)) {
+            assertEquals("application/x-ndjson", body.getContentType().getValue());
+            assertTrue(body.isRepeatable() && !body.isStreaming());
+        }
+        assertEquals(bulk.bodyBytes(), plain.getContentLength());
+        assertTrue(plain.getContentEncoding() == null && !plain.isChunked());
+        assertEquals("gzip", compressed.getContentEncoding().getValue());
+        assertTrue(compressed.getContentLength() == -1 && compressed.isChunked());
     }
 }

@@ -1,13 +1,17 @@
 package io.sluice.connect.bulk;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.offset.PartitionOffsets;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What becomes of operations whose partition is lost, and of those beside them. */
 class BulkWriterLostPartitionsTest extends WriterWorld {
@@ -75,5 +79,92 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
 
     private static List<Long> sorted(List<Long> numbers) {
         return numbers.stream().sorted().collect(Collectors.toList());
+    }
+
+    /** Of what was split off a request only what is of a partition that stays is sent. */
+    @Test
+    void halvesOfALostPartitionAreNotSent() {
+        for (boolean isMixed : new boolean[] {true, false}) {
+            int first = client.sent.size();
+            partition = opened(0);
+            BulkWriter writer = writer(4, 1 << 20, 1, false);
+            add(writer, 3);
+            partition = isMixed ? opened(1) : partition;
+            add(writer, 1);
+            client.refuse(first, 413);
+            book.givenBack.clear();
+            losePartition(writer, 0);
+            assertEquals(isMixed ? 1 : 2, book.givenBack.size());
+            client.succeed(first + 1);
+            assertEquals(isMixed ? 3 : 2, client.sent.size() - first);
+        }
+        assertEquals(List.of("3"), client.offsets(2));
+        assertNull(book.failure);
+    }
+
+    /** Of what waits for an index only what is of a lost partition goes, in operations and in bytes. */
+    @Test
+    void whatWaitsBesideALostPartitionStays() {
+        BulkWriter writer = writer(100, 4 * operation("k0").bodyBytes(), 1, false);
+        add(writer, 2);
+        partition = opened(1);
+        add(writer, 1);
+        losePartition(writer, 0);
+        assertEquals(List.of(1L, 2L), book.givenBack);
+        add(writer, 2);
+        assertEquals(List.of(), sizesSent());
+        timers.advance(5);
+        assertEquals(List.of("3", "4", "5"), client.offsets(0));
+    }
+
+    /** Only while operations of a lost partition are on the wire is there something to wait for. */
+    @Test
+    void onlyTheWireHoldsALostPartition() {
+        BulkWriter writer = writer(1, 1 << 20, 5, false);
+        add(writer, 4);
+        assertFalse(writer.isGivenUpOnTheWire());
+        client.refuse(0, 503);
+        losePartition(writer, 0);
+        assertTrue(writer.isGivenUpOnTheWire());
+        client.succeed(1);
+        client.refuse(2, 503);
+        assertTrue(writer.isGivenUpOnTheWire());
+        client.refuse(3, 405);
+        assertFalse(writer.isGivenUpOnTheWire());
+        assertEquals(List.of(0L, 2L), book.givenBack);
+    }
+
+    /** What is refused after its partition was lost makes way for who waits on the same document. */
+    @ParameterizedTest
+    @ValueSource(ints = {413, 503})
+    void whatIsRefusedOfALostPartitionMakesWay(int status) {
+        encoder = encoder("upsert");
+        BulkWriter writer = writer(2, 1 << 20, 5, true);
+        add(writer, operation("a"));
+        PartitionOffsets lost = partition;
+        partition = opened(1);
+        add(writer, operation("b"));
+        add(writer, operation("a"));
+        losePartition(writer, 0);
+        client.refuse(0, status);
+        timers.advance(100);
+        client.succeed(1);
+        client.succeed(2);
+        assertEquals(Set.of(1L, 2L), book.decided.keySet());
+        assertEquals(List.of(0L), book.givenBack);
+        assertTrue(lost.committable() == 0);
+    }
+
+    /** A half that waits for its place in the pace is given back with its partition. */
+    @Test
+    void aHalfThatKeepsToThePaceIsGivenBack() {
+        documentsPerSecond = 100;
+        BulkWriter writer = writer(4, 1 << 20, 1, false);
+        add(writer, 4);
+        client.refuse(0, 413);
+        losePartition(writer, 0);
+        timers.advance(1_009);
+        assertEquals(1, client.sent.size());
+        assertEquals(List.of(0L, 1L, 2L, 3L), sorted(book.givenBack));
     }
 }

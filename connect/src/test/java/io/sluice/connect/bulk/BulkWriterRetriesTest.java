@@ -4,9 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.sluice.connect.metrics.Fate;
 import java.net.ConnectException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 /** What goes again after a failure, how often, and when a failure is the last one. */
@@ -195,5 +199,140 @@ class BulkWriterRetriesTest extends WriterWorld {
         assertEquals("status 429 some_exception", attribute("LastError"));
         client.succeed(3);
         assertEquals("", attribute("LastError"));
+    }
+
+    /** Items that all fail are no progress: the request goes again no longer than the time bound allows. */
+    @Test
+    void itemsThatAllFailEndThePatience() {
+        sendThree();
+        for (int attempt = 0; book.failure == null; attempt++) {
+            client.answer(attempt, item -> 429);
+            timers.advance(1_000);
+        }
+        assertEquals(60_000, timers.nowMs(), 1_000);
+    }
+
+    /** A rejected item is told with its reason, its neighbours with what became of them. */
+    @Test
+    void aRejectedItemHarmsNoNeighbour() {
+        sendThree();
+        client.answer(0, "201", "400 mapper_parsing_exception", "200");
+        assertEquals(Map.of(0L, Fate.INDEXED, 2L, Fate.UPDATED), book.decided);
+        assertEquals(List.of("1 400 mapper_parsing_exception"), book.rejected);
+    }
+
+    /** An item for which the index is at fault ends the work; what got through before it is decided. */
+    @Test
+    void anItemThatNoDocumentIsAtFaultForEndsTheWork() {
+        sendThree();
+        client.answer(0, "201", "404 index_not_found_exception", "429 busy_exception");
+        assertEquals(Map.of(0L, Fate.INDEXED), book.decided);
+        assertEquals(
+                "bulk request to t: status 404 index_not_found_exception: some reason (attempt 1, first record"
+                        + " concerned t-0@1)",
+                book.failure.getMessage());
+    }
+
+    /** An item goes again max.retries times; then it ends the work, and only a reason that quotes no document is told. */
+    @Test
+    void anItemGoesAgainACountedNumberOfTimes() {
+        for (String error :
+                new String[] {"500 some_exception: reason withheld", "403 security_exception: some reason"}) {
+            book.failure = null;
+            int first = client.sent.size();
+            sendThree();
+            for (int attempt = 0; attempt < 4; attempt++) {
+                assertNull(book.failure);
+                client.answer(
+                        first + attempt,
+                        attempt == 0 ? new String[] {"201", "201", item(error)} : new String[] {item(error)});
+                timers.advance(1_000);
+            }
+            assertTrue(
+                    book.failure.getMessage().startsWith("bulk request to t: status " + error + " (attempt 3, first"),
+                    book.failure.getMessage());
+        }
+    }
+
+    private static String item(String error) {
+        return error.substring(0, error.indexOf(':'));
+    }
+
+    /** Credentials that were never accepted end the work at once; those that were may be so again. */
+    @Test
+    void refusedCredentialsAreTriedAgainIfTheyWereAccepted() {
+        BulkWriter writer = writer(1, 1 << 20, 1, false);
+        add(writer, 2);
+        client.succeed(0);
+        client.refuse(1, 401);
+        assertNull(book.failure);
+        timers.advance(100);
+        client.succeed(2);
+        assertEquals(Set.of(0L, 1L), book.decided.keySet());
+        sendThree();
+        client.refuse(3, 401);
+        assertTrue(book.failure.getMessage().contains("status 401"), book.failure.getMessage());
+    }
+
+    /** That others got through before a document was refused does not say that it is at fault; those after it do. */
+    @Test
+    void onlyWhoGetsThroughAfterARefusalProvesTheDocumentWrong() {
+        BulkWriter writer = writer(1, 1 << 20, 2, false);
+        add(writer, 1);
+        client.succeed(0);
+        timers.advance(1_009);
+        add(writer, 2);
+        client.refuse(1, 400);
+        timers.advance(100);
+        client.refuse(3, 400);
+        assertEquals(List.of(), book.rejected);
+        client.succeed(2);
+        timers.advance(200);
+        client.refuse(4, 400);
+        assertEquals(List.of("1 400 some_exception"), book.rejected);
+        assertEquals(Set.of(0L, 2L), book.decided.keySet());
+    }
+
+    /** A bug that an answer meets ends the work: swallowed, it would leave the records undecided for ever. */
+    @Test
+    void aBugThatAnAnswerMeetsEndsTheWork() {
+        sendThree();
+        client.answerByNothing(0);
+        assertTrue(book.failure.getCause() instanceof NullPointerException);
+    }
+
+    /** The last error is that of the first item that goes again, and names who answered. */
+    @Test
+    void theLastErrorIsThatOfTheFirstItem() {
+        sendThree();
+        client.sent.get(0).setHost("es-1:9200");
+        client.answer(0, "429 first_exception", "503 second_exception", "201");
+        assertEquals("status 429 first_exception from es-1:9200", attribute("LastError"));
+    }
+
+    /** Failures are warned of at once, then every ten seconds, with how many there were meanwhile. */
+    @Test
+    void warningsComeEveryTenSeconds() {
+        List<String> warnings = new ArrayList<>();
+        Logger logger = Logger.getLogger(Failures.class.getName());
+        logger.setFilter(record -> !warnings.add(record.getMessage()));
+        try {
+            sendThree();
+            for (int attempt = 0; timers.nowMs() < 25_000; attempt++) {
+                client.refuse(attempt, 503);
+                timers.advance(1_000);
+            }
+        } finally {
+            logger.setFilter(null);
+        }
+        assertEquals(
+                List.of(
+                        "bulk request to t: status 503 some_exception; 3 operations go again in 100 ms (1 such failures"
+                                + " since the last warning)",
+                        "bulk request to t: status 503 some_exception; 3 operations go again in 1000 ms (10 such failures"
+                                + " since the last warning)",
+                        "bulk request to t: status 503 some_exception; 3 operations go again in 1000 ms (10 such failures"
+                                + " since the last warning)"),
+                warnings);
     }
 }

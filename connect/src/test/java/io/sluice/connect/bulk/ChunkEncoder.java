@@ -1,5 +1,7 @@
 package io.sluice.connect.bulk;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import org.apache.http.nio.ContentEncoder;
@@ -10,6 +12,8 @@ final class ChunkEncoder implements ContentEncoder {
     private final int chunk;
     private boolean takes;
     private boolean completed;
+    /** Whether it did not take all of what was written; to write again before it asks would keep the I/O thread busy. */
+    boolean hasRefused;
 
     ChunkEncoder(int chunk) {
         this.chunk = chunk;
@@ -17,11 +21,13 @@ final class ChunkEncoder implements ContentEncoder {
 
     @Override
     public int write(ByteBuffer source) {
+        assertFalse(hasRefused, "written to though it takes nothing");
         takes = !takes;
         int count = takes ? Math.min(chunk, source.remaining()) : 0;
         byte[] bytes = new byte[count];
         source.get(bytes);
         taken.write(bytes, 0, count);
+        hasRefused = source.hasRemaining();
         return count;
     }
 

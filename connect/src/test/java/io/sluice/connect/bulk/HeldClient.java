@@ -1,6 +1,7 @@
 package io.sluice.connect.bulk;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.encode.Operation;
@@ -8,6 +9,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
@@ -27,6 +29,8 @@ final class HeldClient implements BulkClient {
 
     @Override
     public void send(Bulk bulk, Listener whoAsks) {
+        assertEquals(bulk.operations().stream().mapToLong(Operation::bodyBytes).sum(), bulk.bodyBytes());
+        assertTrue(bulk.size() > 0, "a request without operations");
         onSend.accept(bulk);
         listener = whoAsks;
         open.add(sent.size());
@@ -50,8 +54,24 @@ final class HeldClient implements BulkClient {
     }
 
     void answer(int request, IntFunction<Integer> statusOfItem) {
+        answer(
+                request,
+                IntStream.range(0, operations.get(request).size())
+                        .mapToObj(statusOfItem)
+                        .map(status -> status + (status < 300 ? "" : " some_exception"))
+                        .toArray(String[]::new));
+    }
+
+    /** @param items the status of each and, after a space, the type of its error */
+    void answer(int request, String... items) {
         close(request);
-        listener.answered(sent.get(request), answerOf(operations.get(request).size(), statusOfItem));
+        listener.answered(sent.get(request), answerOf(items));
+    }
+
+    /** The answer meets a bug of ours. */
+    void answerByNothing(int request) {
+        close(request);
+        listener.answered(sent.get(request), null);
     }
 
     void refuse(int request, int status) {
@@ -80,20 +100,21 @@ final class HeldClient implements BulkClient {
         }
     }
 
-    private static BulkAnswer answerOf(int items, IntFunction<Integer> statusOfItem) {
-        String json = IntStream.range(0, items)
-                .mapToObj(item -> itemOf(statusOfItem.apply(item)))
+    private static BulkAnswer answerOf(String... items) {
+        String json = Arrays.stream(items)
+                .map(HeldClient::itemOf)
                 .collect(Collectors.joining(",", "{\"errors\":true,\"items\":[", "]}"));
         try {
-            return BulkAnswer.read(new ByteArrayInputStream(json.getBytes(UTF_8)), items);
+            return BulkAnswer.read(new ByteArrayInputStream(json.getBytes(UTF_8)), items.length);
         } catch (IOException unreadable) {
             throw new AssertionError(unreadable);
         }
     }
 
-    private static String itemOf(int status) {
-        String error = status < 300 ? "" : ",\"error\":{\"type\":\"some_exception\",\"reason\":\"some reason\"}";
-        return "{\"index\":{\"status\":" + status + error + "}}";
+    private static String itemOf(String item) {
+        String[] words = item.split(" ");
+        String error = words.length == 1 ? "" : ",\"error\":{\"type\":\"" + words[1] + "\",\"reason\":\"some reason\"}";
+        return "{\"index\":{\"status\":" + words[0] + error + "}}";
     }
 
     @Override

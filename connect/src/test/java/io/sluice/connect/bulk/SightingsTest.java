@@ -35,4 +35,12 @@ class SightingsTest {
         }
         assertEquals(1, sightings.size());
     }
+
+    /** A sighting stays while others are added beside it. */
+    @Test
+    void sightingsStayBesideEachOther() {
+        sightings.add("books");
+        sightings.add("others");
+        assertTrue(sightings.areFreshOf("books"));
+    }
 }

@@ -25,6 +25,9 @@ public final class Wire implements BulkClient {
                 body.write('\n');
             }
         }
+        if (body.size() != bulk.bodyBytes() || body.size() == 0) {
+            throw new AssertionError("a body of " + body.size() + " bytes is said to have " + bulk.bodyBytes());
+        }
         server.accept(new Exchange(bulk, listener, body.toString(UTF_8)));
     }
 
