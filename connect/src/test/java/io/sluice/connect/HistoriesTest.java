@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -25,21 +28,24 @@ class HistoriesTest {
         Level before = connect.getLevel();
         connect.setLevel(Level.OFF);
         try {
-            List<String> wrong = new ArrayList<>();
-            int refused = 0;
-            for (long seed = SEED; seed < SEED + COUNT && wrong.size() < MOST_SHOWN; seed++) {
-                History history = new History(seed);
-                if (history.refusal() != null) {
-                    refused++;
-                    continue;
-                }
-                String offence = history.run();
-                if (offence != null) {
-                    wrong.add("\n-Dhistory.seed=" + history + "\n" + offence);
-                }
-            }
+            List<String> wrong = Collections.synchronizedList(new ArrayList<>());
+            AtomicInteger refused = new AtomicInteger();
+            LongStream.range(SEED, SEED + COUNT)
+                    .parallel()
+                    .filter(seed -> wrong.size() < MOST_SHOWN)
+                    .mapToObj(History::new)
+                    .forEach(history -> {
+                        if (history.refusal() != null) {
+                            refused.incrementAndGet();
+                            return;
+                        }
+                        String offence = history.run();
+                        if (offence != null) {
+                            wrong.add("\n-Dhistory.seed=" + history + "\n" + offence);
+                        }
+                    });
             assertEquals(List.of(), wrong);
-            assertTrue(refused <= COUNT / 3, refused + " of " + COUNT + " settings are refused");
+            assertTrue(refused.get() <= COUNT / 3, refused + " of " + COUNT + " settings are refused");
         } finally {
             connect.setLevel(before);
         }

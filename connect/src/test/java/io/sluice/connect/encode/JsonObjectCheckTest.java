@@ -17,6 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class JsonObjectCheckTest {
+    private static final JsonFactory JSON = new JsonFactory();
+
     private final JsonObjectCheck check = new JsonObjectCheck();
 
     private int firstOffence(String json) {
@@ -179,7 +181,7 @@ class JsonObjectCheckTest {
     }
 
     private static boolean isOneObject(byte[] bytes) throws IOException {
-        try (JsonParser parser = new JsonFactory().createParser(bytes)) {
+        try (JsonParser parser = JSON.createParser(bytes)) {
             if (parser.nextToken() != JsonToken.START_OBJECT) {
                 return false;
             }

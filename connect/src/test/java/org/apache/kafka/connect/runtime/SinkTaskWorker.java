@@ -31,7 +31,7 @@ import org.apache.kafka.connect.util.ConnectorTaskId;
  * shows that class to nobody else.
  */
 public final class SinkTaskWorker {
-    private static final Plugins PLUGINS = new Plugins(Map.of());
+    private static final Plugins PLUGINS = new Plugins(Map.of("plugin.discovery", "service_load"));
     private static final String BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter";
 
     private final WorkerSinkTask worker;
