@@ -110,8 +110,12 @@ def verified(folder: Path) -> None:
     """
     shutil.copytree(ROOT / "connect", folder / "connect", ignore=shutil.ignore_patterns("target"))
     shutil.copytree(ROOT / "docs", folder / "docs")
+    target = folder / "connect" / "target"
+    target.mkdir()
+    (target / "sluice-connect-elasticsearch-0.0.7.zip").touch()
     with running(spec_of(USUAL, folder / str(USUAL)), folder) as url:
         maven(folder / "connect", "verify", url=url)
+    assert list(target.glob("*-0.0.7.*")) == []
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +127,7 @@ def outcomes(folder: Path, verified: None) -> Iterator[Mapping[SearchServer, Fut
 
 @pytest.mark.usefixtures("verified")
 def test_the_plugin_keeps_its_promises() -> None:
-    """`mvn verify` is green, with the tests that need a real Elasticsearch among them."""
+    """`mvn verify` is green with the tests that need a real Elasticsearch, and leaves no archive of another version."""
 
 
 @pytest.mark.parametrize("wanted", SERVERS, ids=str)
