@@ -11,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
+from lab.errors import StackError
 from lab.records import Documents, Verification
 from lab.run.verify.books import hash_of, hashes_of
-from lab.run.verify.verify import KeyIds, OffsetIds, Subject, stored_documents, verify
+from lab.run.verify.verify import KeyIds, OffsetIds, Subject, stored_documents, stored_hashes, verify
 from producers.dataset import NumberedDataset, Record
 
 TOPIC = "sluice-books-1"
@@ -43,6 +44,8 @@ class FakeKafka:
 
     dataset: Prices
     letters: list[DeadLetter] = field(default_factory=list)
+    strangers: int = 0
+    """Records beyond the dataset's, at the end of partition 0."""
 
     def places(self) -> dict[tuple[int, int], Record]:
         """The records by partition and offset."""
@@ -51,7 +54,7 @@ class FakeKafka:
 
     def end_offsets(self, _topic: str) -> dict[int, int]:
         """Records in each partition."""
-        return {0: (self.dataset.documents + 1) // 2, 1: self.dataset.documents // 2}
+        return {0: (self.dataset.documents + 1) // 2 + self.strangers, 1: self.dataset.documents // 2}
 
     def dead_letters(self, _topic: str) -> Iterator[DeadLetter]:
         """The refused records."""
@@ -69,11 +72,16 @@ class FakeCluster:
 
     stored: dict[str, Any]
     asked: list[int] = field(default_factory=list)
+    failures: int = 0
+    """Readings of the ids that break off after their first page."""
 
     def ids(self, _index: str) -> Iterator[list[str]]:
         """Every id, some at a time."""
         names = list(self.stored)
         for first in range(0, len(names), 23):
+            if first and self.failures:
+                self.failures -= 1
+                raise StackError("the point in time is gone")
             yield names[first : first + 23]
 
     def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
@@ -146,6 +154,44 @@ def test_an_altered_document_is_found_by_offset() -> None:
     stored = index_by_offset(kafka) | {f"{TOPIC}+1+2": {"price": -1}}
     _, verification = verified(kafka, stored, key_is_id=False)
     assert verification.problems == (f"1 of 7 sampled documents differs from the dataset, such as {TOPIC}+1+2",)
+
+
+def test_a_record_more_than_was_delivered_is_a_problem() -> None:
+    """The topic's own count is held against the producer's."""
+    kafka = FakeKafka(Prices(documents=101, books=101), strangers=1)
+    _, verification = verified(kafka, index_by_key(kafka.dataset), key_is_id=True)
+    assert verification.problems == ("delivered 101, but the topic holds 102 records",)
+
+
+def test_a_direct_load_is_verified_without_kafka() -> None:
+    """No offsets and no dead letters are asked for; what the load itself has refused makes it void."""
+    prices = Prices()
+    subject = Subject(
+        dataset=prices,
+        topic=None,
+        dead_letter_topic="",
+        index="sluice-books",
+        produced=211,
+        delivered=None,
+        failed=None,
+        key_is_id=True,
+        sample=31,
+        seed="20260101-000000",
+        refusals=("1 document was refused: too old",),
+    )
+    told: list[tuple[int, str]] = []
+    documents, verification = verify(
+        subject,
+        None,  # type: ignore[arg-type]
+        FakeCluster(index_by_key(prices)),  # type: ignore[arg-type]
+        lambda done, what: told.append((done, what)),
+    )
+    assert verification.problems == ("1 document was refused: too old",)
+    assert (documents.indexed, documents.delivered, documents.dead_lettered) == (89, None, None)
+    assert told == [
+        *((done, "reading every id back") for done in (23, 46, 69, 89)),
+        (89, "comparing 31 documents"),
+    ]
 
 
 def test_a_missing_document_is_named_by_its_offset() -> None:
@@ -235,6 +281,58 @@ def test_a_sample_is_of_the_last_document_of_each_key() -> None:
     """Even when all of them are drawn."""
     drawn = KeyIds(Prices()).sample(1000, draw_from(7), hashes_of([]))
     assert {name: orjson.loads(document) for name, document in drawn.items()} == index_by_key(Prices())
+
+
+def test_a_sample_by_offset_is_the_datasets_document_whatever_the_topic_holds() -> None:
+    """A document that was spoilt on its way into Kafka must not pass for what was produced."""
+
+    class Spoilt(FakeKafka):
+        def places(self) -> dict[tuple[int, int], Record]:
+            return {place: (key, b"{}") for place, (key, _) in super().places().items()}
+
+    prices = Prices(documents=7, books=7)
+    ids = OffsetIds(prices, TOPIC, Spoilt(prices), {0: 4, 1: 3})  # type: ignore[arg-type]
+    expected = {f"{TOPIC}+{number % 2}+{number // 2}": prices.document(number) for number in range(7)}
+    assert ids.sample(7, draw_from(7), hashes_of([])) == expected
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_a_record_with_a_key_of_no_document_is_never_what_was_produced(beyond: bool) -> None:  # noqa: FBT001
+    """Wherever its hash lies among those of the dataset: between them, or beyond them all."""
+    prices = Prices(documents=7, books=7)
+    last = max(hash_of(prices.key(number)) for number in range(7))
+    stranger = next(key for key in (b"%d" % number for number in range(10_007)) if (hash_of(key) > last) == beyond)
+
+    class WithStranger(FakeKafka):
+        def places(self) -> dict[tuple[int, int], Record]:
+            return {(0, 0): (stranger, b"{}")}
+
+    ids = OffsetIds(prices, TOPIC, WithStranger(prices), {0: 1})  # type: ignore[arg-type]
+    assert ids.sample(1, draw_from(7), hashes_of([])) == {f"{TOPIC}+0+0": b"null"}
+
+
+@pytest.mark.parametrize("failures", [0, 1, 2])
+def test_a_reading_that_breaks_off_is_begun_anew_and_counts_no_id_twice(failures: int) -> None:
+    """An id from a reading that was given up would look like a document that is stored twice."""
+    cluster = FakeCluster({f"{number}": {} for number in range(53)}, failures=failures)
+    stored = stored_hashes(cluster, "books", lambda _done, _what: None)  # type: ignore[arg-type]
+    assert stored.tolist() == hashes_of(cluster.stored).tolist()
+
+
+def test_the_third_reading_that_breaks_off_is_the_last() -> None:
+    """An index that was read in part must not be verified."""
+    cluster = FakeCluster({f"{number}": {} for number in range(53)}, failures=3)
+    with pytest.raises(StackError, match="the point in time is gone"):
+        stored_hashes(cluster, "books", lambda _done, _what: None)  # type: ignore[arg-type]
+    assert cluster.failures == 0
+
+
+def test_an_empty_index_has_no_ids() -> None:
+    """Everything that was produced is missing then, and nothing else is wrong."""
+    kafka = FakeKafka(Prices(documents=2, books=2))
+    _, verification = verified(kafka, {}, key_is_id=True, sample=0)
+    (problem,) = verification.problems
+    assert problem.startswith("2 documents are missing from the index, such as book-")
 
 
 def test_documents_are_read_back_two_hundred_at_a_time() -> None:

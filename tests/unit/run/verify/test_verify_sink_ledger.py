@@ -110,6 +110,13 @@ def test_a_record_that_was_decided_twice_breaks_the_balance() -> None:
     assert outcomes(twice, found({"b-0": 101}, indexed=101))[0] == "broken"
 
 
+def test_three_of_many_unbalanced_partitions_are_named() -> None:
+    """A sentence stays a sentence."""
+    lost = tasks({f"b-{number}": ledger(read=102, indexed=101) for number in range(5)})
+    check = ledger_verdict(LedgerReading(lost), found({"b-0": 102})).checks[0]
+    assert check.found == "; ".join(f"task 0, b-{number}: read 102, accounted 101, in flight 0" for number in range(3))
+
+
 def test_a_task_that_disagrees_with_its_partitions_is_told() -> None:
     """Both are counted apart from each other in the sink."""
     parts = {"b-0": ledger(indexed=101)}
@@ -141,6 +148,8 @@ def test_a_broken_law_makes_the_run_void() -> None:
         False,
         ("sink's ledger: 5 dead-lettered by the sink, 4 in the dead-letter topic",),
     )
+    assert judged.ledger is not None
+    assert [check.outcome for check in judged.ledger.checks] == [*["holds"] * 4, "broken"]
 
 
 def test_a_ledger_that_balances_leaves_the_verification_as_it_is() -> None:
@@ -156,6 +165,13 @@ def test_after_a_restart_only_the_ledger_itself_is_checked() -> None:
         against = found({"b-0": 101}, indexed=101, restarted=restarted)
         assert outcomes(tasks(since), against) == ["holds", "holds", "not checked", "not checked", "not checked"]
         assert ledger_verdict(LedgerReading(tasks(since)), against).covers == "since a task's last start"
+
+
+def test_one_partition_that_was_not_read_whole_is_enough_to_judge_none() -> None:
+    """Records read twice in one must not make up for those not counted in another."""
+    since = tasks({"b-0": ledger(indexed=101, already_there=31), "b-1": ledger(indexed=53)})
+    against = found({"b-0": 101, "b-1": 84}, indexed=185)
+    assert outcomes(since, against) == ["holds", "holds", "not checked", "not checked", "not checked"]
 
 
 def test_a_law_that_is_not_checked_says_why() -> None:
@@ -209,9 +225,9 @@ class Clock:
         self.now_s += seconds
 
 
-def settled(answers: list[Any]) -> LedgerReading:
+def settled(answers: list[Any], clock: Clock | None = None) -> LedgerReading:
     """What is read from a sink that answers so, one after the other, the last one for ever."""
-    clock = Clock()
+    clock = clock or Clock()
 
     def read(_url: str, _connector: str) -> SinkLedger:
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
@@ -225,14 +241,17 @@ def settled(answers: list[Any]) -> LedgerReading:
 
 def test_the_ledger_is_read_once_nothing_is_in_flight() -> None:
     """A record that is under way at the first look is not lost."""
-    busy, idle = tasks({"b-0": ledger(indexed=7, in_flight=3)}), tasks({"b-0": ledger(indexed=10)})
+    other = {"b-1": ledger(indexed=5)}
+    busy, idle = tasks({"b-0": ledger(indexed=7, in_flight=3)}, other), tasks({"b-0": ledger(indexed=10)}, other)
     assert settled([busy, busy, idle]) == LedgerReading(idle)
 
 
-def test_what_stays_in_flight_is_read_as_it_is() -> None:
+def test_what_stays_in_flight_for_five_seconds_is_read_as_it_is() -> None:
     """The check says then what it found."""
+    clock = Clock()
     busy = tasks({"b-0": ledger(indexed=7, in_flight=3)})
-    assert settled([busy]) == LedgerReading(busy)
+    assert settled([busy], clock) == LedgerReading(busy)
+    assert clock.now_s == pytest.approx(5.0, abs=0.2)
 
 
 def test_a_sink_that_is_not_ours_has_no_ledger() -> None:
@@ -271,6 +290,11 @@ def test_a_counter_that_falls_is_a_restart() -> None:
 def test_records_given_back_are_no_restart() -> None:
     """They no longer count as read, but were never decided."""
     assert not tasks_restarted([sample(1, read=101, in_flight=50), sample(2, read=60, in_flight=3), sample(3, read=71)])
+
+
+def test_a_sink_that_waits_is_no_restart() -> None:
+    """Neither before its first record nor between two of them."""
+    assert not tasks_restarted([sample(1, read=0), sample(2, read=101), sample(3, read=101)])
 
 
 def test_another_process_is_a_restart() -> None:
