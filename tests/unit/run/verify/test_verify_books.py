@@ -234,6 +234,29 @@ def test_nothing_produced_and_nothing_stored_is_in_order() -> None:
     assert verification.problems == ()
 
 
+def test_several_of_a_kind_are_counted_and_three_are_named() -> None:
+    """Delivered or not, strange, doubled and altered."""
+    names = [f"book-{number}" for number in range(7)]
+    made = World(names, [], [*names, "a", "b", *names[:2]], 9, 7, 2, 7, mismatches=names[:5])
+    _, verification = made.close()
+    assert verification.problems == (
+        "2 documents were not delivered to Kafka",
+        "2 documents in the index were not produced by this run",
+        "2 documents are stored more than once",
+        f"5 of {SAMPLED} sampled documents differ from the dataset, such as book-0, book-1, book-2",
+    )
+
+
+def test_a_direct_load_must_have_indexed_what_it_was_given() -> None:
+    """A document that is in no account makes the run void."""
+    comparison = compare(hashes_of(["a", "b"]), hashes_of(["a", "b"]), hashes_of(()))
+    documents, verification = close_books(
+        DeliveredRecords(3, None, None, None), comparison, [], missing_named=[], sampled=0, mismatches=[]
+    )
+    assert verification.problems == ("produced 3 is not indexed 2 + already there 0",)
+    assert documents.dead_lettered is None
+
+
 def test_three_missing_documents_are_named_and_all_are_counted() -> None:
     """A sentence stays a sentence."""
     names = [f"book-{number}" for number in range(7)]

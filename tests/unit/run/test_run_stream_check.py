@@ -1,0 +1,212 @@
+"""The check of a stream: it waits for the sink, and holds the index against what was sent last of each key."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.clients.kafka import DeadLetter
+from lab.errors import ProfileError, StackError
+from lab.profiles import load_profile
+from lab.run.names import Names
+from lab.stream import check as stream_check
+from lab.stream.check import StreamBooks, check_stream
+from lab.stream.position import Sent
+from tests.unit.producers.fakes import NumberedDocuments
+
+LAP = NumberedDocuments(13, repeat_after=5)
+SENT = 29
+"""Two laps and three documents: 0, 1 and 2 are the last of their keys; of the others, 8 and 9 of the lap before."""
+LATEST = {name: {"number": number} for name, number in {"0": 0, "1": 1, "2": 2, "3": 8, "4": 9}.items()}
+NAMES = Names("sluice-books", "sluice-books-7", "sluice-books-7")
+
+
+@dataclass
+class Servers:
+    """Kafka, the stream's mark and Elasticsearch, as a check sees them; a sink that has read everything.
+
+    Attributes:
+        committed: What the sink has committed at each look; the last one for ever.
+        in_topic: Records in its two partitions.
+    """
+
+    stored: dict[str, Any] = field(default_factory=lambda: dict(LATEST))
+    sent: Sent = field(default_factory=lambda: Sent(SENT, SENT))
+    in_topic: tuple[int, int] = (17, 12)
+    committed: list[int] = field(default_factory=lambda: [SENT])
+    letters: list[DeadLetter] = field(default_factory=list)
+    refreshed: bool = False
+    closed: int = 0
+    now_s: float = 1000.0
+    told: list[tuple[int, str]] = field(default_factory=list)
+
+    def read(self) -> Sent:
+        """How far the producer says it is."""
+        return self.sent
+
+    def end_offsets(self, _topic: str) -> dict[int, int]:
+        """Records in each partition."""
+        return dict(enumerate(self.in_topic))
+
+    def committed_offsets(self, _topic: str, _group: str) -> dict[int, int]:
+        """What the sink has read of each partition."""
+        read = self.committed.pop(0) if len(self.committed) > 1 else self.committed[0]
+        return {0: read // 2, 1: read - read // 2}
+
+    def dead_letters(self, _topic: str) -> Iterator[DeadLetter]:
+        """The refused records."""
+        yield from self.letters
+
+    def refresh(self, _index: str) -> None:
+        """Make what was indexed visible."""
+        self.refreshed = True
+
+    def ids(self, _index: str) -> Iterator[list[str]]:
+        """Every id that is visible."""
+        yield list(self.stored) if self.refreshed else []
+
+    def count(self, _index: str) -> int:
+        """Documents in the index."""
+        return len(self.stored)
+
+    def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
+        """Some documents."""
+        return {name: self.stored[name] for name in ids if name in self.stored}
+
+    def close(self) -> None:
+        """Of the mark and of Elasticsearch's client."""
+        self.closed += 1
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+
+
+def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -> StreamBooks:
+    """What a check of these servers comes to."""
+    for made in ("topics_of", "cluster_of", "Mark"):
+        monkeypatch.setattr(stream_check, made, lambda *_: servers)
+    target = SimpleNamespace(endpoints=SimpleNamespace(kafka_bootstrap=""), access=SimpleNamespace(kafka={}))
+    return check_stream(
+        load_profile("quickstart", overrides=("verify.sample=101", *settings)),
+        LAP,
+        target,  # type: ignore[arg-type]
+        NAMES,
+        progress=lambda done, what: servers.told.append((done, what)),
+        sleep=servers.sleep,
+        clock=lambda: servers.now_s,
+    )
+
+
+def test_a_stream_in_order_is_the_last_document_of_each_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those sent in the lap under way, and of other keys those of the lap before."""
+    servers = Servers()
+    assert checked(servers, monkeypatch) == StreamBooks(
+        sent=29, distinct=5, stored=5, dead_lettered=0, sampled=5, problems=()
+    )
+    assert servers.closed == 2
+
+
+def test_before_the_first_lap_is_over_only_what_was_sent_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that did not have their turn are not missing."""
+    first = {name: {"number": int(name)} for name in ("0", "1", "2")}
+    books = checked(Servers(first, Sent(3, 3), (2, 1), [3]), monkeypatch)
+    assert books == StreamBooks(sent=3, distinct=3, stored=3, dead_lettered=0, sampled=3, problems=())
+
+
+def test_a_sample_is_as_large_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of documents without a key in common."""
+    assert checked(Servers(), monkeypatch, "verify.sample=1").sampled == 1
+
+
+def test_a_key_of_which_every_record_was_refused_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each record counts once, although a task that was restarted refuses it again."""
+    stored = {name: document for name, document in LATEST.items() if name != "3"}
+    letters = [DeadLetter(b"3", NAMES.topic, 1, offset, "too old") for offset in (1, 4, 7, 11)]
+    books = checked(Servers(stored, letters=letters * 2), monkeypatch)
+    assert books == StreamBooks(sent=29, distinct=5, stored=4, dead_lettered=4, sampled=4, problems=())
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"2": None}, "1 document is missing from the index, such as 2"),
+        ({"nobody's": {}}, "1 document in the index was not sent by this stream"),
+        ({"3": {"number": 3}}, "1 of 5 sampled documents are not what was sent, such as 3"),
+    ],
+    ids=["missing", "a stranger", "an older one"],
+)
+def test_what_is_not_as_it_was_sent_is_a_problem(
+    change: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Missing, not ours, or not the last one of its key."""
+    stored = {name: document for name, document in (LATEST | change).items() if document is not None}
+    assert checked(Servers(stored), monkeypatch).problems[0] == problem
+
+
+def test_at_most_three_missing_documents_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them are counted."""
+    problem = checked(Servers({}), monkeypatch, "verify.sample=1").problems[0]
+    assert problem.startswith("5 documents are missing from the index, such as ")
+    assert len(problem.split(", such as ")[1].split(", ")) == 3
+
+
+def test_the_check_waits_as_long_as_the_sink_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slowly: what it has not read yet would look like a loss."""
+    servers = Servers(committed=[*[0] * 101, *[7] * 101, *[23] * 101, SENT])
+    assert checked(servers, monkeypatch).problems == ()
+    waited = [told for told in servers.told if told[1] == "waiting for the sink"]
+    assert waited == [(read, "waiting for the sink") for read in (0, 7, 23) for _ in range(101)]
+
+
+def test_a_sink_that_stands_still_for_two_minutes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With where to look, and nothing is left open."""
+    servers = Servers(committed=[0, 7])
+    with pytest.raises(StackError) as refusal:
+        checked(servers, monkeypatch)
+    assert str(refusal.value) == (
+        "connector sluice-books-7: has committed 7 of 29 records and not moved for 120 s; its state: "
+        "GET /connectors/sluice-books-7/status"
+    )
+    assert servers.now_s == pytest.approx(1120, abs=3)
+    assert servers.closed == 2
+
+
+def test_a_stream_that_is_still_sent_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The topic holds more than its producer has written down, or less."""
+    for in_topic, records in (((18, 12), 30), ((16, 12), 28)):
+        servers = Servers(in_topic=in_topic)
+        with pytest.raises(StackError) as refusal:
+            checked(servers, monkeypatch)
+        assert str(refusal.value) == (
+            f"sluice-books-7: got {records} records, expected the 29 that its producer has written down: it is still "
+            "sending, or was killed; start it again if it was, then stop it (docker compose stop producer)"
+        )
+        assert servers.closed == 2
+
+
+@pytest.mark.parametrize(
+    ("stored", "problems"),
+    [({}, ()), (LATEST, ("5 documents are in the index, although the sink was to store none",))],
+    ids=["none", "some"],
+)
+def test_a_sink_that_is_to_store_nothing_has_stored_nothing(
+    stored: dict[str, Any], problems: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is there is a problem, and nothing is compared."""
+    books = checked(Servers(dict(stored)), monkeypatch, "verify.expect=consumed")
+    assert books == StreamBooks(29, 0, len(stored), 0, 0, problems)
+
+
+@pytest.mark.parametrize("value", ["true", "True"])
+def test_ids_made_of_offsets_are_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a server is asked: those of one lap are none of the next."""
+    servers = Servers()
+    with pytest.raises(ProfileError) as refusal:
+        checked(servers, monkeypatch, f"sink.config.key.ignore={value}")
+    assert str(refusal.value) == (
+        "sink.config.key.ignore: got true, expected false: the ids of a lap would be those of none"
+    )
+    assert servers.closed == 0
