@@ -15,17 +15,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
-from lab.run.verify.books import (
-    NAMED,
-    Comparison,
-    Hashes,
-    altered,
-    compare,
-    counted,
-    distinct_letters,
-    hash_of,
-    hashes_of,
-)
+from lab.run.verify.books import NAMED, Comparison, Hashes, altered, compare, counted, distinct_letters, hashes_of
 from lab.run.verify.verify import stored_documents, stored_hashes
 from lab.stream.position import Mark, Sent
 from producers.dataset import Dataset
@@ -181,7 +171,7 @@ def latest_documents(dataset: Dataset, hashes: Hashes, numbers: list[int], sent:
         if int(hashes[number]) not in gone:
             latest.add(last_sent(np.flatnonzero(hashes == hashes[number]), sent, dataset.documents))
     records = dataset.records(np.array(sorted(latest), dtype=np.int64)) if latest else ()
-    return {key.decode(): document for key, document in records if hash_of(key) not in gone}
+    return {key.decode(): document for key, document in records}
 
 
 def last_sent(numbers: NDArray[np.int64], sent: int, lap_documents: int) -> int:

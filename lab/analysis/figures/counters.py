@@ -34,8 +34,7 @@ def growth(values: Iterable[int | None]) -> int | None:
 
 def growth_from_zero(values: Iterable[int | None]) -> int | None:
     """The same for a counter that stood at zero when the run began; `None` when no value is known."""
-    known = [value for value in values if value is not None]
-    return growth([0, *known]) if known else None
+    return growth([0, *values])
 
 
 def has_fallen(values: Iterable[int | None]) -> bool:

@@ -130,27 +130,31 @@ def test_a_key_of_which_every_record_was_refused_is_not_missing(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("change", "stored", "problem"),
     [
-        ({"2": None}, "1 document is missing from the index, such as 2"),
-        ({"nobody's": {}}, "1 document in the index was not sent by this stream"),
-        ({"3": {"number": 3}}, "1 of 5 sampled documents are not what was sent, such as 3"),
+        ({"2": None}, 4, "1 document is missing from the index, such as 2"),
+        ({"nobody's": {}, "nothing": {}}, 7, "2 documents in the index were not sent by this stream"),
+        ({"3": {"number": 3}}, 5, "1 of 5 sampled documents are not what was sent, such as 3"),
     ],
-    ids=["missing", "a stranger", "an older one"],
+    ids=["missing", "strangers", "an older one"],
 )
 def test_what_is_not_as_it_was_sent_is_a_problem(
-    change: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
+    change: dict[str, Any], stored: int, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Missing, not ours, or not the last one of its key."""
-    stored = {name: document for name, document in (LATEST | change).items() if document is not None}
-    assert checked(Servers(stored), monkeypatch).problems[0] == problem
+    index = {name: document for name, document in (LATEST | change).items() if document is not None}
+    books = checked(Servers(index), monkeypatch)
+    assert (books.stored, books.problems[0]) == (stored, problem)
 
 
-def test_at_most_three_missing_documents_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_three_documents_of_a_kind_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them are counted."""
-    problem = checked(Servers({}), monkeypatch, "verify.sample=1").problems[0]
-    assert problem.startswith("5 documents are missing from the index, such as ")
-    assert len(problem.split(", such as ")[1].split(", ")) == 3
+    for index, counted in (({}, "5 documents are missing from the index"), ({"4": LATEST["4"]}, "4 documents are")):
+        problem = checked(Servers(index), monkeypatch).problems[0]
+        assert problem.startswith(counted)
+        assert len(problem.split(", such as ")[1].split(", ")) == 3
+    altered = checked(Servers({name: {} for name in LATEST}), monkeypatch).problems
+    assert altered == ("5 of 5 sampled documents are not what was sent, such as 0, 1, 2",)
 
 
 def test_the_check_waits_as_long_as_the_sink_moves(monkeypatch: pytest.MonkeyPatch) -> None:

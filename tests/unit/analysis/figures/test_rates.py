@@ -95,9 +95,10 @@ def test_a_lost_sample_is_not_bridged() -> None:
 
 
 def test_a_tick_that_did_not_take_place_is_not_bridged() -> None:
-    """Three seconds without a sample are a gap, though their ends are known."""
-    gap = [seen(0, 1009), seen(1, 2003), seen(4, 5003), seen(5, 6007), seen(6, 7001)]
-    assert values(indexing_rate_series(gap, "primaries")) == [994.0, None, 1004.0, 994.0]
+    """Three seconds without a sample are a gap, though their ends are known; half a second more than one is none."""
+    for missed_s, bridged in ((3.0, None), (1.625, None), (1.5, 4000 / 1.5)):
+        ends = [seen(0, 1009), seen(1, 2003), *(seen(missed_s + at, 5003 + 1000 * at) for at in (1, 2, 3))]
+        assert values(indexing_rate_series(ends, "primaries")) == [994.0, bridged, 1000.0, 1000.0]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +121,7 @@ def test_latency_follows_kibanas_table(documents: int, time_ms: int, latency: fl
 def test_growth_sums_increases_and_passes_over_what_is_not_known() -> None:
     """100 → 130, then started again: 10 → 17."""
     assert growth([100, None, 130, 10, 17]) == 37
+    assert growth([100, 130]) == 30
 
 
 @pytest.mark.parametrize("known", [[], [None], [7], [None, 7]])

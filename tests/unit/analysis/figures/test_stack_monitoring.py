@@ -66,8 +66,9 @@ def test_a_counter_that_fell_is_a_gap_of_one_point() -> None:
 
 
 def test_time_that_fell_leaves_the_rate() -> None:
-    """Only the latency is not known then."""
+    """Only the latency is not known then; time that stood still is known, and zero."""
     assert drawn(read(3, 0, 307), read(13, 1009, 11))[1] == (10, 100.9, None)
+    assert drawn(read(3, 0, 11), read(13, 1009, 11))[1] == (10, 100.9, 0.0)
 
 
 @pytest.mark.parametrize("time_ms", [0, 401, -1])
@@ -107,12 +108,14 @@ def test_the_bucket_follows_the_window(window_s: float, size_s: int) -> None:
 
 def test_the_least_bucket_is_a_setting() -> None:
     """`monitoring.ui.min_interval_seconds` raises the size, and lowers it in a short window."""
-    assert (bucket_size_s(60, least_s=1), bucket_size_s(700, least_s=1), bucket_size_s(60, least_s=17)) == (1, 5, 17)
+    assert [bucket_size_s(window_s, least_s=1) for window_s in (499, 500, 749, 750)] == [1, 5, 5, 10]
+    assert bucket_size_s(60, least_s=17) == 17
 
 
 def test_gaps_are_the_empty_buckets_between_the_first_and_the_last() -> None:
-    """Two of these five hold no sample."""
+    """Two of these five hold no sample; a bucket begins at its edge; a sample without counters fills none."""
     assert (gaps([read(3, 1), read(33, 2), read(44, 3)], 10), gaps([], 10)) == (2, 0)
+    assert gaps([read(3, 1), read(13, None), read(30, 2), read(35, 3), read(53, None)], 10) == 2
 
 
 def test_the_counters_are_those_of_the_samples() -> None:

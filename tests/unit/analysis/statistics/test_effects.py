@@ -190,6 +190,7 @@ def test_each_metric_is_a_family_and_the_repetition_of_the_control_is_none_of_it
         ("end_to_end_latency_ms_p99", -1),
         ("bulk_service_time_ms_p50", -1),
         ("drain_s", -1),
+        ("wall_time_s", -1),
         ("gc_young_time_ms", 0),
         ("store_size_bytes", 0),
     ],

@@ -196,6 +196,11 @@ def test_records_read_twice_are_no_false_alarm_and_missing_ones_still_an_alarm()
     assert outcomes(twice, against) == ["holds"] * 5
     assert ledger_verdict(LedgerReading(twice), against).covers == "some records twice"
     assert outcomes(twice, found({"b-0": 103}, indexed=109, dead_lettered=2))[3] == "broken"
+    enough = ledger_verdict(LedgerReading(twice), found({"b-0": 103}, indexed=101, dead_lettered=3)).checks[4]
+    assert (enough.outcome, enough.found) == (
+        "holds",
+        "dead-lettered 3 against at least records in the dead-letter topic 3",
+    )
 
 
 def test_a_sink_without_a_ledger_has_no_law_checked() -> None:
