@@ -11,13 +11,14 @@ from lab.analysis.figures.latency import (
     percentiles_ms,
 )
 from lab.analysis.figures.rates import (
+    consumed_rate_docs_per_s,
     entities_per_s,
     indexing_rate_docs_per_s,
     indexing_rate_series,
     rate_per_s,
     source_mb_per_s,
 )
-from lab.records import ElasticsearchSample, Sample
+from lab.records import ElasticsearchSample, KafkaSample, Sample
 from tests.unit.analysis.synthetic import Truth, encoded, samples
 
 NOON_S = 1_767_268_800.0
@@ -67,6 +68,36 @@ def test_the_window_of_the_worked_example() -> None:
     """51 000 documents in 20 s, for 14 100 ms."""
     assert indexing_rate_docs_per_s(EXAMPLE, "primaries") == 2550.0
     assert indexing_latency_ms(EXAMPLE, "primaries") == pytest.approx(14_100 / 51_000)
+
+
+def test_a_window_is_as_long_as_its_answers_reach() -> None:
+    """A sample that was lost at its end adds no time; half a second is time, none at all is not."""
+    assert indexing_rate_docs_per_s([*EXAMPLE, seen(33, None)], "primaries") == 2550.0
+    assert indexing_rate_docs_per_s([seen(0, 1009), seen(0.5, 2003)], "primaries") == 1988.0
+    assert indexing_rate_docs_per_s([seen(3, 1009), seen(3, 2003)], "primaries") is None
+
+
+def committed(at_s: float, offset: int | None) -> Sample:
+    """A sample of a sink that keeps no count of its own; `None` for one that Kafka did not answer."""
+    kafka = None if offset is None else KafkaSample(end_offset=5003, committed_offset=offset)
+    return Sample(at_s=NOON_S + at_s, phase="load", kafka=kafka)
+
+
+@pytest.mark.parametrize(
+    ("window", "rate"),
+    [
+        ([committed(-3, None), committed(0, 101), committed(2, 1103), committed(9, None)], 501.0),
+        ([committed(0, 101), committed(1, 101)], 0.0),
+        ([committed(0, 101), committed(1, 307), committed(2, 11), committed(4, 1013)], 302.0),
+        ([committed(0, None), committed(1, 101)], None),
+        ([committed(1, 101), committed(1, 307)], None),
+        ([], None),
+    ],
+    ids=["lost samples", "an idle sink", "a fall", "one value", "no time", "nothing"],
+)
+def test_what_a_sink_reads_per_second(window: list[Sample], rate: float | None) -> None:
+    """From the first value to the last that are known, as far as it grew."""
+    assert consumed_rate_docs_per_s(window) == rate
 
 
 def test_a_point_stands_at_the_end_of_its_interval() -> None:

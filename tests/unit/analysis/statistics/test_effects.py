@@ -68,10 +68,10 @@ def test_an_effect_says_what_could_have_been_seen() -> None:
 
 def test_a_block_without_both_values_is_dropped_and_counted() -> None:
     """A run that failed takes its block out of this comparison, not out of the suite's memory."""
-    found = of([*TWICE[:3], (None, 9_001.0), (17.0, None), (0.0, 13.0)])
+    found = of([*TWICE[:3], (None, 9_001.0), (17.0, None), (0.0, 13.0), (13.0, 0.0)])
     assert len(found.ratios) == 3
-    assert found.dropped_blocks == 3
-    assert found.explained == "3 blocks without both values"
+    assert found.dropped_blocks == 4
+    assert found.explained == "4 blocks without both values"
     assert found.verdict == "faster"
 
 
@@ -180,6 +180,18 @@ def test_each_metric_is_a_family_and_the_repetition_of_the_control_is_none_of_it
     pair = ladder([1.017, 1.017])
     assert list(among_comparisons(pair, repetition="v1")) == pair
     assert {round(found.confidence, 3) for found in among_comparisons(pair)} == {0.975}
+
+
+def test_an_effect_of_too_few_blocks_makes_no_crowd() -> None:
+    """What has no verdict cannot be a false alarm, and makes no other one less sure."""
+    pair = [*variants([0.03]), of(list(TWICE[:2]))]
+    assert list(among_comparisons(pair)) == pair
+
+
+def test_nothing_is_taken_back_of_an_effect_that_was_none() -> None:
+    """Its interval holds 1 by itself."""
+    none = [of(list(SAME)).model_copy(update={"variant": variant}) for variant in ("v0", "v1")]
+    assert list(among_comparisons(none)) == none
 
 
 @pytest.mark.parametrize(
