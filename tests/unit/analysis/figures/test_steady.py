@@ -31,9 +31,21 @@ def test_a_level_series_is_not_cut() -> None:
     assert steady_state([10.0] * 11) == SteadyState(0, reached=True)
 
 
-def test_long_series_are_cut_in_batches_of_five() -> None:
-    """Of 53 values three are left over at the beginning; two batches of warm-up go with them."""
-    assert steady_state([3.0] * 13 + [10.0] * 40) == SteadyState(13, reached=True)
+@pytest.mark.parametrize(("values", "cut"), [(53, 13), (50, 15), (49, 11)])
+def test_long_series_are_cut_in_batches_of_five(values: int, cut: int) -> None:
+    """Eleven values are warm-up: of 53, three left over and two batches; of 50, three batches; of 49, eleven."""
+    assert steady_state([3.0] * 11 + [10.0] * (values - 11)) == SteadyState(cut, reached=True)
+
+
+def test_one_half_at_most_is_cut() -> None:
+    """Though without the nine the rest would be surer still."""
+    assert steady_state([1.0] * 5 + [9.0] + [10.0] * 4) == SteadyState(5, reached=True)
+
+
+@pytest.mark.parametrize(("late", "reached"), [(8.1, False), (8.4, True)])
+def test_halves_that_differ_by_a_tenth_are_a_level(late: float, reached: bool) -> None:  # noqa: FBT001
+    """By 10.9 % they are none, by 9.1 % they are one."""
+    assert steady_state([10.0] * 17 + [late] * 6) == SteadyState(0, reached=reached)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +66,9 @@ def test_a_series_that_comes_to_no_level_is_no_steady_state(values: list[float])
 
 
 def test_seven_values_tell_nothing() -> None:
-    """Neither that they are steady nor that they are not."""
+    """Neither that they are steady nor that they are not; eight do."""
     assert steady_state([10.0] * 7) is None
+    assert steady_state([10.0] * 8) == SteadyState(0, reached=True)
 
 
 @pytest.mark.parametrize("count", [11, 23, 59])
