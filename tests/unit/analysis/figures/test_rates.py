@@ -149,6 +149,28 @@ def test_latency_follows_kibanas_table(documents: int, time_ms: int, latency: fl
     assert indexing_latency(documents, time_ms) == latency
 
 
+@pytest.mark.parametrize(
+    ("window", "latency"),
+    [
+        ([seen(0, 1009, 0, 101), seen(1, 2003, 0, 211), seen(2, 307, 0, 31), seen(3, 1301, 0, 131)], 210 / 1988),
+        ([seen(0, 1009, 0, 400), seen(1, 2003, 0, 11), seen(2, 3004, 0, 112)], 101 / 1001),
+        ([seen(0, 1009, 0, 1), seen(1, 307, 0, 11), seen(2, 1301, 0, 131)], 120 / 994),
+        ([seen(0, 1000, 0, 100), seen(1, None), seen(2, 3000, 0, 300)], 0.1),
+        ([seen(0, 1000, 0, 100), seen(1, 1000, 0, 107), seen(2, 1001, 0, 107)], 7.0),
+        ([seen(0, 1009, 0, 1), seen(1, 1009, 0, 5)], None),
+    ],
+    ids=["both fell", "the time fell", "the count fell", "a lost sample", "late documents", "nothing indexed"],
+)
+def test_the_latency_of_a_window_leaves_out_what_is_not_known(window: list[Sample], latency: float | None) -> None:
+    """Of time and of documents alike, interval by interval; what is known counts in full."""
+    assert indexing_latency_ms(window, "primaries") == (latency and pytest.approx(latency))
+
+
+def test_the_latency_on_all_shards_is_theirs() -> None:
+    """Copies take time of their own."""
+    assert indexing_latency_ms(EXAMPLE, "total") == pytest.approx(2 * 14_100 / 102_000)
+
+
 def test_growth_sums_increases_and_passes_over_what_is_not_known() -> None:
     """100 → 130, then started again: 10 → 17."""
     assert growth([100, None, 130, 10, 17]) == 37
@@ -195,7 +217,8 @@ def test_percentiles_of_nothing_are_missing(nothing: str | None) -> None:
 
 
 def test_the_curve_ends_where_the_records_do() -> None:
-    """A hundred records say nothing of one in a thousand."""
+    """A hundred records say nothing of one in a thousand; of one record, there is a median. Eight points a tenfold."""
     curve = percentile_curve_ms(encoded(list(range(1, 101))))
-    assert curve[0] == (2.0, pytest.approx(50, rel=0.001))
-    assert max(n for n, _ in curve) <= 100
+    ns = [2 * 10 ** (step / 8) for step in range(14)]
+    assert curve == [(n, pytest.approx(round(100 - 100 / n), rel=0.001)) for n in ns]
+    assert percentile_curve_ms(encoded([7])) == [(2.0, pytest.approx(7, rel=0.001))]
