@@ -66,15 +66,17 @@ def hashes_of(ids: Iterable[str | bytes]) -> Hashes:
     return np.fromiter(map(hash_of, ids), dtype=np.int64)
 
 
-def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes) -> Comparison:
+def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes, times: Hashes | None = None) -> Comparison:
     """Hold what is stored against the records.
 
     Args:
         record_ids: The id of each record in the topic; several records may share one.
         stored_ids: The id of each stored document.
         dead_ids: The id of each dead-lettered record.
+        times: How often each record was sent; once, unless it is given.
     """
-    ids, records = np.unique(record_ids, return_counts=True)
+    ids, numbers = np.unique(record_ids, return_inverse=True)
+    records = np.bincount(numbers, times, minlength=len(ids)).astype(np.int64)
     places = np.searchsorted(ids, dead_ids[np.isin(dead_ids, ids)])
     alive = records - np.bincount(places, minlength=len(ids))
     distinct = np.unique(stored_ids)

@@ -129,6 +129,14 @@ def test_a_key_of_which_every_record_was_refused_is_not_missing(monkeypatch: pyt
     assert books == StreamBooks(sent=29, distinct=5, stored=4, dead_lettered=4, sampled=4, problems=())
 
 
+def test_a_key_of_which_one_document_was_accepted_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Document 3 was refused in each lap; 8, of the same key, was not, and is lost."""
+    stored = {name: document for name, document in LATEST.items() if name != "3"}
+    letters = [DeadLetter(b"3", NAMES.topic, 1, offset, "too old") for offset in (1, 7)]
+    books = checked(Servers(stored, letters=letters), monkeypatch)
+    assert books.problems == ("1 document is missing from the index, such as 3",)
+
+
 @pytest.mark.parametrize(
     ("change", "stored", "problem"),
     [
