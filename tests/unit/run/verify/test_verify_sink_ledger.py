@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lab.endpoints import HttpAccess
 from lab.monitor.jolokia import SinkNotRegisteredError
 from lab.records import Documents, Ledger, ProcessSample, Sample, SinkLedger, SinkSample, TaskLedger, Verification
 from lab.run.verify.sink_ledger import (
@@ -17,6 +18,7 @@ from lab.run.verify.sink_ledger import (
     tasks_restarted,
     with_ledger,
 )
+from lab.run.verify.verify import sink_ledger
 
 LAWS = ["balance", "totals", "topic", "index", "dead letters"]
 
@@ -89,6 +91,11 @@ def test_sentences_are_right_for_one_and_for_thousands() -> None:
     ]
 
 
+def test_a_run_without_dead_letters_holds_as_well() -> None:
+    """None in the ledger and none in the topic are the same number."""
+    assert outcomes(tasks({"b-0": ledger(indexed=101)}), found({"b-0": 101}, indexed=101)) == ["holds"] * 5
+
+
 def test_a_record_in_flight_at_the_end_breaks_the_balance() -> None:
     """Its offset is committed and nobody knows where it is."""
     lost = tasks({"b-0": ledger(indexed=101, in_flight=1)})
@@ -126,6 +133,14 @@ def test_a_task_that_disagrees_with_its_partitions_is_told() -> None:
     assert verdict.checks[1].found == (
         "task 3: indexed 97 as a whole, 101 over its partitions; task 3: updated 4 as a whole, 0 over its partitions"
     )
+
+
+def test_three_of_many_disagreements_are_named() -> None:
+    """A sentence stays a sentence."""
+    apart = SinkLedger(
+        tasks={"3": TaskLedger(total=ledger(indexed=1, updated=2, stale=3, dead_lettered=5), partitions={})}
+    )
+    assert ledger_verdict(LedgerReading(apart), RUN).checks[1].found.count("task 3: ") == 3
 
 
 @pytest.mark.parametrize(
@@ -249,6 +264,20 @@ def test_the_ledger_is_read_once_nothing_is_in_flight() -> None:
     other = {"b-1": ledger(indexed=5)}
     busy, idle = tasks({"b-0": ledger(indexed=7, in_flight=3)}, other), tasks({"b-0": ledger(indexed=10)}, other)
     assert settled([busy, busy, idle]) == LedgerReading(idle)
+
+
+def test_the_ledger_is_read_with_the_targets_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker behind a password would otherwise keep its ledger to itself, and no law would be checked."""
+    idle, access = tasks({"b-0": ledger(indexed=7)}), HttpAccess()
+
+    def read(_url: str, _connector: str, *, access: HttpAccess) -> SinkLedger:
+        asked.append(access)
+        return idle
+
+    asked: list[HttpAccess] = []
+    monkeypatch.setattr(sink_ledger, "read_sink_ledger", read)
+    assert read_settled_ledger("http://worker", "sluice-x", access=access) == LedgerReading(idle)
+    assert asked[0] is access
 
 
 def test_what_stays_in_flight_for_five_seconds_is_read_as_it_is() -> None:
