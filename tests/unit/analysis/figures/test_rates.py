@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.figures.counters import Point, growth, growth_from_zero
+from lab.analysis.figures.counters import Point, consumed, growth, growth_from_zero, has_fallen
 from lab.analysis.figures.latency import (
     indexing_latency,
     indexing_latency_ms,
@@ -75,6 +75,16 @@ def test_a_window_is_as_long_as_its_answers_reach() -> None:
     assert indexing_rate_docs_per_s([*EXAMPLE, seen(33, None)], "primaries") == 2550.0
     assert indexing_rate_docs_per_s([seen(0, 1009), seen(0.5, 2003)], "primaries") == 1988.0
     assert indexing_rate_docs_per_s([seen(3, 1009), seen(3, 2003)], "primaries") is None
+
+
+def test_a_sink_that_counts_is_believed_before_its_commits() -> None:
+    """Also where one of its samples was lost; what it had committed meanwhile is another count."""
+    template = samples(Truth())[-1]
+    assert template.sink is not None
+    counts = [
+        None if read is None else template.sink.model_copy(update={"records_read": read}) for read in (7, None, 1013)
+    ]
+    assert consumed([template.model_copy(update={"sink": count}) for count in counts]) == [7, None, 1013]
 
 
 def committed(at_s: float, offset: int | None) -> Sample:
@@ -175,6 +185,12 @@ def test_growth_sums_increases_and_passes_over_what_is_not_known() -> None:
     """100 → 130, then started again: 10 → 17."""
     assert growth([100, None, 130, 10, 17]) == 37
     assert growth([100, 130]) == 30
+
+
+def test_a_counter_has_fallen_if_any_value_is_below_the_one_before_it() -> None:
+    """Also across one that is not known, and although it has risen since; one that stands still has not."""
+    assert has_fallen([3, 11, None, 7, 13])
+    assert not has_fallen([3, None, 7, 7])
 
 
 @pytest.mark.parametrize("known", [[], [None], [7], [None, 7]])
