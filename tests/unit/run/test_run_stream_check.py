@@ -114,6 +114,9 @@ def test_before_the_first_lap_is_over_only_what_was_sent_is_expected(monkeypatch
     first = {name: {"number": int(name)} for name in ("0", "1", "2")}
     books = checked(Servers(first, Sent(3, 3), (2, 1), [3]), monkeypatch)
     assert books == StreamBooks(sent=3, distinct=3, stored=3, dead_lettered=0, sampled=3, problems=())
+    del first["2"]
+    problems = checked(Servers(first, Sent(3, 3), (2, 1), [3]), monkeypatch).problems
+    assert problems[0] == "1 document is missing from the index, such as 2"
 
 
 def test_a_sample_is_as_large_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,12 +132,13 @@ def test_a_key_of_which_every_record_was_refused_is_not_missing(monkeypatch: pyt
     assert books == StreamBooks(sent=29, distinct=5, stored=4, dead_lettered=4, sampled=4, problems=())
 
 
-def test_a_key_of_which_one_document_was_accepted_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Document 3 was refused in each lap; 8, of the same key, was not, and is lost."""
-    stored = {name: document for name, document in LATEST.items() if name != "3"}
-    letters = [DeadLetter(b"3", NAMES.topic, 1, offset, "too old") for offset in (1, 7)]
+@pytest.mark.parametrize(("key", "sent"), [("3", 4), ("1", 7)])
+def test_a_key_of_which_one_record_was_accepted_is_missed(key: str, sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all that were sent in two laps, and in the one under way, all but one were refused; that one is lost."""
+    stored = {name: document for name, document in LATEST.items() if name != key}
+    letters = [DeadLetter(key.encode(), NAMES.topic, 1, offset, "too old") for offset in range(sent - 1)]
     books = checked(Servers(stored, letters=letters), monkeypatch)
-    assert books.problems == ("1 document is missing from the index, such as 3",)
+    assert books.problems == (f"1 document is missing from the index, such as {key}",)
 
 
 @pytest.mark.parametrize(
