@@ -76,7 +76,7 @@ def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes, times: Has
         times: How often each record was sent; once, unless it is given.
     """
     ids, numbers = np.unique(record_ids, return_inverse=True)
-    records = np.bincount(numbers, times, minlength=len(ids)).astype(np.int64)
+    records = np.bincount(numbers, times).astype(np.int64)
     places = np.searchsorted(ids, dead_ids[np.isin(dead_ids, ids)])
     alive = records - np.bincount(places, minlength=len(ids))
     distinct = np.unique(stored_ids)
