@@ -235,8 +235,8 @@ def test_percentiles_of_nothing_are_missing(nothing: str | None) -> None:
 
 
 def test_the_curve_ends_where_the_records_do() -> None:
-    """A hundred records say nothing of one in a thousand; of one record, there is a median. Eight points a tenfold."""
-    curve = percentile_curve_ms(encoded(list(range(1, 101))))
-    ns = [2 * 10 ** (step / 8) for step in range(14)]
-    assert curve == [(n, pytest.approx(round(100 - 100 / n), rel=0.001)) for n in ns]
+    """A thousand records say nothing of one in ten thousand; one has a median. There are eight points a tenfold."""
+    curve = percentile_curve_ms(encoded(list(range(1, 1001))))
+    ns = [2 * 10 ** (step / 8) for step in range(22)]
+    assert curve == [(n, pytest.approx(round(1000 - 1000 / n), rel=0.001)) for n in ns]
     assert percentile_curve_ms(encoded([1])) == [(2.0, 1.0)]
