@@ -136,6 +136,12 @@ def test_a_lost_sample_is_not_bridged() -> None:
     assert values(indexing_latency_series(gap, "primaries")) == [0.0, None, None, 0.0]
 
 
+@pytest.mark.parametrize("alone", [[], [seen(0, 1009)]])
+def test_fewer_than_two_samples_are_no_series(alone: list[Sample]) -> None:
+    """There is no interval, and so no point."""
+    assert indexing_rate_series(alone, "primaries") == []
+
+
 def test_a_tick_that_did_not_take_place_is_not_bridged() -> None:
     """Three seconds without a sample are a gap, though their ends are known; half a second more than one is none."""
     for missed_s, bridged in ((3.0, None), (1.625, None), (1.5, 4000 / 1.5)):
