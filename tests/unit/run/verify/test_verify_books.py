@@ -253,7 +253,7 @@ def test_a_direct_load_must_have_indexed_what_it_was_given() -> None:
     documents, verification = close_books(
         DeliveredRecords(3, None, None, None), comparison, [], missing_named=[], sampled=0, mismatches=[]
     )
-    assert verification.problems == ("produced 3 is not indexed 2 + already there 0",)
+    assert verification.problems == ("produced 3 is not indexed 2 + overwritten 0",)
     assert documents.dead_lettered is None
 
 

@@ -88,11 +88,11 @@ def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -
     """What a check of these servers comes to."""
     for made in ("topics_of", "cluster_of", "Mark"):
         monkeypatch.setattr(stream_check, made, lambda *_: servers)
-    target = SimpleNamespace(endpoints=SimpleNamespace(kafka_bootstrap=""), access=SimpleNamespace(kafka={}))
+    endpoints = SimpleNamespace(kafka_bootstrap="", access=SimpleNamespace(kafka={}))
     return check_stream(
         load_profile("quickstart", overrides=("verify.sample=101", *settings)),
         LAP,
-        target,  # type: ignore[arg-type]
+        endpoints,  # type: ignore[arg-type]
         NAMES,
         progress=lambda done, what: servers.told.append((done, what)),
         sleep=servers.sleep,
