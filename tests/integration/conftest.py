@@ -23,6 +23,7 @@ pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integrati
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_TIMEOUT_S = 420
+NO_CACHED_SIZE = ("--set", "index.store.stats_refresh_interval=0s")
 STARTED: list[subprocess.Popen[str]] = []
 """Commands of the test under way that nobody has waited for."""
 FRUGAL_JVM = "-XX:TieredStopAtLevel=1 -XX:-UseG1GC -XX:+UseSerialGC -XX:-AlwaysPreTouch"
@@ -88,8 +89,8 @@ class Sluice:
         return process
 
     def run(self, *arguments: str) -> Finished:
-        """`sluice run`, its records in the session's folder."""
-        return self("run", *arguments, "--runs", str(self.runs))
+        """`sluice run`, its records in the session's folder; it need not wait until the size on disk is known anew."""
+        return self("run", *arguments, "--runs", str(self.runs), *NO_CACHED_SIZE)
 
     def latest(self) -> Path:
         """The folder of the last run."""
