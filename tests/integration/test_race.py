@@ -94,7 +94,7 @@ def test_a_pipeline_that_ends_too_early_voids_the_run(sluice: Sluice) -> None:
     done = sluice.run("sink/naive-python", "--documents", "1009", "--set", "sink.command=['true']")
 
     assert done.status == 4
-    assert "1009 documents are missing" in done.errors
+    assert "1,009 documents are missing" in done.errors
 
 
 def test_the_pipeline_of_a_killed_run_is_stopped_by_the_next_command(sluice: Sluice) -> None:

@@ -230,7 +230,7 @@ def test_a_run_that_loses_documents_is_void(sluice: Sluice) -> None:
     done = sluice.run("quickstart", "--documents", "1009", "--set", dropping)
 
     assert done.status == 4
-    assert "sluice: this run is void: 1009 documents are missing" in done.errors
+    assert "sluice: this run is void: 1,009 documents are missing" in done.errors
     result = sluice.result()
     assert (result.status, result.documents.missing, result.documents.indexed) == ("failed", 1009, 0)
     assert (laws(result)["balance"], laws(result)["topic"]) == ("holds", "not checked")
