@@ -234,7 +234,7 @@ def test_a_run_that_loses_documents_is_void(sluice: Sluice) -> None:
     result = sluice.result()
     assert (result.status, result.documents.missing, result.documents.indexed) == ("failed", 1009, 0)
     assert (laws(result)["balance"], laws(result)["topic"]) == ("holds", "not checked")
-    assert "1009 documents are missing from the index" in (sluice.latest() / "report.html").read_text()
+    assert "1,009 documents are missing from the index" in (sluice.latest() / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
