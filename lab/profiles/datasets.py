@@ -6,6 +6,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from lab.profiles.located import Located
+
 if TYPE_CHECKING:
     from producers.registry import Option
 
@@ -14,13 +16,11 @@ DEFAULT_MAPPINGS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("aladin", "nested"): "aladin.nested.static",
         ("aladin", "flat"): "aladin.flat.static",
         ("events", ""): "events.static",
-        ("file", ""): "dynamic",
     }
 )
-"""Dataset and model (empty where a dataset has none) → the mapping when a profile names none."""
+"""Dataset and model (empty where a dataset has none) → the mapping when a profile names none; else `dynamic`."""
 
 FOR_EVERY_DATASET = frozenset({"name", "seed"})
-_ANY_DOCUMENTS = "dynamic"
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,20 @@ class KnownDataset:
 
     Attributes:
         options: Its options by name; `name`, `documents` and `seed` are not among them.
-        counts: Ways to say how much is streamed, of which a profile chooses one.
-        is_bounded: It ends by itself, as a file does, and needs no size.
     """
 
     name: str
     options: "Mapping[str, Option]"
-    counts: tuple[str, ...]
-    is_bounded: bool
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Ways to say how much is streamed, of which a profile chooses one."""
+        return ("documents", "books") if "books" in self.options else ("documents",)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it ends by itself, as a file does, and needs no size."""
+        return "path" in self.options
 
     @property
     def default_model(self) -> str:
@@ -48,9 +54,10 @@ class KnownDataset:
         """The values of the options that a profile does not state; options without a default are left out."""
         return {name: option.default for name, option in self.options.items() if option.default is not None}
 
-    def default_mapping(self, model: object) -> str:
-        """The mapping when a profile names none."""
-        return DEFAULT_MAPPINGS.get((self.name, str(model or self.default_model)), _ANY_DOCUMENTS)
+    def model_in(self, tree: Located) -> str:
+        """The model of a profile with this dataset."""
+        model = tree.at("dataset", "model")
+        return str(model.value if model is not None and model.value else self.default_model)
 
     def keys(self) -> frozenset[str]:
         """Every key of the `dataset` section."""
@@ -67,9 +74,15 @@ def known_datasets() -> Mapping[str, KnownDataset]:
     # Only here: listing profiles needs no dataset, and these bring numpy along.
     from producers.registry import DATASETS  # noqa: PLC0415
 
-    known = {}
-    for name, description in DATASETS.items():
-        options = {option.name: option for option in description.options}
-        counts = ("documents", "books") if "books" in options else ("documents",)
-        known[name] = KnownDataset(name, options, counts, is_bounded="path" in options)
-    return MappingProxyType(known)
+    return MappingProxyType(
+        {
+            name: KnownDataset(name, {option.name: option for option in description.options})
+            for name, description in DATASETS.items()
+        }
+    )
+
+
+def dataset_in(tree: Located) -> KnownDataset | None:
+    """The dataset that a profile names; `None` where it names none, or one that does not exist."""
+    name = tree.at("dataset", "name")
+    return known_datasets().get(str(name.value)) if name is not None else None

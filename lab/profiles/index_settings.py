@@ -18,6 +18,8 @@ _VALUES = {
         r"default|best_compression|(legacy|lucene)_\w+|lz4|zlib|zstd\w*|qat_\w+|[A-Z]\w*",
         "`default` or `best_compression`",
     ),
+    "number_of_replicas": (r"[0-9]+", "a whole number from 0 on"),
+    "number_of_shards": (r"[1-9][0-9]*", "a whole number from 1 on"),
     "refresh_interval": (_TIME, "a time with its unit, such as `5s`, or -1"),
     "routing.allocation.enable": (_ENABLED.format("new_primaries"), "`all`, `primaries`, `new_primaries` or `none`"),
     "routing.rebalance.enable": (_ENABLED.format("replicas"), "`all`, `primaries`, `replicas` or `none`"),
@@ -33,35 +35,33 @@ class KnownSettings:
 
     Attributes:
         read_from: The releases that were read, oldest first.
-        seen: Name without `index.` → first and last of those releases that have it. A name that ends in a dot stands
-            for every setting below it.
+        releases: Name without `index.` → first and last of those releases that have it. A name that ends in a dot
+            stands for every setting below it.
     """
 
     read_from: tuple[Version, ...]
-    seen: dict[str, tuple[Version, Version]]
+    releases: dict[str, tuple[Version, Version]]
 
-    def entry(self, name: str) -> tuple[Version, Version] | None:
+    def releases_of(self, name: str) -> tuple[Version, Version] | None:
         """First and last release that has the setting; `None` when none of them has."""
-        if name in self.seen:
-            return self.seen[name]
-        return next((seen for group, seen in self.seen.items() if group.endswith(".") and name.startswith(group)), None)
+        groups = (group for group in self.releases if group.endswith(".") and name.startswith(group))
+        return self.releases.get(name) or self.releases.get(next(groups, ""))
 
     def complaint(self, name: str, version: Version) -> str | None:
         """Why `name` cannot be set on this version; `None` when it can.
 
         Between two releases that were read, a setting of either is accepted.
         """
-        seen = self.entry(name)
-        if seen is None:
-            match = nearest(name, (known.rstrip(".") for known in self.seen))
-            ending = "expected an index setting of Elasticsearch" if match is None else f"did you mean `{match}`?"
-            return f"unknown key, {ending}"
-        first, last = seen
-        older = [read for read in self.read_from if read < first]
-        newer = [read for read in self.read_from if read > last]
-        if older and version <= older[-1]:
+        releases = self.releases_of(name)
+        if releases is None:
+            match = nearest(name, (other.rstrip(".") for other in self.releases))
+            return (
+                f"unknown key, {f'did you mean `{match}`?' if match else 'expected an index setting of Elasticsearch'}"
+            )
+        first, last = releases
+        if any(version <= read < first for read in self.read_from):
             return f"not an index setting of Elasticsearch {_dotted(version)}, expected {_dotted(first)} or newer"
-        if newer and version >= newer[0]:
+        if any(version >= read > last for read in self.read_from):
             return f"no longer an index setting of Elasticsearch {_dotted(version)}, expected {_dotted(last)} or older"
         return None
 

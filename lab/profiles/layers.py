@@ -12,9 +12,10 @@ an inherited value meaningless takes that value with it:
 - `sink.command` drops an inherited connector with its settings, and `sink.connector` an inherited command.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from lab.profiles.datasets import known_datasets
+from lab.profiles.datasets import dataset_in
 from lab.profiles.located import Located
 from lab.profiles.problems import Problem
 
@@ -28,8 +29,6 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 )
 """Sections of settings that other systems named: dotted names, however deep their author nested them."""
 
-_OWN_TO_EACH_FILE = ("question", "extends")
-_COUNTS = ("documents", "books")
 _ONLY_DIRECT = ("connections", "batch_documents", "bulk_size_bytes")
 OF_A_CONNECTOR = ("connector", "tasks", "config", "plugin_path")
 """What the section `sink` says of a connector, and not of a command."""
@@ -73,16 +72,11 @@ def without(tree: Located, *path: str) -> Located:
     return with_entry(tree, path[:-1], replace(parent, value=kept))
 
 
-def inheritable(tree: Located) -> Located:
-    """`tree` without what every profile has to say for itself."""
-    for name in _OWN_TO_EACH_FILE:
-        tree = without(tree, name)
-    return tree
-
-
 def merged(farther: Located, nearer: Located) -> Located:
     """Both layers as one; see the rules above."""
-    return overlaid(_without_superseded(farther, nearer), nearer)
+    for path in list(_superseded(farther, nearer)):
+        farther = without(farther, *path)
+    return overlaid(farther, nearer)
 
 
 def overlaid(farther: Located, nearer: Located) -> Located:
@@ -96,55 +90,41 @@ def overlaid(farther: Located, nearer: Located) -> Located:
     return replace(nearer if nearer.place.line else farther, value=entries)
 
 
-def _without_superseded(farther: Located, nearer: Located) -> Located:
-    if any(nearer.at("dataset", count) for count in _COUNTS):
-        for count in _COUNTS:
-            farther = without(farther, "dataset", count)
-    if _stated(nearer, "load", "mode") == "drain":
-        farther = without(farther, "load", "rate_docs_per_s")
-    farther = _without_the_other_way(farther, _stated(nearer, "load", "via"))
+def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
+    """Paths of what the choices of the nearer layer make meaningless in the farther one."""
+    if nearer.at("dataset", "documents") or nearer.at("dataset", "books"):
+        yield from (("dataset", "documents"), ("dataset", "books"))
+    mode, via = _stated(nearer, "load", "mode"), _stated(nearer, "load", "via")
+    if mode == "drain" or via == "direct":
+        yield ("load", "rate_docs_per_s")
+    if via == "direct":
+        yield from (("load", "mode"), *((section,) for section in WITHOUT_USE_FOR_DIRECT))
+    if via == "kafka":
+        yield from (("load", name) for name in _ONLY_DIRECT)
     if nearer.at("sink", "command"):
-        for name in OF_A_CONNECTOR:
-            farther = without(farther, "sink", name)
+        yield from (("sink", name) for name in OF_A_CONNECTOR)
     if nearer.at("sink", "connector"):
-        farther = without(farther, "sink", "command")
+        yield ("sink", "command")
+    yield from _superseded_by_dataset(farther, nearer)
+
+
+def _superseded_by_dataset(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
     before, now = _stated(farther, "dataset", "name"), _stated(nearer, "dataset", "name")
     if before is not None and now is not None and before != now:
-        return without(_with_options_of(farther, now), "mapping")
-    model = _stated(nearer, "dataset", "model")
-    if model is not None and model != _model(farther):
-        return without(farther, "mapping")
-    return farther
-
-
-def _without_the_other_way(farther: Located, via: str | None) -> Located:
-    """`farther` without what belongs to the way, direct or by Kafka, that the nearer layer does not go."""
-    if via == "direct":
-        for path in (("load", "mode"), ("load", "rate_docs_per_s"), *((name,) for name in WITHOUT_USE_FOR_DIRECT)):
-            farther = without(farther, *path)
-    if via == "kafka":
-        for name in _ONLY_DIRECT:
-            farther = without(farther, "load", name)
-    return farther
-
-
-def _with_options_of(tree: Located, dataset: str) -> Located:
-    known, section = known_datasets().get(dataset), tree.at("dataset")
-    if known is None or section is None:
-        return tree
-    for name in section.entries.keys() - known.inheritable_keys():
-        tree = without(tree, "dataset", name)
-    return tree
+        section, dataset = farther.at("dataset"), dataset_in(nearer)
+        if section is not None and dataset is not None:
+            yield from (("dataset", name) for name in section.entries.keys() - dataset.inheritable_keys())
+        yield ("mapping",)
+        return
+    dataset, model = dataset_in(farther), _stated(nearer, "dataset", "model")
+    inherited = dataset.model_in(farther) if dataset else _stated(farther, "dataset", "model")
+    if model is not None and model != inherited:
+        yield ("mapping",)
 
 
 def _stated(tree: Located, *path: str) -> str | None:
     entry = tree.at(*path)
     return str(entry.value) if entry is not None else None
-
-
-def _model(tree: Located) -> str | None:
-    known = known_datasets().get(_stated(tree, "dataset", "name") or "")
-    return _stated(tree, "dataset", "model") or (known.default_model if known else None)
 
 
 def without_nulls(tree: Located) -> Located:

@@ -9,23 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lab.errors import ProfileError
-from lab.profiles.checks import not_consequences, problems_of, validated
-from lab.profiles.datasets import KnownDataset, known_datasets
-from lab.profiles.layers import (
-    VERBATIM_SECTIONS,
-    flattened,
-    inheritable,
-    merged,
-    overlaid,
-    with_entry,
-    without,
-    without_nulls,
-)
-from lab.profiles.listing import REPOSITORY, Listed, listed, names_in
+from lab.profiles.checks import checked
+from lab.profiles.datasets import DEFAULT_MAPPINGS, dataset_in
+from lab.profiles.files import REPOSITORY, is_there, label_of, names_in
+from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
 from lab.profiles.mapping import load_mapping, load_template
 from lab.profiles.models import Direct, Profile
-from lab.profiles.problems import Place, Problem, is_there, refusal, suggestion
+from lab.profiles.problems import Place, Problem, refusal, suggestion
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _SUFFIXES = (".yaml", ".yml")
@@ -37,6 +28,13 @@ class EffectiveValue(NamedTuple):
     key: str
     value: object
     where: str
+
+
+class Listed(NamedTuple):
+    """A profile or a suite; `question` says so when its file cannot be read, or has none."""
+
+    name: str
+    question: str
 
 
 def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path = REPOSITORY) -> Profile:
@@ -51,14 +49,22 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
         ProfileError: Every problem of the profile, a line each.
     """
     path = _profile_path(name_or_path, root, Path())
+    if path is None and name_or_path.endswith(_SUFFIXES):
+        raise ProfileError(f"{name_or_path}: no such file, expected a profile")
     if path is None:
-        raise _unknown_profile(name_or_path, root)
+        raise ProfileError(_unknown_profile(name_or_path, root))
     reading = _Reading(root)
     layers = [*reading.chain(path), reading.command_line(overrides)]
     tree = replace(functools.reduce(merged, layers), place=Place(label_of(path, root), 1))
     tree = without_nulls(without(tree, "extends"))
-    profile, model_problems = validated(_values(tree, _profile_name(path, root)), tree)
-    problems = reading.problems + reading.mattering([*model_problems, *problems_of(tree, root)], tree)
+    profile, problems = checked(tree, _values(tree, _profile_name(path, root)), root)
+    broken = {entry.place for _, entry in tree.leaves() if entry.broken}
+    problems = reading.problems + [
+        problem
+        for problem in problems
+        # What is missing may stand in a layer that could not be read.
+        if problem.place not in broken and not (problem.is_absence and reading.is_incomplete)
+    ]
     if profile is None or problems:
         raise refusal(problems)
     load_mapping(profile.mapping, root)
@@ -74,7 +80,7 @@ def override(key: str, value: object) -> str:
 
 def list_profiles(root: Path = REPOSITORY) -> list[Listed]:
     """Every profile below experiments/profiles, by name."""
-    return [_listed(name, root) for name in profile_names(root)]
+    return [listed(name, _profiles_folder(root) / f"{name}.yaml", root) for name in profile_names(root)]
 
 
 def profile_names(root: Path = REPOSITORY) -> list[str]:
@@ -98,9 +104,13 @@ def _leaves(values: dict[str, Any], prefix: str = "") -> list[tuple[str, object]
     return leaves
 
 
-def _listed(name: str, root: Path) -> Listed:
-    reading = _Reading(root)
-    return listed(name, reading.file(_profiles_folder(root) / f"{name}.yaml"), reading.problems)
+def listed(name: str, path: Path, root: Path) -> Listed:
+    """The question of a file, or why it has none."""
+    tree, problems = read_yaml_file(path, label_of(path, root))
+    question = tree.at("question") if tree is not None else None
+    if question is not None and isinstance(question.value, str):
+        return Listed(name, question.value)
+    return Listed(name, f"cannot be read: {problems[0]}" if problems else "states no question")
 
 
 def _profiles_folder(root: Path) -> Path:
@@ -118,12 +128,8 @@ def _profile_path(name_or_path: str, root: Path, folder: Path) -> Path | None:
     return path if is_there(path) else None
 
 
-def _unknown_profile(name_or_path: str, root: Path) -> ProfileError:
-    if name_or_path.endswith(_SUFFIXES):
-        return ProfileError(f"{name_or_path}: no such file, expected a profile")
-    return ProfileError(
-        f'unknown profile "{name_or_path}", {suggestion(name_or_path, profile_names(root), "a profile")}'
-    )
+def _unknown_profile(name: str, root: Path) -> str:
+    return f'unknown profile "{name}", {suggestion(name, profile_names(root), "a profile")}'
 
 
 def _profile_name(path: Path, root: Path) -> str:
@@ -133,34 +139,16 @@ def _profile_name(path: Path, root: Path) -> str:
     return path.stem
 
 
-def label_of(path: Path, root: Path) -> str:
-    """How a message names a file: relative to the repository when it lies there."""
-    resolved = path.resolve()
-    return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else str(path)
-
-
 def _values(tree: Located, name: str) -> dict[str, Any]:
-    """What the models are given: the tree without places, and what follows from it."""
-    values = tree.plain()
-    assert isinstance(values, dict)  # noqa: S101 - `_Reading.file` refuses anything else
-    dataset = _known_dataset(tree)
-    model = tree.at("dataset", "model")
-    # Empty where the dataset is not known, which is a problem of its own.
-    values.setdefault("mapping", dataset.default_mapping(model.value if model else None) if dataset else "")
+    """What the model is given: the tree without places, and what follows from it."""
+    values = {key: entry.plain() for key, entry in tree.entries.items()}
+    dataset = dataset_in(tree)
+    # Empty where the dataset does not exist, which is a problem of its own.
+    mapping = DEFAULT_MAPPINGS.get((dataset.name, dataset.model_in(tree)), "dynamic") if dataset else ""
     if dataset is not None:
         values["dataset"] = dataset.defaults | values["dataset"]  # type: ignore[operator]
-    where = {key: _short(entry.place) for key, entry in tree.leaves()}
-    return values | {"name": name, "where": where}
-
-
-def _known_dataset(tree: Located) -> KnownDataset | None:
-    """The dataset that a profile names; `None` when it names none that there is."""
-    name = tree.at("dataset", "name")
-    return known_datasets().get(str(name.value)) if name is not None else None
-
-
-def _short(place: Place) -> str:
-    return str(place) if place.line is not None else "--set"
+    where = {key: str(entry.place) if entry.place.line is not None else "--set" for key, entry in tree.leaves()}
+    return {"mapping": mapping, **values, "name": name, "where": where}
 
 
 @dataclass
@@ -176,41 +164,31 @@ class _Reading:
         paths = [path]
         layers: list[Located] = []
         while (layer := self.file(paths[-1])) is not None:
-            layers.insert(0, inheritable(layer) if layers else layer)
-            extended = self.extended(layer, paths)
-            if extended is None:
+            extends = layer.at("extends")
+            # A profile has to ask a question of its own, and to say itself what it extends.
+            layers.insert(0, without(without(layer, "question"), "extends") if layers else layer)
+            if extends is None or extends.value is None:
                 return layers
+            extended = self.extended(extends, paths)
+            if extended is None:
+                break
             paths.append(extended)
         self.is_incomplete = True
         return layers or [Located({}, Place(label_of(path, self.root), 1))]
 
-    def extended(self, layer: Located, paths: list[Path]) -> Path | None:
-        """The file that `layer` extends; `None` when it extends none, or none that could be read."""
-        entry = layer.at("extends")
-        if entry is None or entry.value is None:
-            return None
-        path = None
-        if isinstance(entry.value, str):
-            path = _profile_path(entry.value, self.root, paths[-1].parent)
-        if path is None:
-            self.refuse_extends(entry)
+    def extended(self, extends: Located, paths: list[Path]) -> Path | None:
+        """The file that the last of `paths` extends; `None` when it cannot be read."""
+        if not isinstance(extends.value, str):
+            message = f"got {extends.written or 'a list or a mapping'}, expected the name of a profile"
+        elif (path := _profile_path(extends.value, self.root, paths[-1].parent)) is None:
+            message = _unknown_profile(extends.value, self.root)
         elif any(path.resolve() == earlier.resolve() for earlier in paths):
             names = [_profile_name(earlier, self.root) for earlier in [*paths, path]]
-            self.problems.append(
-                Problem(entry.place, "extends", f"got the circle {' → '.join(names)}, expected an end")
-            )
+            message = f"got the circle {' → '.join(names)}, expected an end"
         else:
             return path
-        self.is_incomplete = True
+        self.problems.append(Problem(extends.place, "extends", message))
         return None
-
-    def refuse_extends(self, entry: Located) -> None:
-        if not isinstance(entry.value, str):
-            message = f"got {entry.written or 'a list or a mapping'}, expected the name of a profile"
-        else:
-            said = suggestion(entry.value, profile_names(self.root), "a profile")
-            message = f'unknown profile "{entry.value}", {said}'
-        self.problems.append(Problem(entry.place, "extends", message))
 
     def file(self, path: Path) -> Located | None:
         """One file as a layer; `None` when it holds none."""
@@ -253,12 +231,6 @@ class _Reading:
             self.problems += problems
             return None
         return self.layer(with_entry(Located({}, place), _split(key), tree), [])
-
-    def mattering(self, problems: list[Problem], tree: Located) -> list[Problem]:
-        """The problems that do not follow from those of the notation, or from a layer that could not be read."""
-        return [
-            problem for problem in not_consequences(problems, tree) if not (problem.is_absence and self.is_incomplete)
-        ]
 
 
 def _split(key: str) -> tuple[str, ...]:

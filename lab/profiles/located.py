@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import yaml
 
-from lab.profiles.problems import Place, Problem, why_unreadable
+from lab.profiles.files import why_unreadable
+from lab.profiles.problems import Place, Problem
 
 Scalar: TypeAlias = str | int | float | bool | None
 Plain: TypeAlias = "Scalar | list[Plain] | dict[str, Plain]"

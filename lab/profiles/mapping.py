@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ProfileError
-from lab.profiles.listing import REPOSITORY
-from lab.profiles.problems import is_there, suggestion, why_unreadable
+from lab.profiles.files import REPOSITORY, is_there, why_unreadable
+from lab.profiles.problems import suggestion
 
 MappingFile = Mapping[str, Any]
 """`settings` and `mappings` as Elasticsearch's create-index request takes them, and `text_analyzers`: the name of an

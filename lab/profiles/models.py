@@ -7,14 +7,24 @@ systems gave them and are passed on verbatim.
 import hashlib
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, JsonValue, PositiveInt, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, PositiveInt, Tag
+from pydantic_core import PydanticCustomError
 
 Settings = Mapping[str, JsonValue]
 """Settings of Elasticsearch, whose values may be lists."""
 
-ClientSettings = Mapping[str, str | int | float | bool]
+
+def _scalar(value: object) -> object:
+    # One refusal, where the types of a union would each give their own.
+    if isinstance(value, str | int) or (isinstance(value, float) and isfinite(value)):
+        return value
+    raise PydanticCustomError("scalar", "text, a finite number, true or false")
+
+
+ClientSettings = Mapping[str, Annotated[str | int | float | bool, BeforeValidator(_scalar)]]
 """Settings of Kafka and Kafka Connect."""
 
 
@@ -67,7 +77,7 @@ class Sink(Section):
         "elasticsearch", description="Connector template: a file of connect/connectors, without .json"
     )
     tasks: PositiveInt = Field(1, description="Tasks of the connector (tasks.max)")
-    config: Settings = Field(
+    config: ClientSettings = Field(
         default_factory=dict, description="Connector settings, verbatim; they win over the template's"
     )
     plugin_path: str | None = Field(
@@ -182,7 +192,7 @@ class Profile(Section):
 
     name: str
     question: str = Field(min_length=1, description="The question that a run of this profile answers")
-    dataset: Dataset
+    dataset: Dataset = Field(description="a section with `name`")
     mapping: str = Field(description="Mapping: a file of mappings/, without .json; the dataset's own when left out")
     topic: Topic = Field(default_factory=Topic)
     producer: Producer = Field(default_factory=Producer)

@@ -3,9 +3,10 @@
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from lab.errors import ProfileError
+
+MOST_WORDS_LISTED = 24
 
 
 @dataclass(frozen=True)
@@ -55,41 +56,20 @@ def refusal(problems: Iterable[Problem]) -> ProfileError:
     return ProfileError("\n".join(map(str, distinct)))
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was probably meant to be; `None` when none is close."""
-    matches = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Which of the words `word` was probably meant to be; `None` when none is close."""
+    matches = difflib.get_close_matches(word, sorted(words), n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 
-def suggestion(word: str, known: Iterable[str], what: str) -> str:
-    """The end of a sentence about an unknown word: the nearest known one, or what there is to choose from."""
-    words = sorted(known)
-    match = nearest(word, words)
+def suggestion(word: str, words: Iterable[str], what: str) -> str:
+    """The end of a sentence about an unknown word: the nearest one that exists, or all that there are."""
+    choices = sorted(words)
+    match = nearest(word, choices)
     if match is not None:
         return f"did you mean `{match}`?"
-    if not words:
+    if not choices:
         return f"expected {what}, and there is none"
-    if len(words) > MOST_WORDS_LISTED:
+    if len(choices) > MOST_WORDS_LISTED:
         return f"expected {what}"
-    return f"expected {what}: {', '.join(f'`{known_word}`' for known_word in words)}"
-
-
-def is_there(path: Path) -> bool:
-    """Whether there is something to read, be it that reading it fails; a folder that hides it may hold it."""
-    try:
-        path.stat()
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return True
-
-
-def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
-    """Why a file cannot be read, without its name."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"is not UTF-8: got byte 0x{error.object[error.start]:02x} at offset {error.start}"
-    return f"cannot be read: {error.strerror}"
-
-
-MOST_WORDS_LISTED = 24
+    return f"expected {what}: {', '.join(f'`{choice}`' for choice in choices)}"

@@ -9,11 +9,11 @@ from typing import Literal
 from pydantic import Field
 
 from lab.errors import ProfileError
-from lab.profiles.listing import REPOSITORY
+from lab.profiles.files import REPOSITORY, names_in
 from lab.profiles.located import Located
-from lab.profiles.model_problems import Sections, TreePath, dotted, located, read_model
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
+from lab.profiles.yaml_model import TreePath, dotted, located, read_model
 
 ROUNDED = 0.005
 """A stated quotient may differ by this share of it from that of the two values: it is rounded."""
@@ -63,24 +63,6 @@ class Step(Section):
     note: str | None = Field(None, min_length=1, description="what a reader must know")
 
 
-class PublishedFile(Section):
-    """Published figures as their file states them."""
-
-    title: str = Field(min_length=1, description="the document's title")
-    published_by: str = Field(min_length=1, description="who published it, and where")
-    measured_on: str = Field(min_length=1, description="machine, versions and number of runs")
-    caveats: list[str] = Field(default_factory=list, description="what it leaves open, and where our profiles differ")
-    metrics: Mapping[str, PublishedMetric] = Field(min_length=1, description="what was measured, as we call it")
-    steps: list[Step] = Field(min_length=1, description="the settings, in the order of the document")
-
-
-SECTIONS: Sections = {
-    ("metrics", "*"): PublishedMetric,
-    ("steps", "*"): Step,
-    ("steps", "*", "compared", "*"): Comparison,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class PublishedComparison:
     """A comparison of the source with both of its values.
@@ -112,49 +94,58 @@ class PublishedComparison:
         return (self.value - off) / (self.against_value + off), (self.value + off) / (self.against_value - off)
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """Published figures, checked.
+class Published(Section):
+    """Published figures, as their file states them and checked."""
 
-    Attributes:
-        metrics: Metric → the scope that it was measured on, and what its values are rounded to.
-        values: Variant → metric → value.
-        sources: Variant → document and place.
-        comparisons: Those that the source itself draws.
-    """
+    title: str = Field(min_length=1, description="the document's title")
+    published_by: str = Field(min_length=1, description="who published it, and where")
+    measured_on: str = Field(min_length=1, description="machine, versions and number of runs")
+    caveats: list[str] = Field(default_factory=list, description="what it leaves open, and where our profiles differ")
+    metrics: Mapping[str, PublishedMetric] = Field(min_length=1, description="what was measured, as we call it")
+    steps: list[Step] = Field(min_length=1, description="the settings, in the order of the document")
 
-    name: str
-    title: str
-    published_by: str
-    measured_on: str
-    caveats: tuple[str, ...]
-    metrics: Mapping[str, PublishedMetric]
-    values: Mapping[str, Mapping[str, float]]
-    sources: Mapping[str, str]
-    comparisons: tuple[PublishedComparison, ...]
+    @property
+    def values(self) -> dict[str, Mapping[str, float]]:
+        """Variant → metric → value."""
+        return {step.variant: step.values for step in self.steps}
+
+    @property
+    def comparisons(self) -> Iterator[PublishedComparison]:
+        """The comparisons that the source itself draws."""
+        for step in self.steps:
+            for stated in step.compared:
+                note = " ".join(note for note in (stated.note, step.note) if note)
+                yield self._compared(step, stated.against, stated.metric, stated.heading, note or None)
 
     def unstated(self, variant: str, against: str) -> Iterator[PublishedComparison]:
         """What the values of two steps give where the source itself does not compare them."""
+        note = "The source does not compare these two; the quotient is that of its values."
         stated = {(drawn.variant, drawn.against, drawn.metric) for drawn in self.comparisons}
-        of_other = self.values.get(against, {})
-        for metric, value in self.values.get(variant, {}).items():
-            if metric in of_other and (variant, against, metric) not in stated:
-                yield PublishedComparison(
-                    variant=variant,
-                    against=against,
-                    metric=metric,
-                    scope=self.metrics[metric].scope,
-                    value=value,
-                    against_value=of_other[metric],
-                    source=self.sources[variant],
-                    note="The source does not compare these two; the quotient is that of its values.",
-                    rounded_to=self.metrics[metric].rounded_to,
-                )
+        others = self.values.get(against, {})
+        for step in self.steps:
+            for metric in step.values if step.variant == variant else ():
+                if metric in others and (variant, against, metric) not in stated:
+                    yield self._compared(step, against, metric, None, note)
+
+    def _compared(
+        self, step: Step, against: str, metric: str, heading: str | None, note: str | None
+    ) -> PublishedComparison:
+        return PublishedComparison(
+            variant=step.variant,
+            against=against,
+            metric=metric,
+            scope=self.metrics[metric].scope,
+            value=step.values[metric],
+            against_value=self.values[against][metric],
+            source=f"{self.title} ({self.published_by}), {heading or step.heading}",
+            note=note,
+            rounded_to=self.metrics[metric].rounded_to,
+        )
 
 
 def published_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all files of published figures, sorted."""
-    return sorted(path.stem for path in _folder(root).glob("*.yaml"))
+    return names_in(_folder(root))
 
 
 def load_published(name: str, root: Path = REPOSITORY) -> Published:
@@ -165,60 +156,24 @@ def load_published(name: str, root: Path = REPOSITORY) -> Published:
     """
     path = _folder(root) / f"{name}.yaml"
     if not re.fullmatch(r"[\w-][\w.-]*", name) or not path.is_file():
-        said = suggestion(name, published_names(root), "one of")
-        raise ProfileError(f'unknown published figures "{name}", {said}')
+        remedy = suggestion(name, published_names(root), "one of")
+        raise ProfileError(f'unknown published figures "{name}", {remedy}')
     label = path.relative_to(root).as_posix()
-    file, tree, problems = read_model(path, label, PublishedFile, SECTIONS, what="published figures")
+    file, tree, problems = read_model(path, label, Published, what="published figures")
     problems += _contradictions(file, tree) if file is not None else []
     if file is None or problems:
         raise refusal(problems)
-    return _published(name, file)
+    return file
 
 
 def _folder(root: Path) -> Path:
     return root / "experiments" / "published"
 
 
-def _published(name: str, file: PublishedFile) -> Published:
-    return Published(
-        name=name,
-        title=file.title,
-        published_by=file.published_by,
-        measured_on=file.measured_on,
-        caveats=tuple(file.caveats),
-        metrics=file.metrics,
-        values={step.variant: step.values for step in file.steps},
-        sources={step.variant: _source(file, step.heading) for step in file.steps},
-        comparisons=tuple(_comparisons(file)),
-    )
-
-
-def _source(file: PublishedFile, heading: str) -> str:
-    return f"{file.title} ({file.published_by}), {heading}"
-
-
-def _comparisons(file: PublishedFile) -> Iterator[PublishedComparison]:
-    values = {step.variant: step.values for step in file.steps}
-    for step in file.steps:
-        for compared in step.compared:
-            notes = [note for note in (compared.note, step.note) if note]
-            yield PublishedComparison(
-                variant=step.variant,
-                against=compared.against,
-                metric=compared.metric,
-                scope=file.metrics[compared.metric].scope,
-                value=step.values[compared.metric],
-                against_value=values[compared.against][compared.metric],
-                source=_source(file, compared.heading or step.heading),
-                note=" ".join(notes) or None,
-                rounded_to=file.metrics[compared.metric].rounded_to,
-            )
-
-
 # --- what a model cannot see ----------------------------------------------------------------------------------------
 
 
-def _contradictions(file: PublishedFile, tree: Located) -> list[Problem]:
+def _contradictions(file: Published, tree: Located) -> list[Problem]:
     """Names that stand for nothing, and stated quotients that are not those of the values and have no note."""
     return [
         Problem(located(tree, path)[1], dotted(path), message)
@@ -227,7 +182,7 @@ def _contradictions(file: PublishedFile, tree: Located) -> list[Problem]:
     ]
 
 
-def _of_step(file: PublishedFile, position: int, step: Step) -> Iterator[tuple[TreePath, str]]:
+def _of_step(file: Published, position: int, step: Step) -> Iterator[tuple[TreePath, str]]:
     if any(step.variant == earlier.variant for earlier in file.steps[:position]):
         yield ("steps", position, "variant"), f'"{step.variant}" has a step already, expected each variant once'
     for metric, value in step.values.items():
@@ -238,18 +193,18 @@ def _of_step(file: PublishedFile, position: int, step: Step) -> Iterator[tuple[T
             yield path, f"got {value:g}, expected more than {least:g}"
 
 
-def _of_comparisons(file: PublishedFile, position: int, step: Step) -> Iterator[tuple[TreePath, str]]:
+def _of_comparisons(file: Published, position: int, step: Step) -> Iterator[tuple[TreePath, str]]:
     # Of two steps of one variant the first counts; the second is a problem of its own.
     values = {other.variant: other.values for other in reversed(file.steps) if other.variant != step.variant}
     for place, compared in enumerate(step.compared):
         path = ("steps", position, "compared", place)
         others = [variant for variant, measured in values.items() if compared.metric in measured]
         if compared.metric not in step.values:
-            said = suggestion(compared.metric, step.values, "one of the step's `values`")
-            yield (*path, "metric"), f'no value of "{compared.metric}", {said}'
+            remedy = suggestion(compared.metric, step.values, "one of the step's `values`")
+            yield (*path, "metric"), f'no value of "{compared.metric}", {remedy}'
         elif compared.against not in others:
-            said = suggestion(compared.against, others, "the variant of a step")
-            yield (*path, "against"), f'no value of "{compared.against}", {said}'
+            remedy = suggestion(compared.against, others, "the variant of a step")
+            yield (*path, "against"), f'no value of "{compared.against}", {remedy}'
         elif not compared.note:
             yield from _misquoted(path, compared, step.values[compared.metric], values[compared.against])
 

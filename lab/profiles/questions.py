@@ -11,9 +11,9 @@ from typing import Literal
 from pydantic import Field, JsonValue, PositiveInt, model_validator
 
 from lab.profiles.located import Located
-from lab.profiles.model_problems import Sections, dotted, located, read_model
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
+from lab.profiles.yaml_model import dotted, located, read_model
 
 IDS = "ids"
 """Stands, as `$ids`, for the book ids that the step before has found."""
@@ -119,16 +119,6 @@ class Question(Section):
         return self
 
 
-SECTIONS: Sections = {
-    ("parameters", "*"): Parameter,
-    ("truth",): Truth,
-    ("truth", "answer"): RightAnswer,
-    ("models", "*", "*"): Step,
-    ("models", "*", "*", "ids"): Reading,
-    ("models", "*", "*", "answer"): Reading,
-}
-
-
 def question_names(root: Path) -> list[str]:
     """Names of all questions, sorted."""
     return sorted(path.stem for path in _folder(root).glob("*.yaml"))
@@ -150,7 +140,7 @@ def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]
     """The question of this name, which must exist, and what is wrong with its file."""
     label = f"experiments/queries/{name}.yaml"
     path = _folder(root) / f"{name}.yaml"
-    question, tree, problems = read_model(path, label, Question, SECTIONS, what="a question")
+    question, tree, problems = read_model(path, label, Question, what="a question")
     if question is None:
         return None, problems
     return question, [*_unknown_values(question, tree), *_unknown_fields(question, tree)]
@@ -165,13 +155,13 @@ def _folder(root: Path) -> Path:
 
 def _unknown_values(question: Question, tree: Located) -> Iterator[Problem]:
     """Each `$name` that no parameter has."""
-    known = {f"${name}" for name in question.parameters}
-    for at, allowed in (("truth", known), *((f"models.{name}", known | {f"${IDS}"}) for name in question.models)):
+    names = {f"${name}" for name in question.parameters}
+    for at, allowed in (("truth", names), *((f"models.{name}", names | {f"${IDS}"}) for name in question.models)):
         part = tree.at(*at.split("."))
         for entry in _scalars(part) if part is not None else ():
             if isinstance(entry.value, str) and entry.value.startswith("$") and entry.value not in allowed:
-                said = suggestion(entry.value, allowed, "a parameter")
-                yield Problem(entry.place, at, f'unknown parameter "{entry.value}", {said}')
+                remedy = suggestion(entry.value, allowed, "a parameter")
+                yield Problem(entry.place, at, f'unknown parameter "{entry.value}", {remedy}')
 
 
 def _scalars(entry: Located) -> Iterator[Located]:
@@ -187,43 +177,33 @@ def _unknown_fields(question: Question, tree: Located) -> Iterator[Problem]:
     # Only here: reading a profile without questions needs no dataset, and these bring numpy along.
     from producers.datasets.aladin.shelf import BOOK_FIELDS, OFFER_FIELDS  # noqa: PLC0415
 
-    for what, fields, known in (
-        ("book", _book_fields(question), BOOK_FIELDS),
-        ("offer", _offer_fields(question), OFFER_FIELDS),
-    ):
-        for path, field in fields:
-            if field not in known:
-                said = suggestion(field, known, f"a field of every {what}")
-                yield Problem(located(tree, path)[1], dotted(path), f'no {what} has "{field}", {said}')
+    for what, fields in (("book", BOOK_FIELDS), ("offer", OFFER_FIELDS)):
+        for path, field in _named(question, what):
+            if field not in fields:
+                remedy = suggestion(field, fields, f"a field of every {what}")
+                yield Problem(located(tree, path)[1], dotted(path), f'no {what} has "{field}", {remedy}')
 
 
 def book_fields(question: Question) -> list[str]:
     """Fields of a book that a question uses, each once."""
-    return list(dict.fromkeys(field for _, field in _book_fields(question)))
+    return list(dict.fromkeys(field for _, field in _named(question, "book")))
 
 
 def offer_fields(question: Question) -> list[str]:
     """Fields of an offer that a question uses, each once."""
-    return list(dict.fromkeys(field for _, field in _offer_fields(question)))
+    return list(dict.fromkeys(field for _, field in _named(question, "offer")))
 
 
-def _book_fields(question: Question) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where each field of a book is named, and the field."""
-    for field in question.truth.books:
-        yield ("truth", "books", field), field
-    if question.truth.answer.by is not None:
-        yield ("truth", "answer", "by"), question.truth.answer.by
+def _named(question: Question, what: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Where each field of a `book` or an `offer` is named, and the field."""
+    truth = question.truth
+    for field in truth.books if what == "book" else truth.offers:
+        yield ("truth", f"{what}s", field), field
+    if what == "book" and truth.answer.by is not None:
+        yield ("truth", "answer", "by"), truth.answer.by
+    if what == "offer":
+        yield from ((("truth", "answer", "first"), field) for field in truth.answer.first or ())
     for name, parameter in question.parameters.items():
-        if parameter.book is not None:
-            yield ("parameters", name, "book"), parameter.book
-
-
-def _offer_fields(question: Question) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where each field of an offer is named, and the field."""
-    for field in question.truth.offers:
-        yield ("truth", "offers", field), field
-    for field in question.truth.answer.first or ():
-        yield ("truth", "answer", "first"), field
-    for name, parameter in question.parameters.items():
-        if parameter.offer is not None:
-            yield ("parameters", name, "offer"), parameter.offer
+        field = getattr(parameter, what)
+        if field is not None:
+            yield ("parameters", name, what), field

@@ -1,46 +1,95 @@
-"""Servers that exist already: where they are and how they are entered, from a YAML file or the environment."""
+"""Servers that exist already: where they are and how to authenticate, from a YAML file or the environment.
+
+A file says where each secret is, an environment variable or a file, and never what it is. No problem shows a value that
+may be a secret.
+"""
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic, is_secret
+from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic, is_secret, tls_context
 from lab.errors import ProfileError
+from lab.profiles.files import why_unreadable
 from lab.profiles.located import Located, read_yaml
-from lab.profiles.model_problems import Sections, model_of
 from lab.profiles.models import Section
-from lab.profiles.problems import Place, Problem, refusal, why_unreadable
-from lab.profiles.remote_checks import LISTS, problems_of
-from lab.profiles.secret_values import SecretValues
+from lab.profiles.problems import Place, Problem, refusal
+from lab.profiles.yaml_model import model_of
 
 PREFIX = "SLUICE_"
 SECRETS = frozenset({"password", "api_key"})
+LISTS = frozenset({"urls", "elasticsearch_urls"})
+"""Keys under which several URLs stand: a list, or text with commas."""
 SETTINGS = {"kafka": "client", "sink": "config"}
 """Section → its key that holds settings of another system, verbatim."""
-SINKS_OWN = ("connection.username", "connection.password", "connection.api.key")
 HELP = "docs/remote.md shows how"
+WHERE = "`{env: NAME}` or `{file: PATH}`"
+PROVIDED = re.compile(r"\$\{[^{}]+\}")
+"""A value that the Connect worker itself looks up, by one of its configuration providers."""
+ENCODED_KEY = re.compile(r"[\x20-\x39\x3b-\x7e]+")
+"""What an HTTP header can carry, without a colon; the client would show any other key in its refusal."""
 
 
-class Service(Section):
+def _url(text: str) -> str:
+    if "@" in text:
+        raise ValueError("got a URL with credentials, expected them under `username` and `password`")
+    try:
+        parts = urlsplit(text)
+        is_url = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or parts.query or parts.fragment:
+        raise ValueError(f'got "{text}", expected a URL such as https://host:9200')
+    return text
+
+
+def _username(text: str) -> str:
+    if ":" in text:
+        raise ValueError("got a colon, which HTTP authentication cannot carry, expected none")
+    return text
+
+
+def _encoded_key(text: str) -> str:
+    if not ENCODED_KEY.fullmatch(text):
+        raise ValueError("got no encoded API key, expected what Elasticsearch returned as `encoded`")
+    return text
+
+
+def _authorities(path: str) -> str:
+    try:
+        tls_context(Path(path))
+    except (OSError, ssl.SSLError) as error:
+        raise ValueError(f"{path}: got no certificates ({type(error).__name__}), expected a PEM file") from error
+    return path
+
+
+Url = Annotated[str, AfterValidator(_url)]
+
+
+class _HttpSection(Section):
+    username: Annotated[str, AfterValidator(_username)] | None = None
+    password: str | None = Field(None, repr=False)
+    ca: Annotated[str, AfterValidator(_authorities)] | None = None
+
+
+class Service(_HttpSection):
     """An HTTP service with one address."""
 
-    url: str = Field(description="a URL such as https://connect.example.org:8083")
-    username: str | None = None
-    password: str | None = Field(None, repr=False)
-    ca: str | None = None
+    url: Url = Field(description="a URL such as https://connect.example.org:8083")
 
 
-class Cluster(Section):
+class Cluster(_HttpSection):
     """The Elasticsearch cluster."""
 
-    urls: list[str] = Field(min_length=1, description="a list of URLs such as https://es-1.example.org:9200")
-    username: str | None = None
-    password: str | None = Field(None, repr=False)
-    api_key: str | None = Field(None, repr=False)
-    ca: str | None = None
+    urls: list[Url] = Field(min_length=1, description="a list of URLs such as https://es-1.example.org:9200")
+    api_key: Annotated[str, AfterValidator(_encoded_key)] | None = Field(None, repr=False)
 
 
 class Kafka(Section):
@@ -53,7 +102,7 @@ class Kafka(Section):
 class Sink(Section):
     """What the connector is told besides."""
 
-    elasticsearch_urls: list[str] | None = Field(None, min_length=1)
+    elasticsearch_urls: list[Url] | None = Field(None, min_length=1)
     config: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
 
@@ -67,40 +116,26 @@ class RemoteFile(Section):
     sink: Sink = Sink()
 
 
-MODELS: Sections = {
-    ("kafka",): Kafka,
-    ("connect",): Service,
-    ("elasticsearch",): Cluster,
-    ("metrics",): Service,
-    ("sink",): Sink,
-}
-
-
 def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) -> Endpoints:
     """The servers that a file describes or, without one, the environment.
 
     Raises:
         ProfileError: Every problem, a line each; none of them shows a secret.
     """
-    tree = tree_of_file(file) if file is not None else tree_of_environment(environment)
-    secrets = SecretValues(Path.cwd() if file is None else file.parent, environment)
-    tree = with_secrets(tree, secrets)
-    found, problems = model_of(tree, RemoteFile, MODELS)
-    problems = [*secrets.problems, *problems, *problems_of(tree, secrets.folder)]
-    if found is None or problems:
+    tree = _tree_of_file(file) if file is not None else _tree_of_environment(environment)
+    reading = _Reading(Path.cwd() if file is None else file.parent, environment)
+    tree = reading.resolved(tree)
+    remote, problems = model_of(tree, RemoteFile)
+    problems = [*reading.problems, *problems, *_contradictions(tree)]
+    if remote is None or problems:
         raise refusal(problems)
-    return endpoints_of(found, secrets)
+    return _endpoints(remote, frozenset(reading.secrets))
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def tree_of_file(file: Path) -> Located:
-    """What a file says.
-
-    Raises:
-        ProfileError: It cannot be read, or is no YAML.
-    """
+def _tree_of_file(file: Path) -> Located:
     label = str(file)
     try:
         text = file.read_text(encoding="utf-8")
@@ -114,7 +149,7 @@ def tree_of_file(file: Path) -> Located:
     return replace(tree, place=Place(label, 1))
 
 
-def tree_of_environment(environment: Mapping[str, str]) -> Located:
+def _tree_of_environment(environment: Mapping[str, str]) -> Located:
     """What variables such as `SLUICE_ELASTICSEARCH_URLS` or `SLUICE_KAFKA_CLIENT_SECURITY_PROTOCOL` say.
 
     Raises:
@@ -123,81 +158,170 @@ def tree_of_environment(environment: Mapping[str, str]) -> Located:
     sections: dict[str, Located] = {}
     for variable in sorted(environment):
         section, _, name = variable.removeprefix(PREFIX).lower().partition("_")
-        if variable.startswith(PREFIX) and section in RemoteFile.model_fields and name:
-            entries = sections.setdefault(section, Located({}, Place(variable))).entries
-            put(entries, section, name, variable, environment[variable])
+        if not (variable.startswith(PREFIX) and section in RemoteFile.model_fields and name):
+            continue
+        place = Place(variable)
+        entries = sections.setdefault(section, Located({}, place)).entries
+        settings, is_one = SETTINGS.get(section), name in SECRETS
+        if settings and name.startswith(f"{settings}_"):
+            entries = entries.setdefault(settings, Located({}, place)).entries
+            name = name.removeprefix(f"{settings}_").replace("_", ".")
+            is_one = is_secret(name)
+        text = environment[variable]
+        entries[name] = Located({"env": Located(variable, place)} if is_one else text, place, None if is_one else text)
     if not sections:
         raise ProfileError(
             "got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the "
             f"addresses of servers; {HELP}"
         )
-    return Located(dict(sections), Place("environment"))
+    return Located(sections, Place("environment"))
 
 
-def put(entries: dict[str, Located], section: str, name: str, variable: str, text: str) -> None:
-    """Put what a variable says into its section."""
-    place = Place(variable)
-    settings = SETTINGS.get(section)
-    if settings and name.startswith(f"{settings}_"):
-        entries, name = entries.setdefault(settings, Located({}, place)).entries, name.removeprefix(f"{settings}_")
-        name = name.replace("_", ".")
-        is_one = is_secret(name)
-    else:
-        is_one = name in SECRETS
-    if is_one:
-        entries[name] = Located({"env": Located(variable, place, variable)}, place)
-    elif name in LISTS:
-        parts = [part.strip() for part in text.split(",") if part.strip()]
-        entries[name] = Located([Located(part, place, part) for part in parts], place)
-    else:
-        entries[name] = Located(text, place, text)
+@dataclass
+class _Reading:
+    """Puts values in the place of references to secrets and files, and collects what is wrong with them.
+
+    Args:
+        folder: What paths of files are relative to.
+    """
+
+    folder: Path
+    environment: Mapping[str, str] = field(repr=False)
+    secrets: set[str] = field(default_factory=set, repr=False)
+    problems: list[Problem] = field(default_factory=list)
+
+    def resolved(self, tree: Located) -> Located:
+        """The tree as the models take it: secrets as text, settings of other systems as text, URLs as lists."""
+        sections = {
+            section: replace(
+                entry, value={name: self.entry(section, name, below) for name, below in entry.value.items()}
+            )
+            if isinstance(entry.value, dict)
+            else entry
+            for section, entry in tree.entries.items()
+        }
+        return replace(tree, value=sections)
+
+    def entry(self, section: str, name: str, entry: Located) -> Located:
+        """One entry of a section."""
+        key = f"{section}.{name}"
+        if name in SECRETS or (name == "username" and entry.entries):
+            return self.referenced(entry, key, is_one=name in SECRETS)
+        if name == SETTINGS.get(section) and isinstance(entry.value, dict):
+            settings = {setting: self.setting(below, key, setting) for setting, below in entry.value.items()}
+            return replace(entry, value=settings)
+        if name == SETTINGS.get(section):
+            return replace(self.refused(entry, key, "got no mapping, expected settings by name"), value={})
+        if name in LISTS and isinstance(entry.value, str):
+            parts = [part.strip() for part in entry.value.split(",") if part.strip()]
+            return Located([Located(part, entry.place, part) for part in parts], entry.place)
+        if name == "ca" and isinstance(entry.value, str):
+            return replace(entry, value=str(self.folder / entry.value))
+        return entry
+
+    def setting(self, entry: Located, section: str, name: str) -> Located:
+        """A setting of another system as text; its value stands there itself unless it is a secret."""
+        key = f"{section}.{name}"
+        if entry.entries:
+            return self.referenced(entry, key, is_one=is_secret(name))
+        if entry.value is None or isinstance(entry.value, dict | list):
+            return self.refused(entry, key, f"got no text or number, expected one (or {WHERE})")
+        # `true` and `false` as Kafka reads them, anything else as its author wrote it.
+        is_bool = isinstance(entry.value, bool)
+        text = str(entry.value).lower() if is_bool or entry.written is None else entry.written
+        if is_secret(name) and not PROVIDED.fullmatch(text):
+            return self.refused(entry, key, f"got a value, expected where the secret is: {WHERE}")
+        return replace(entry, value=text)
+
+    def referenced(self, entry: Located, key: str, *, is_one: bool) -> Located:
+        """What stands in the variable or file that an entry names.
+
+        Args:
+            is_one: Whether it is a secret; a user's name may stand there just as well.
+        """
+        try:
+            text = self.text(entry)
+        except ValueError as error:
+            return self.refused(entry, key, str(error))
+        if is_one:
+            self.secrets.add(text)
+        return Located(text, entry.place)
+
+    def text(self, entry: Located) -> str:
+        """What stands in the variable or file that an entry names.
+
+        Raises:
+            ValueError: Why there is no such text.
+        """
+        if entry.entries.keys() not in ({"env"}, {"file"}):
+            raise ValueError(
+                f"got {'other keys' if entry.entries else 'a value'}, expected where the secret is: {WHERE}"
+            )
+        ((kind, source),) = entry.entries.items()
+        if not isinstance(source.value, str) or not source.value:
+            raise ValueError(f"got no text under `{kind}`, expected {WHERE}")
+        if kind == "env":
+            text = self.environment.get(source.value)
+            if not text:
+                raise ValueError(f"the environment variable {source.value} is not set, expected it to hold the secret")
+            return text
+        path = self.folder / source.value
+        try:
+            text = path.read_text(encoding="utf-8-sig").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = f"cannot be read ({type(error).__name__})"
+            raise ValueError(f"{path}: {reason}, expected a file that holds the secret") from error
+        if not text:
+            raise ValueError(f"{path}: is empty, expected a file that holds the secret")
+        return text
+
+    def refused(self, entry: Located, key: str, message: str) -> Located:
+        """An entry in whose place there is nothing, its problem collected."""
+        self.problems.append(Problem(entry.place, key, message))
+        return Located("", entry.place, broken=True)
 
 
-def with_secrets(tree: Located, secrets: SecretValues) -> Located:
-    """The tree with the value of each secret, settings of other systems as text, and a single URL as a list of one."""
-    sections: dict[str, Located] = {}
-    for section, found in tree.entries.items():
-        entries = {name: read(section, name, entry, secrets) for name, entry in found.entries.items()}
-        sections[section] = replace(found, value=entries) if isinstance(found.value, dict) else found
-    return replace(tree, value=sections)
-
-
-def read(section: str, name: str, entry: Located, secrets: SecretValues) -> Located:
-    """One entry of a section, as the models take it."""
-    key = f"{section}.{name}"
-    if name in SECRETS or (name == "username" and entry.entries):
-        return secrets.read(entry, key, secret=name in SECRETS)
-    if name == SETTINGS.get(section):
-        return secrets.read_settings(entry, key)
-    return Located([entry], entry.place) if name in LISTS and isinstance(entry.value, str) else entry
+def _contradictions(tree: Located) -> Iterator[Problem]:
+    """Half of a user, two ways to authenticate at once, and brokers in two places."""
+    for section in ("connect", "metrics", "elasticsearch"):
+        user, password, key = (tree.at(section, name) for name in ("username", "password", "api_key"))
+        if user is not None and password is None:
+            message = "got a user without a password, expected `password` as well"
+            yield Problem(user.place, f"{section}.username", message)
+        if password is not None and user is None:
+            message = "got a password without a user, expected `username` too"
+            yield Problem(password.place, f"{section}.password", message)
+        if key is not None and (user is not None or password is not None):
+            yield Problem(key.place, f"{section}.api_key", "got an API key and a user, expected one of them")
+    servers = tree.at("kafka", "client", "bootstrap.servers")
+    if servers is not None:
+        message = "got a value, expected it under `kafka.bootstrap_servers`"
+        yield Problem(servers.place, "kafka.client.bootstrap.servers", message)
 
 
 # --- what it comes to -----------------------------------------------------------------------------------------------
 
 
-def endpoints_of(found: RemoteFile, secrets: SecretValues) -> Endpoints:
-    """The servers that a checked file describes."""
-    metrics = found.metrics
+def _endpoints(remote: RemoteFile, secrets: frozenset[str]) -> Endpoints:
     access = Access(
-        elasticsearch=http_access(found.elasticsearch, secrets.folder, key=found.elasticsearch.api_key),
-        connect=http_access(found.connect, secrets.folder),
-        metrics=OPEN if metrics is None else http_access(metrics, secrets.folder),
-        kafka=dict(found.kafka.client),
-        sink=sink_settings(found),
-        secrets=frozenset(secrets.found),
+        elasticsearch=_http_access(remote.elasticsearch, key=remote.elasticsearch.api_key),
+        connect=_http_access(remote.connect),
+        metrics=OPEN if remote.metrics is None else _http_access(remote.metrics),
+        kafka=dict(remote.kafka.client),
+        sink=_sink_settings(remote),
+        secrets=secrets,
     )
     return Endpoints(
-        kafka_bootstrap=found.kafka.bootstrap_servers,
-        connect_url=found.connect.url.rstrip("/"),
-        elasticsearch_urls=tuple(url.rstrip("/") for url in found.elasticsearch.urls),
-        metrics_url=None if metrics is None else metrics.url,
+        kafka_bootstrap=remote.kafka.bootstrap_servers,
+        connect_url=remote.connect.url.rstrip("/"),
+        elasticsearch_urls=tuple(url.rstrip("/") for url in remote.elasticsearch.urls),
+        metrics_url=None if remote.metrics is None else remote.metrics.url,
         access=access,
     )
 
 
-def http_access(service: Service | Cluster, folder: Path, key: str | None = None) -> HttpAccess:
-    """How a service is entered."""
-    ca = None if service.ca is None else folder / service.ca
+def _http_access(service: Service | Cluster, key: str | None = None) -> HttpAccess:
+    ca = None if service.ca is None else Path(service.ca)
     if key is not None:
         return HttpAccess(api_key(key), ca)
     if service.username is not None and service.password is not None:
@@ -205,18 +329,18 @@ def http_access(service: Service | Cluster, folder: Path, key: str | None = None
     return HttpAccess(None, ca)
 
 
-def sink_settings(found: RemoteFile) -> dict[str, str]:
+def _sink_settings(remote: RemoteFile) -> dict[str, str]:
     """What the connector is told: where Elasticsearch is and, unless it has its own credentials, those given here."""
-    cluster = found.elasticsearch
-    given = {
+    cluster = remote.elasticsearch
+    credentials = {
         "connection.username": cluster.username,
         "connection.password": cluster.password,
         "connection.api.key": cluster.api_key,
     }
-    has_its_own = any(name in found.sink.config for name in SINKS_OWN)
-    urls = found.sink.elasticsearch_urls
+    has_its_own = credentials.keys() & remote.sink.config.keys()
+    urls = remote.sink.elasticsearch_urls
     return {
         **({"connection.url": ",".join(urls)} if urls else {}),
-        **({} if has_its_own else {name: value for name, value in given.items() if value is not None}),
-        **found.sink.config,
+        **({} if has_its_own else {name: value for name, value in credentials.items() if value is not None}),
+        **remote.sink.config,
     }

@@ -4,7 +4,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,25 +12,18 @@ from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.listing import REPOSITORY, Listed, listed, names_in
-from lab.profiles.loader import label_of, load_profile, override
-from lab.profiles.located import Located, read_yaml_file
-from lab.profiles.model_problems import Sections, TreePath, dotted, located, read_model
+from lab.profiles.files import REPOSITORY, is_there, label_of, names_in
+from lab.profiles.layers import VERBATIM_SECTIONS
+from lab.profiles.loader import Listed, listed, load_profile, override
+from lab.profiles.located import Located
 from lab.profiles.models import Profile, Section
-from lab.profiles.problems import Place, Problem, is_there, refusal, suggestion
+from lab.profiles.problems import Place, Problem, refusal, suggestion
+from lab.profiles.yaml_model import TreePath, dotted, located, read_model
 
 AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
 
 METRICS = ("indexing_rate_docs_per_s/primaries", "indexing_latency_ms/primaries")
-_VERBATIM = (
-    "index.",
-    "sink.config.",
-    "topic.config.",
-    "producer.client.",
-    "elasticsearch.cluster_settings.",
-    "elasticsearch.node_settings.",
-)
 _SUFFIX = ".yaml"
 
 
@@ -84,9 +77,6 @@ class SuiteFile(Section):
     published: str | None = Field(None, description="a file of experiments/published, without .yaml")
 
 
-SECTIONS: Sections = {("variants", "*"): VariantEntry, ("grid",): Grid}
-
-
 @dataclass(frozen=True)
 class SuiteVariant:
     """A variant with its profile, checked."""
@@ -129,8 +119,7 @@ def suite_names(root: Path = REPOSITORY) -> list[str]:
 
 def list_suites(root: Path = REPOSITORY) -> list[Listed]:
     """Every suite with its question, by name."""
-    paths = {name: suites_folder(root) / f"{name}{_SUFFIX}" for name in suite_names(root)}
-    return [listed(name, *read_yaml_file(path, label_of(path, root))) for name, path in paths.items()]
+    return [listed(name, suites_folder(root) / f"{name}{_SUFFIX}", root) for name in suite_names(root)]
 
 
 def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path = REPOSITORY) -> Suite:
@@ -144,7 +133,7 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
         ProfileError: Every problem of the suite and of its profiles, a line each.
     """
     path = _path(name_or_path, root)
-    file, tree, problems = read_model(path, label_of(path, root), SuiteFile, SECTIONS, what="a suite")
+    file, tree, problems = read_model(path, label_of(path, root), SuiteFile, what="a suite")
     if file is None:
         raise refusal(problems)
     return _Expansion(file, tree, root, overrides).suite(path.stem if path.suffix else name_or_path)
@@ -189,9 +178,9 @@ class _Expansion:
             raise refusal(self.problems)
         control = next(variant for variant in variants if variant.name == self.file.control)
         repetition = f"{control.name}{AGAIN}" if self.file.repeat_control else None
-        ordered = [_as_control(control), *(variant for variant in variants if variant is not control)]
+        ordered = [replace(control, against=None), *(variant for variant in variants if variant is not control)]
         if repetition:
-            ordered.insert(1, SuiteVariant(repetition, control.profile, control.overrides, control.name))
+            ordered.insert(1, replace(control, name=repetition, against=control.name))
         return Suite(
             name=name,
             question=self.file.question,
@@ -219,7 +208,10 @@ class _Expansion:
         keys = list(grid.factors)
         for levels in itertools.product(*grid.factors.values()):
             values = dict(zip(keys, levels, strict=True))
-            name = " ".join(f"{short_key(key)}={_plain(value)}" for key, value in values.items())
+            name = " ".join(
+                f"{short_key(key)}={value if isinstance(value, str) else json.dumps(value)}"
+                for key, value in values.items()
+            )
             made = self.variant(VariantEntry(profile=grid.profile, name=name, set=values), place)
             if made is None:
                 return
@@ -269,17 +261,10 @@ class _Expansion:
         self.problems.append(Problem(located(self.tree, path)[1], dotted(path), message))
 
 
-def _as_control(variant: SuiteVariant) -> SuiteVariant:
-    return SuiteVariant(variant.name, variant.profile, variant.overrides, None)
-
-
-def _plain(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def short_key(key: str) -> str:
     """A dotted key as a variant's name has it: without its section."""
-    for section in _VERBATIM:
-        if key.startswith(section):
-            return key.removeprefix(section)
+    for section in VERBATIM_SECTIONS:
+        prefix = ".".join(section) + "."
+        if key.startswith(prefix):
+            return key.removeprefix(prefix)
     return key.partition(".")[2] or key

@@ -12,7 +12,7 @@ from lab.analysis.suite.folder import SuiteFolder, read_suite
 from lab.analysis.suite.limits import variant_limits
 from lab.analysis.suite.warnings import warnings
 from lab.analysis.suite.words import Findings, answer, conclusions
-from lab.profiles.listing import REPOSITORY
+from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
 from lab.records import Environment
 from lab.records.suite import SuitePlan, SuiteResult, repeats_text

@@ -62,5 +62,5 @@ def test_a_slip_of_the_pen_is_recognised() -> None:
 def test_the_list_is_sorted_and_bounded_by_the_releases_that_were_read() -> None:
     """A list that is sorted shows in a diff what a new release brings."""
     known = known_settings()
-    assert list(known.seen) == sorted(known.seen)
-    assert all(first in known.read_from and last in known.read_from for first, last in known.seen.values())
+    assert list(known.releases) == sorted(known.releases)
+    assert all(first in known.read_from and last in known.read_from for first, last in known.releases.values())

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from profile_repository import Repository
 
-from lab.profiles import Direct, Drain, effective, load_profile, override
+from lab.profiles import Direct, effective, load_profile, override
+from lab.profiles.models import Drain
 
 
 def test_mappings_are_merged_and_lists_replaced(repository: Repository) -> None:

@@ -4,7 +4,8 @@ import pytest
 from profile_repository import Repository
 from pydantic import ValidationError
 
-from lab.profiles import Profile, Stream
+from lab.profiles import Profile
+from lab.profiles.models import Stream
 
 
 def test_a_profile_needs_only_a_question_and_a_dataset(repository: Repository) -> None:

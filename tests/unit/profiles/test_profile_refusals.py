@@ -121,7 +121,10 @@ def test_settings_of_clients_are_scalars(repository: Repository) -> None:
     """Kafka and Kafka Connect know no lists; theirs are text with commas."""
     assert repository.refusal("books", "sink.config.transforms=[a, b]", "topic.config=fast") == [
         '--set topic.config: got "fast", expected a mapping',
-        "--set sink.config.transforms: got a list, expected text, a number, true or false",
+        "--set sink.config.transforms: got a list, expected text, a finite number, true or false",
+    ]
+    assert repository.refusal("books", "topic.config.retention.ms=1e999") == [
+        "--set topic.config.retention.ms: got 1e999, expected text, a finite number, true or false"
     ]
     assert repository.load("books", "sink.config.key.ignore=true", "sink.config.linger.ms=5").sink.config == {
         "key.ignore": True,

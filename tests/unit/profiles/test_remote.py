@@ -59,7 +59,7 @@ def refused(folder: Path, text: str) -> str:
     return str(error.value).replace(f"{folder}/", "")
 
 
-def test_a_file_tells_where_servers_are_and_how_they_are_entered(tmp_path: Path) -> None:
+def test_a_file_says_where_servers_are_and_how_to_authenticate(tmp_path: Path) -> None:
     """Secrets come from variables and from files beside it."""
     found = load_remote(described(tmp_path, WHOLE), VARIABLES)
     assert (found.kafka_bootstrap, found.connect_url) == (
@@ -246,8 +246,7 @@ def test_an_api_key_that_no_header_can_carry_is_refused(tmp_path: Path, key: str
     with pytest.raises(ProfileError) as error:
         load_remote(path, {"KEY": key})
     assert str(error.value) == (
-        f"{path}:3: elasticsearch.api_key: got something else than an encoded API key, expected what Elasticsearch "
-        "gives as `encoded`"
+        f"{path}:3: elasticsearch.api_key: got no encoded API key, expected what Elasticsearch returned as `encoded`"
     )
 
 
