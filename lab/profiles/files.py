@@ -1,14 +1,45 @@
 """Files of the repository: where they are, how a message names one, and why one cannot be read."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
+
+from lab.profiles.problems import suggestion
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 """The folder that holds experiments/, mappings/ and connect/."""
 
 
+_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*")
+_SUFFIXES = (".yaml", ".yml")
+
+
 def names_in(folder: Path) -> list[str]:
     """Names of the YAML files below a folder, sorted."""
     return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+
+
+def yaml_file(name_or_path: str, folder: Path, beside: Path = Path()) -> Path | None:
+    """The file of a name below `folder`, or of a path relative to `beside`; `None` when there is none."""
+    if name_or_path.endswith(_SUFFIXES):
+        path = beside / name_or_path
+    elif _NAME.fullmatch(name_or_path):
+        path = folder / f"{name_or_path}.yaml"
+    else:
+        return None
+    return path if is_there(path) else None
+
+
+def not_there(name_or_path: str, what: str, names: Iterable[str]) -> str:
+    """What to say when there is no `yaml_file`.
+
+    Args:
+        what: What the file would hold, such as `profile`.
+        names: Those that there are.
+    """
+    if name_or_path.endswith(_SUFFIXES):
+        return f"{name_or_path}: no such file, expected a {what}"
+    return f'unknown {what} "{name_or_path}", {suggestion(name_or_path, names, f"a {what}")}'
 
 
 def label_of(path: Path, root: Path) -> str:

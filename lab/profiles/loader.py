@@ -2,7 +2,6 @@
 
 import functools
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,15 +10,12 @@ from typing import Any, NamedTuple
 from lab.errors import ProfileError
 from lab.profiles.checks import checked
 from lab.profiles.datasets import DEFAULT_MAPPINGS, dataset_in
-from lab.profiles.files import REPOSITORY, is_there, label_of, names_in
+from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
 from lab.profiles.mapping import load_mapping, load_template
 from lab.profiles.models import Direct, Profile
-from lab.profiles.problems import Place, Problem, refusal, suggestion
-
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
-_SUFFIXES = (".yaml", ".yml")
+from lab.profiles.problems import Place, Problem, refusal
 
 
 class EffectiveValue(NamedTuple):
@@ -48,11 +44,9 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     Raises:
         ProfileError: Every problem of the profile, a line each.
     """
-    path = _profile_path(name_or_path, root, Path())
-    if path is None and name_or_path.endswith(_SUFFIXES):
-        raise ProfileError(f"{name_or_path}: no such file, expected a profile")
+    path = yaml_file(name_or_path, _profiles_folder(root))
     if path is None:
-        raise ProfileError(_unknown_profile(name_or_path, root))
+        raise ProfileError(not_there(name_or_path, "profile", profile_names(root)))
     reading = _Reading(root)
     layers = [*reading.chain(path), reading.command_line(overrides)]
     tree = replace(functools.reduce(merged, layers), place=Place(label_of(path, root), 1))
@@ -117,21 +111,6 @@ def _profiles_folder(root: Path) -> Path:
     return root / "experiments" / "profiles"
 
 
-def _profile_path(name_or_path: str, root: Path, folder: Path) -> Path | None:
-    """The file of a profile; a path is taken relative to `folder`. `None` when there is none."""
-    if name_or_path.endswith(_SUFFIXES):
-        path = folder / name_or_path
-    elif _NAME.fullmatch(name_or_path):
-        path = _profiles_folder(root) / f"{name_or_path}.yaml"
-    else:
-        return None
-    return path if is_there(path) else None
-
-
-def _unknown_profile(name: str, root: Path) -> str:
-    return f'unknown profile "{name}", {suggestion(name, profile_names(root), "a profile")}'
-
-
 def _profile_name(path: Path, root: Path) -> str:
     folder = _profiles_folder(root).resolve()
     if path.resolve().is_relative_to(folder):
@@ -180,8 +159,8 @@ class _Reading:
         """The file that the last of `paths` extends; `None` when it cannot be read."""
         if not isinstance(extends.value, str):
             message = f"got {extends.written or 'a list or a mapping'}, expected the name of a profile"
-        elif (path := _profile_path(extends.value, self.root, paths[-1].parent)) is None:
-            message = _unknown_profile(extends.value, self.root)
+        elif (path := yaml_file(extends.value, _profiles_folder(self.root), paths[-1].parent)) is None:
+            message = not_there(extends.value, "profile", profile_names(self.root))
         elif any(path.resolve() == earlier.resolve() for earlier in paths):
             names = [_profile_name(earlier, self.root) for earlier in [*paths, path]]
             message = f"got the circle {' → '.join(names)}, expected an end"

@@ -17,8 +17,7 @@ from pydantic import AfterValidator, Field
 
 from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic, is_secret, tls_context
 from lab.errors import ProfileError
-from lab.profiles.files import why_unreadable
-from lab.profiles.located import Located, read_yaml
+from lab.profiles.located import Located, read_yaml_file
 from lab.profiles.models import Section
 from lab.profiles.problems import Place, Problem, refusal
 from lab.profiles.yaml_model import model_of
@@ -136,17 +135,12 @@ def load_remote(file: Path | None, environment: Mapping[str, str] = os.environ) 
 
 
 def _tree_of_file(file: Path) -> Located:
-    label = str(file)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{label}: {why_unreadable(error)}, expected a file; {HELP}") from error
-    tree, problems = read_yaml(text, Place(label, 1), lambda mark: Place(label, mark.line + 1))
+    tree, problems = read_yaml_file(file, str(file))
+    if tree is not None and not isinstance(tree.value, dict):
+        problems.append(Problem(tree.place, "", "got no mapping, expected `kafka`, `connect` …"))
     if tree is None or problems:
-        raise refusal(problems)
-    if not isinstance(tree.value, dict):
-        raise refusal([Problem(tree.place, "", f"got no mapping, expected `kafka`, `connect` …; {HELP}")])
-    return replace(tree, place=Place(label, 1))
+        raise ProfileError(f"{refusal(problems)}; {HELP}")
+    return tree
 
 
 def _tree_of_environment(environment: Mapping[str, str]) -> Located:

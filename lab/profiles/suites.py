@@ -2,7 +2,7 @@
 
 import itertools
 import json
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.files import REPOSITORY, is_there, label_of, names_in
+from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS
 from lab.profiles.loader import Listed, listed, load_profile, override
 from lab.profiles.located import Located
@@ -22,9 +22,6 @@ from lab.profiles.yaml_model import TreePath, dotted, located, read_model
 
 AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
-
-METRICS = ("indexing_rate_docs_per_s/primaries", "indexing_latency_ms/primaries")
-_SUFFIX = ".yaml"
 
 
 class VariantEntry(Section):
@@ -56,6 +53,13 @@ class Grid(Section):
     )
 
 
+def _metric(text: object) -> object:
+    name, _, scope = text.partition("/") if isinstance(text, str) else ("", "", "")
+    if not (name and scope):
+        raise PydanticCustomError("metric", "`name/scope`, such as `indexing_rate_docs_per_s/primaries`")
+    return name, scope
+
+
 class SuiteFile(Section):
     """A suite as its file states it."""
 
@@ -71,8 +75,10 @@ class SuiteFile(Section):
     repeat_control: bool = Field(
         default=True, description="whether the control runs twice in each block, as a check of the method (A/A)"
     )
-    metrics: list[str] = Field(
-        default_factory=lambda: list(METRICS), min_length=1, description="what is compared: `name/scope`"
+    metrics: list[Annotated[tuple[str, str], BeforeValidator(_metric)]] = Field(
+        default=[("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")],
+        min_length=1,
+        description="what is compared: `name/scope`",
     )
     published: str | None = Field(None, description="a file of experiments/published, without .yaml")
 
@@ -119,7 +125,7 @@ def suite_names(root: Path = REPOSITORY) -> list[str]:
 
 def list_suites(root: Path = REPOSITORY) -> list[Listed]:
     """Every suite with its question, by name."""
-    return [listed(name, suites_folder(root) / f"{name}{_SUFFIX}", root) for name in suite_names(root)]
+    return [listed(name, suites_folder(root) / f"{name}.yaml", root) for name in suite_names(root)]
 
 
 def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path = REPOSITORY) -> Suite:
@@ -132,23 +138,15 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
     Raises:
         ProfileError: Every problem of the suite and of its profiles, a line each.
     """
-    path = _path(name_or_path, root)
+    path = yaml_file(name_or_path, suites_folder(root))
+    if path is None:
+        raise ProfileError(not_there(name_or_path, "suite", suite_names(root)))
     file, tree, problems = read_model(path, label_of(path, root), SuiteFile, what="a suite")
     if file is None:
         raise refusal(problems)
-    return _Expansion(file, tree, root, overrides).suite(path.stem if path.suffix else name_or_path)
-
-
-def _path(name_or_path: str, root: Path) -> Path:
-    if name_or_path.endswith((_SUFFIX, ".yml")):
-        path = Path(name_or_path)
-        if not is_there(path):
-            raise ProfileError(f"{name_or_path}: no such file, expected a suite")
-        return path.resolve()
-    path = suites_folder(root) / f"{name_or_path}{_SUFFIX}"
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", name_or_path) or ".." in name_or_path or not path.is_file():
-        raise ProfileError(f'unknown suite "{name_or_path}", {suggestion(name_or_path, suite_names(root), "a suite")}')
-    return path
+    return _Expansion(file, tree, root, overrides).suite(
+        path.stem if name_or_path.endswith(path.suffix) else name_or_path
+    )
 
 
 # --- from a file to variants ----------------------------------------------------------------------------------------
@@ -173,7 +171,6 @@ class _Expansion:
         variants = list(self.variants())
         names = [variant.name for variant in variants]
         self.check_names(names)
-        metrics = [self.metric(position, text) for position, text in enumerate(self.file.metrics)]
         if self.problems:
             raise refusal(self.problems)
         control = next(variant for variant in variants if variant.name == self.file.control)
@@ -189,7 +186,7 @@ class _Expansion:
             variants=tuple(ordered),
             repeats=self.file.repeats,
             seed=self.file.seed,
-            metrics=tuple(metrics),
+            metrics=tuple(self.file.metrics),
             published=self.file.published,
         )
 
@@ -232,8 +229,10 @@ class _Expansion:
 
     def check_names(self, names: list[str]) -> None:
         """Whether names are unique, and whether those that others refer to are there."""
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            self.refuse(("variants",), f'two variants are called "{name}", expected a `name` for one of them')
+        repetition = [f"{self.file.control}{AGAIN}"] if self.file.repeat_control else []
+        for name, count in sorted(Counter([*names, *repetition]).items()):
+            if count > 1:
+                self.refuse(("variants",), f'two variants are called "{name}", expected a `name` for one of them')
         if self.problems:
             return
         if not names:
@@ -248,13 +247,6 @@ class _Expansion:
         """Whether the variant that a key names is one of the suite's."""
         if name not in names:
             self.refuse(path, f'unknown variant "{name}", {suggestion(name, names, "one")}')
-
-    def metric(self, position: int, text: str) -> tuple[str, str]:
-        """Name and scope of a metric."""
-        name, slash, scope = text.partition("/")
-        if not (name and slash and scope):
-            self.refuse(("metrics", position), f'got "{text}", expected `name/scope`, such as `{METRICS[0]}`')
-        return name, scope
 
     def refuse(self, path: TreePath, message: str) -> None:
         """Collect a problem of a value of the file."""

@@ -255,8 +255,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProfileError) as error:
         load_remote(tmp_path / "none.yaml", os.environ)
     assert str(error.value) == (
-        f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory, expected a file; "
-        "docs/remote.md shows how"
+        f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory; docs/remote.md shows how"
     )
 
 

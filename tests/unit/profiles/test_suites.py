@@ -146,6 +146,15 @@ def test_two_variants_of_one_name_are_refused(repository: Repository) -> None:
     ]
 
 
+def test_a_variant_cannot_have_the_name_of_the_second_control(repository: Repository) -> None:
+    """Unless the control runs only once."""
+    variants = 'variants: [books, {profile: books, name: "books (again)"}]'
+    assert refusal(repository, variants) == [
+        'ladder.yaml:3: variants: two variants are called "books (again)", expected a `name` for one of them'
+    ]
+    assert len(load(repository, f"repeat_control: false\n{variants}").variants) == 2
+
+
 def test_a_metric_has_a_scope(repository: Repository) -> None:
     """Rates of primaries and of all shards are different things."""
     assert refusal(repository, "variants: [books]\nmetrics: [indexing_latency_ms]") == [
