@@ -60,12 +60,10 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
         yield Problem(tree.entries[name].place, name, _unknown_key((name,)))
     yield from _dataset_problems(tree)
     yield from _index_problems(tree)
-    yield from _load_problems(tree)
-    yield from _sink_problems(tree)
-    for path, instead in _SET_BY_THE_RUN.items():
+    for path, message in _useless(tree):
         entry = tree.at(*path)
         if entry is not None:
-            yield Problem(entry.place, ".".join(path), f"cannot be set here, expected {instead}")
+            yield Problem(entry.place, ".".join(path), message)
     yield from _client_problems(tree)
     yield from _query_problems(tree, root)
     for key, what, folder in (
@@ -147,7 +145,7 @@ def _size_problems(section: Located, name: Located, dataset: KnownDataset) -> It
         yield Problem(name.place, "dataset", f"its size is missing, expected {counts}", is_absence=True)
 
 
-# --- index, load, sink, producer ------------------------------------------------------------------------------------
+# --- index, sink, load, producer ------------------------------------------------------------------------------------
 
 
 def _index_problems(tree: Located) -> Iterator[Problem]:
@@ -172,28 +170,19 @@ def _version(tree: Located) -> tuple[int, ...]:
         return parsed_version(default)
 
 
-def _sink_problems(tree: Located) -> Iterator[Problem]:
-    """Settings of a connector beside a command that takes its place."""
-    if tree.at("sink", "command") is None:
-        return
-    for name in OF_A_CONNECTOR:
-        entry = tree.at("sink", name)
-        if entry is not None:
-            yield Problem(entry.place, f"sink.{name}", "a command has none, expected none (or no `sink.command`)")
-
-
-def _load_problems(tree: Located) -> Iterator[Problem]:
-    """Sections that a direct load, which knows no Kafka and no sink, has no use for."""
-    via = tree.at("load", "via")
-    if via is None or via.value != "direct":
-        return
-    for section in WITHOUT_USE_FOR_DIRECT:
-        entry = tree.at(section)
-        if entry is not None:
-            yield Problem(entry.place, section, "a direct load has none, expected no such section (or `via: kafka`)")
-    expect = tree.at("verify", "expect")
-    if expect is not None and expect.value == "consumed":
-        yield Problem(expect.place, "verify.expect", "a direct load stores everything, expected `stored`")
+def _useless(tree: Located) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Keys that the run sets, or that another choice has no use for, and what to say about each."""
+    for path, instead in _SET_BY_THE_RUN.items():
+        yield path, f"cannot be set here, expected {instead}"
+    if tree.at("sink", "command") is not None:
+        for name in OF_A_CONNECTOR:
+            yield ("sink", name), "only a connector has it, expected none (or no `sink.command`)"
+    via, expect = tree.at("load", "via"), tree.at("verify", "expect")
+    if via is not None and via.value == "direct":
+        for section in WITHOUT_USE_FOR_DIRECT:
+            yield (section,), "a direct load has none, expected no such section (or `via: kafka`)"
+        if expect is not None and expect.value == "consumed":
+            yield ("verify", "expect"), "a direct load stores everything, expected `stored`"
 
 
 def _client_problems(tree: Located) -> Iterator[Problem]:
@@ -235,11 +224,11 @@ def _query_problems(tree: Located, root: Path) -> Iterator[Problem]:
         if entry.value in names:
             yield from _question_problems(entry, tree, root)
         if texts.count(str(entry.value)) > 1:
-            yield Problem(entry.place, "queries.questions", f'"{entry.value}" is there twice, expected it once')
+            yield Problem(entry.place, "queries.questions", f'"{entry.value}" is listed twice, expected once')
     for entry in _listed(tree, "expect_wrong"):
         if isinstance(entry.value, str) and entry.value not in texts:
             remedy = suggestion(entry.value, set(texts), "one of `queries.questions`")
-            yield Problem(entry.place, "queries.expect_wrong", f'"{entry.value}" is not asked, {remedy}')
+            yield Problem(entry.place, "queries.expect_wrong", f'unknown question "{entry.value}", {remedy}')
 
 
 def _listed(tree: Located, key: str) -> list[Located]:

@@ -48,7 +48,7 @@ def flattened(tree: Located) -> tuple[Located, list[Problem]]:
         for name, entry in section.leaves():
             short = name.removeprefix("index.") if path == ("index",) else name
             if short in names:
-                message = f"duplicate key: it stands on line {names[short].place.line} already, expected it once"
+                message = f"duplicate key: first on line {names[short].place.line}, expected it once"
                 problems.append(Problem(entry.place, ".".join((*path, short)), message))
             names[short] = entry
         tree = with_entry(tree, path, replace(section, value=names))

@@ -13,7 +13,7 @@ from lab.profiles.datasets import DEFAULT_MAPPINGS, dataset_in
 from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
-from lab.profiles.mapping import load_mapping, load_template
+from lab.profiles.mapping import leaves, load_mapping, load_template
 from lab.profiles.models import Direct, Profile
 from lab.profiles.problems import Place, Problem, refusal
 
@@ -85,17 +85,11 @@ def profile_names(root: Path = REPOSITORY) -> list[str]:
 def effective(profile: Profile) -> list[EffectiveValue]:
     """Every value of the profile, in the order of its sections, with where it comes from; unset values are left out."""
     values = profile.model_dump(mode="json", exclude={"name", "where"})
-    return [EffectiveValue(key, value, profile.where.get(key, "default")) for key, value in _leaves(values)]
-
-
-def _leaves(values: dict[str, Any], prefix: str = "") -> list[tuple[str, object]]:
-    leaves: list[tuple[str, object]] = []
-    for name, value in values.items():
-        if isinstance(value, dict):
-            leaves += _leaves(value, f"{prefix}{name}.")
-        elif value is not None:
-            leaves.append((f"{prefix}{name}", value))
-    return leaves
+    return [
+        EffectiveValue(key, value, profile.where.get(key, "default"))
+        for key, value in leaves(values)
+        if value is not None
+    ]
 
 
 def listed(name: str, path: Path, root: Path) -> Listed:
@@ -142,7 +136,7 @@ class _Reading:
         """The files of a profile, the one that all others rest on first."""
         paths = [path]
         layers: list[Located] = []
-        while (layer := self.file(paths[-1])) is not None:
+        while (layer := self.layer(*read_yaml_file(paths[-1], label_of(paths[-1], self.root)))) is not None:
             extends = layer.at("extends")
             # A profile has to ask a question of its own, and to say itself what it extends.
             layers.insert(0, without(without(layer, "question"), "extends") if layers else layer)
@@ -168,10 +162,6 @@ class _Reading:
             return path
         self.problems.append(Problem(extends.place, "extends", message))
         return None
-
-    def file(self, path: Path) -> Located | None:
-        """One file as a layer; `None` when it holds none."""
-        return self.layer(*read_yaml_file(path, label_of(path, self.root)))
 
     def layer(self, tree: Located | None, problems: list[Problem]) -> Located | None:
         """A tree as a layer: a mapping with dotted names in its verbatim sections."""

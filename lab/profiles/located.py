@@ -83,6 +83,9 @@ class _Reading:
         self.problems.append(Problem(place, key, message))
         return Located(None, place, broken=True)
 
+    def refuse_tag(self, node: yaml.Node, key: str) -> Located:
+        return self.refuse(node, key, f"got the tag {node.tag.replace(_TAG, '!!')}, expected a value without a tag")
+
     def located(self, node: yaml.Node, key: str) -> Located:
         if id(node) in self.open_nodes:
             return self.refuse(node, key, "an alias that contains itself, expected a tree")
@@ -95,7 +98,7 @@ class _Reading:
                 return Located(items, self.place_of(node.start_mark))
             if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
                 return Located(self.entries(node, key), self.place_of(node.start_mark))
-            return self.refuse(node, key, f"got the tag {_shown_tag(node.tag)}, expected a value without a tag")
+            return self.refuse_tag(node, key)
         finally:
             self.open_nodes.discard(id(node))
 
@@ -112,52 +115,51 @@ class _Reading:
                 key = f"{prefix}.{name}" if prefix else name
                 if name in own:
                     first = own[name].place.line
-                    self.refuse(name_node, key, f"duplicate key: it stands on line {first} already, expected it once")
+                    self.refuse(name_node, key, f"duplicate key: first on line {first}, expected it once")
                 else:
                     own[name] = self.located(value_node, key)
         return inherited | own
 
     def merged(self, node: yaml.Node, prefix: str) -> dict[str, Located]:
         """The entries that a merge key `<<` brings in; of several mappings the first wins."""
-        entry = self.located(node, f"{prefix}.<<" if prefix else "<<")
+        key = f"{prefix}.<<".removeprefix(".")
+        entry = self.located(node, key)
         mappings = entry.value if isinstance(entry.value, list) else [entry]
         if not all(isinstance(mapping.value, dict) for mapping in mappings):
-            self.refuse(node, f"{prefix}.<<" if prefix else "<<", "got no mapping, expected the alias of a mapping")
+            self.refuse(node, key, "got no mapping, expected the alias of a mapping")
         entries: dict[str, Located] = {}
         for mapping in reversed(mappings):
             entries |= mapping.entries
         return entries
 
     def scalar(self, node: yaml.ScalarNode, key: str) -> Located:
-        text = str(node.value)
+        text, kind = str(node.value), node.tag.removeprefix(_TAG)
         place = self.place_of(node.start_mark)
         if node.style in {"'", '"', "|", ">"} and node.tag == f"{_TAG}str":
             return Located(text, place, text)
-        if not node.tag.startswith(_TAG) or node.tag.removeprefix(_TAG) not in _SCALAR_TAGS:
-            return self.refuse(node, key, f"got the tag {_shown_tag(node.tag)}, expected a value without a tag")
+        if not node.tag.startswith(_TAG) or kind not in _SCALAR_TAGS:
+            return self.refuse_tag(node, key)
         if text == "":
             return self.refuse(node, key, "got nothing, expected a value (`null` takes back what is inherited)")
-        if (misreading := _misreading(node.tag.removeprefix(_TAG), text)) is not None:
+        if (misreading := _misreading(kind, text)) is not None:
             return self.refuse(node, key, misreading)
-        return Located(_scalar_value(node.tag.removeprefix(_TAG), text), place, text)
+        return Located(_scalar_value(kind, text), place, text)
 
 
 _SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "value"})
-
-
-def _shown_tag(tag: str) -> str:
-    return tag.replace(_TAG, "!!")
 
 
 def _misreading(kind: str, text: str) -> str | None:
     """What to do about a value on which YAML 1.1 and YAML 1.2 disagree; `None` where they agree."""
     if kind == "bool" and text not in _TRUE_FALSE_NULL:
         meant = "true" if text.lower() in _YES else "false"
-        return f'got {text}, which some read as {meant} and others as text, expected {meant} or "{text}"'
+        return f'got {text}, which YAML 1.1 reads as {meant} and YAML 1.2 as text, expected {meant} or "{text}"'
     if kind == "timestamp":
-        return f'got {text}, which some read as a date and others as text, expected "{text}"'
+        return f'got {text}, which YAML 1.1 reads as a date and YAML 1.2 as text, expected "{text}"'
     if (kind == "int" and not _WHOLE.fullmatch(text)) or (kind == "float" and not _DECIMAL.fullmatch(text)):
-        return f'got {text}, which not everyone reads as the same number, expected a decimal number or "{text}"'
+        return (
+            f'got {text}, which not every YAML parser reads as the same number, expected a decimal number or "{text}"'
+        )
     return None
 
 
@@ -172,12 +174,6 @@ def _scalar_value(kind: str, text: str) -> Scalar:
     if _DECIMAL.fullmatch(text):
         return float(text)
     return text
-
-
-def _syntax_problem(error: yaml.YAMLError, place_of: Callable[[yaml.Mark], Place], whole: Place) -> Problem:
-    mark = getattr(error, "problem_mark", None)
-    said = getattr(error, "problem", None) or str(error).splitlines()[0]
-    return Problem(whole if mark is None else place_of(mark), "", f"not YAML: {said}")
 
 
 def read_yaml(
@@ -197,7 +193,9 @@ def read_yaml(
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        return None, [_syntax_problem(error, place_of, whole)]
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        return None, [Problem(whole if mark is None else place_of(mark), "", f"not YAML: {reason}")]
     if node is None:
         return None, [Problem(whole, "", "got nothing, expected a value" if key else "got an empty file")]
     reading = _Reading(place_of)

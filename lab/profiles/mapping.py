@@ -1,7 +1,7 @@
 """Mapping files and connector templates, and the body that creates an index from a mapping file."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ def load_mapping(name: str, root: Path = REPOSITORY) -> MappingFile:
     path = root / "mappings" / f"{name}.json"
     label = f"mappings/{name}.json"
     if not is_there(path):
-        said = suggestion(name, (other.stem for other in path.parent.glob("*.json")), "a mapping")
-        raise ProfileError(f'unknown mapping "{name}", {said}')
+        remedy = suggestion(name, (other.stem for other in path.parent.glob("*.json")), "a mapping")
+        raise ProfileError(f'unknown mapping "{name}", {remedy}')
     body = read_object(path, label, "`settings` and `mappings`")
     _check_mapping_file(body, label)
     return body
@@ -40,8 +40,8 @@ def load_template(name: str, folder: Path) -> dict[str, Any]:
     """
     path = folder / f"{name}.json"
     if not is_there(path):
-        known = ", ".join(sorted(found.stem for found in folder.glob("*.json")))
-        raise ProfileError(f"sink.connector: {name}: no such template; there are: {known}")
+        remedy = suggestion(name, (other.stem for other in folder.glob("*.json")), "a connector template")
+        raise ProfileError(f'sink.connector: unknown connector template "{name}", {remedy}')
     return read_object(path, f"connect/connectors/{name}.json", "connector settings")
 
 
@@ -98,16 +98,15 @@ def index_body(
         f"analysis.analyzer.{name}.type": next(filter(available_analyzers, candidates), "standard")
         for name, candidates in mapping.get("text_analyzers", {}).items()
     }
-    settings = analyzers | flat_settings(mapping.get("settings", {})) | dict(index_settings)
+    own = {name.removeprefix("index."): value for name, value in leaves(mapping.get("settings", {}))}
+    settings = analyzers | own | dict(index_settings)
     return {"settings": {"index": settings}, "mappings": mapping.get("mappings", {})}
 
 
-def flat_settings(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Settings as dotted names without `index.`, however deep they are nested."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
+def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is no mapping, with its dotted key."""
+    for name, value in values.items():
         if isinstance(value, Mapping):
-            flat |= flat_settings(value, f"{prefix}{name}.")
+            yield from leaves(value, f"{prefix}{name}.")
         else:
-            flat[f"{prefix}{name}".removeprefix("index.")] = value
-    return flat
+            yield f"{prefix}{name}", value

@@ -20,11 +20,7 @@ ROUNDED = 0.005
 
 
 class PublishedMetric(Section):
-    """What a metric of ours is called that the source measured.
-
-    Attributes:
-        rounded_to: A value may be half of it smaller or larger than stated.
-    """
+    """A metric of ours that the source measured; a value may be half of `rounded_to` smaller or larger than stated."""
 
     scope: str = Field(min_length=1, description="the metric's scope, such as primaries")
     unit: str = Field(min_length=1, description="the metric's unit")
@@ -32,13 +28,7 @@ class PublishedMetric(Section):
 
 
 class Comparison(Section):
-    """Two values of one metric that the source lays beside each other.
-
-    Attributes:
-        times: By how many times the source says that the value changed; at least 1, as it is written there.
-        heading: Of the slide or chapter, where it is another than the step's.
-        note: What a reader must know of this comparison.
-    """
+    """Two values of one metric that the source lays beside each other; `times` as it is written there."""
 
     metric: str = Field(description="one of `metrics`")
     against: str = Field(description="the variant of another step")
@@ -49,12 +39,7 @@ class Comparison(Section):
 
 
 class Step(Section):
-    """One setting that the source measured.
-
-    Attributes:
-        variant: The profile of ours that asks for the same setting.
-        heading: Of the slide or chapter where the values stand.
-    """
+    """One setting that the source measured."""
 
     variant: str = Field(min_length=1, description="the profile that asks for the same setting")
     heading: str = Field(min_length=1, description="heading in the source")

@@ -28,7 +28,7 @@ LISTS = frozenset({"urls", "elasticsearch_urls"})
 """Keys under which several URLs stand: a list, or text with commas."""
 SETTINGS = {"kafka": "client", "sink": "config"}
 """Section → its key that holds settings of another system, verbatim."""
-HELP = "docs/remote.md shows how"
+HELP = "see docs/remote.md"
 WHERE = "`{env: NAME}` or `{file: PATH}`"
 PROVIDED = re.compile(r"\$\{[^{}]+\}")
 """A value that the Connect worker itself looks up, by one of its configuration providers."""
@@ -77,6 +77,12 @@ class _HttpSection(Section):
     password: str | None = Field(None, repr=False)
     ca: Annotated[str, AfterValidator(_authorities)] | None = None
 
+    def access(self, header: str | None = None) -> HttpAccess:
+        """How to authenticate: by `header` or, without one, as the user if there is one."""
+        if header is None and self.username is not None and self.password is not None:
+            header = basic(self.username, self.password)
+        return HttpAccess(header, None if self.ca is None else Path(self.ca))
+
 
 class Service(_HttpSection):
     """An HTTP service with one address."""
@@ -99,7 +105,7 @@ class Kafka(Section):
 
 
 class Sink(Section):
-    """What the connector is told besides."""
+    """Connector settings that this target needs."""
 
     elasticsearch_urls: list[Url] | None = Field(None, min_length=1)
     config: Mapping[str, str] = Field(default_factory=dict, repr=False)
@@ -297,10 +303,11 @@ def _contradictions(tree: Located) -> Iterator[Problem]:
 
 
 def _endpoints(remote: RemoteFile, secrets: frozenset[str]) -> Endpoints:
+    key = remote.elasticsearch.api_key
     access = Access(
-        elasticsearch=_http_access(remote.elasticsearch, key=remote.elasticsearch.api_key),
-        connect=_http_access(remote.connect),
-        metrics=OPEN if remote.metrics is None else _http_access(remote.metrics),
+        elasticsearch=remote.elasticsearch.access(None if key is None else api_key(key)),
+        connect=remote.connect.access(),
+        metrics=OPEN if remote.metrics is None else remote.metrics.access(),
         kafka=dict(remote.kafka.client),
         sink=_sink_settings(remote),
         secrets=secrets,
@@ -314,15 +321,6 @@ def _endpoints(remote: RemoteFile, secrets: frozenset[str]) -> Endpoints:
     )
 
 
-def _http_access(service: Service | Cluster, key: str | None = None) -> HttpAccess:
-    ca = None if service.ca is None else Path(service.ca)
-    if key is not None:
-        return HttpAccess(api_key(key), ca)
-    if service.username is not None and service.password is not None:
-        return HttpAccess(basic(service.username, service.password), ca)
-    return HttpAccess(None, ca)
-
-
 def _sink_settings(remote: RemoteFile) -> dict[str, str]:
     """What the connector is told: where Elasticsearch is and, unless it has its own credentials, those given here."""
     cluster = remote.elasticsearch
@@ -333,8 +331,6 @@ def _sink_settings(remote: RemoteFile) -> dict[str, str]:
     }
     has_its_own = credentials.keys() & remote.sink.config.keys()
     urls = remote.sink.elasticsearch_urls
-    return {
-        **({"connection.url": ",".join(urls)} if urls else {}),
-        **({} if has_its_own else {name: value for name, value in credentials.items() if value is not None}),
-        **remote.sink.config,
-    }
+    addresses = {"connection.url": ",".join(urls)} if urls else {}
+    given = {} if has_its_own else {name: value for name, value in credentials.items() if value is not None}
+    return {**addresses, **given, **remote.sink.config}

@@ -4,7 +4,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -152,15 +152,15 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
 # --- from a file to variants ----------------------------------------------------------------------------------------
 
 
+@dataclass
 class _Expansion:
     """Makes the variants of one file, and collects what is wrong with them."""
 
-    def __init__(self, file: SuiteFile, tree: Located, root: Path, overrides: tuple[str, ...]) -> None:
-        self.file = file
-        self.tree = tree
-        self.root = root
-        self.overrides = overrides
-        self.problems: list[Problem] = []
+    file: SuiteFile
+    tree: Located
+    root: Path
+    overrides: tuple[str, ...]
+    problems: list[Problem] = field(default_factory=list)
 
     def suite(self, name: str) -> Suite:
         """The whole suite.
@@ -223,9 +223,7 @@ class _Expansion:
         except ProfileError as error:
             self.problems += [Problem(place, "", line) for line in str(error).splitlines()]
             return None
-        name = entry.name or entry.profile
-        against = entry.against or self.file.control
-        return SuiteVariant(name, profile, overrides, against)
+        return SuiteVariant(entry.name or entry.profile, profile, overrides, entry.against or self.file.control)
 
     def check_names(self, names: list[str]) -> None:
         """Whether names are unique, and whether those that others refer to are there."""
@@ -237,16 +235,14 @@ class _Expansion:
             return
         if not names:
             self.refuse(("variants",), "got no variant, expected `variants` or a `grid`")
-        else:
-            self.check_reference(("control",), self.file.control, names)
-        for position, stated in enumerate(self.file.variants):
-            if stated.against is not None:
-                self.check_reference(("variants", position, "against"), stated.against, names)
-
-    def check_reference(self, path: TreePath, name: str, names: list[str]) -> None:
-        """Whether the variant that a key names is one of the suite's."""
-        if name not in names:
-            self.refuse(path, f'unknown variant "{name}", {suggestion(name, names, "one")}')
+            return
+        references: dict[TreePath, str | None] = {
+            ("control",): self.file.control,
+            **{("variants", position, "against"): entry.against for position, entry in enumerate(self.file.variants)},
+        }
+        for path, reference in references.items():
+            if reference is not None and reference not in names:
+                self.refuse(path, f'unknown variant "{reference}", {suggestion(reference, names, "one")}')
 
     def refuse(self, path: TreePath, message: str) -> None:
         """Collect a problem of a value of the file."""

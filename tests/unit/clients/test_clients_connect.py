@@ -97,7 +97,7 @@ def test_an_unknown_template_is_one_sentence(tmp_path: Path) -> None:
     template(template(tmp_path, {}, "elasticsearch"), {}, "confluent")
     with pytest.raises(ProfileError) as refusal:
         connector_config(tmp_path, profile("elastic"), VALUES)
-    assert str(refusal.value) == ("sink.connector: elastic: no such template; there are: confluent, elasticsearch")
+    assert str(refusal.value) == ('sink.connector: unknown connector template "elastic", did you mean `elasticsearch`?')
 
 
 def test_an_unknown_placeholder_is_one_sentence(tmp_path: Path) -> None:

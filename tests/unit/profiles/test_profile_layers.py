@@ -99,7 +99,7 @@ def test_a_command_takes_the_place_of_a_connector_and_back(repository: Repositor
     assert (back.command, back.connector) == (None, "elasticsearch")
     assert repository.refusal("piped", "sink.tasks=3", "sink.command=[]") == [
         "--set sink.command: got a list, expected at least one",
-        "--set sink.tasks: a command has none, expected none (or no `sink.command`)",
+        "--set sink.tasks: only a connector has it, expected none (or no `sink.command`)",
     ]
     assert repository.refusal("piped", "sink.command=cat") == ['--set sink.command: got "cat", expected a list']
 

@@ -26,16 +26,14 @@ def test_a_list_is_no_profile(repository: Repository) -> None:
 def test_a_key_given_twice_is_an_error(repository: Repository) -> None:
     """YAML parsers keep the last one silently; the author may have meant the first."""
     repository.write("bad", HEAD + "mapping: dynamic\nverify: {sample: 5}\nmapping: events.static\n")
-    assert repository.refusal("bad") == [
-        "bad.yaml:5: mapping: duplicate key: it stands on line 3 already, expected it once"
-    ]
+    assert repository.refusal("bad") == ["bad.yaml:5: mapping: duplicate key: first on line 3, expected it once"]
 
 
 def test_a_setting_given_dotted_and_nested_is_an_error(repository: Repository) -> None:
     """Both notations name the same setting."""
     repository.write("bad", HEAD + "index:\n  translog.durability: async\n  translog:\n    durability: request\n")
     assert repository.refusal("bad") == [
-        "bad.yaml:6: index.translog.durability: duplicate key: it stands on line 4 already, expected it once"
+        "bad.yaml:6: index.translog.durability: duplicate key: first on line 4, expected it once"
     ]
 
 
@@ -44,9 +42,9 @@ def test_words_that_yaml_may_read_as_booleans_are_refused(repository: Repository
     repository.write("bad", HEAD + "sink:\n  config:\n    key.ignore: yes\n    write.method: off\n")
     assert repository.refusal("bad") == [
         "bad.yaml:5: sink.config.key.ignore: "
-        'got yes, which some read as true and others as text, expected true or "yes"',
+        'got yes, which YAML 1.1 reads as true and YAML 1.2 as text, expected true or "yes"',
         "bad.yaml:6: sink.config.write.method: "
-        'got off, which some read as false and others as text, expected false or "off"',
+        'got off, which YAML 1.1 reads as false and YAML 1.2 as text, expected false or "off"',
     ]
 
 
@@ -54,10 +52,11 @@ def test_dates_and_odd_numbers_are_refused(repository: Repository) -> None:
     """Sexagesimal and octal numbers surprise everyone."""
     repository.write("bad", HEAD + "index:\n  codec: 2024-01-01\n  refresh_interval: 1:30\n  priority: 010\n")
     assert repository.refusal("bad") == [
-        'bad.yaml:4: index.codec: got 2024-01-01, which some read as a date and others as text, expected "2024-01-01"',
-        "bad.yaml:5: index.refresh_interval: got 1:30, which not everyone reads as the same number, "
+        "bad.yaml:4: index.codec: got 2024-01-01, which YAML 1.1 reads as a date and YAML 1.2 as text, "
+        'expected "2024-01-01"',
+        "bad.yaml:5: index.refresh_interval: got 1:30, which not every YAML parser reads as the same number, "
         'expected a decimal number or "1:30"',
-        "bad.yaml:6: index.priority: got 010, which not everyone reads as the same number, "
+        "bad.yaml:6: index.priority: got 010, which not every YAML parser reads as the same number, "
         'expected a decimal number or "010"',
     ]
 

@@ -107,11 +107,11 @@ def test_a_profile_is_told_of_questions_that_it_cannot_ask(repository: Repositor
     )
     assert repository.refusal("asks") == [
         'asks.yaml:6: queries.questions: "cheap" has no request for model `flat`, expected a model: `nested`',
-        'asks.yaml:6: queries.questions: "cheap" is there twice, expected it once',
+        'asks.yaml:6: queries.questions: "cheap" is listed twice, expected once',
         'asks.yaml:7: queries.questions: unknown question "chaep", did you mean `cheap`?',
         'asks.yaml:9: queries.questions: "cheap" has no request for model `flat`, expected a model: `nested`',
-        'asks.yaml:9: queries.questions: "cheap" is there twice, expected it once',
-        'asks.yaml:10: queries.expect_wrong: "dear" is not asked, expected one of `queries.questions`: '
+        'asks.yaml:9: queries.questions: "cheap" is listed twice, expected once',
+        'asks.yaml:10: queries.expect_wrong: unknown question "dear", expected one of `queries.questions`: '
         "`broken`, `chaep`, `cheap`",
         "asks.yaml:11: queries.repeats: got 0, expected more than 0",
         'experiments/queries/broken.yaml:10: models.nested: unknown parameter "$prise", did you mean `$price`?',

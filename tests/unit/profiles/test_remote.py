@@ -149,7 +149,7 @@ def test_an_environment_that_says_nothing_is_refused() -> None:
         load_remote(None, {"SLUICE_CACHE": "/somewhere"})
     assert str(error.value) == (
         "got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the addresses of servers; "
-        "docs/remote.md shows how"
+        "see docs/remote.md"
     )
 
 
@@ -228,7 +228,7 @@ def test_a_variable_with_a_wrong_name_is_told() -> None:
             "`{file: PATH}`)",
         ]),
         ("- hunter2\n", [
-            "target.yaml:1: got no mapping, expected `kafka`, `connect` …; docs/remote.md shows how",
+            "target.yaml:1: got no mapping, expected `kafka`, `connect` …; see docs/remote.md",
         ]),
     ],
 )  # fmt: skip
@@ -255,7 +255,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProfileError) as error:
         load_remote(tmp_path / "none.yaml", os.environ)
     assert str(error.value) == (
-        f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory; docs/remote.md shows how"
+        f"{tmp_path / 'none.yaml'}: cannot be read: No such file or directory; see docs/remote.md"
     )
 
 
