@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lab.analysis.figures.stack_monitoring import Bucket
-from lab.publish.panels import Panel
+from lab.publish.dashboard import Panel
 
 OVERVIEW = "indices_stats._all"
 INDEX_PAGE = "index_stats"

@@ -16,7 +16,7 @@ from lab.endpoints import HttpAccess, api_key, basic, tls_context
 from lab.errors import ProfileError
 from lab.publish import monitoring
 from lab.publish.kibana import dashboard_address, import_objects, monitoring_address
-from lab.publish.publish import Published
+from lab.publish.publish import Publication
 from lab.publish.publish import publish as send
 from lab.publish.server import Server
 from lab.run.folder import find_run
@@ -96,7 +96,7 @@ def dashboards(
     tell_import(server_url(kibana, "--kibana"), access_of(api_key_env, user, password_env, ca))
 
 
-def tell_buckets(published: Published) -> None:
+def tell_buckets(published: Publication) -> None:
     """What Stack Monitoring's charts will look like, and which setting they need."""
     seconds, buckets, empty = published.bucket_s, published.buckets, published.buckets_empty
     setting = "monitoring.ui.min_interval_seconds"
@@ -112,7 +112,7 @@ def tell_buckets(published: Published) -> None:
         )
 
 
-def tell_others(published: Published) -> None:
+def tell_others(published: Publication) -> None:
     """Why Stack Monitoring documents were left out."""
     console.print(
         f"Stack Monitoring: left out, as cluster {escape(published.other_clusters[0])} is monitored there, and Kibana "

@@ -12,10 +12,9 @@ from lab.console import console
 from lab.profiles import load_profile, override
 from lab.profiles.remote import load_remote
 from lab.publish.kibana import dashboard_address
-from lab.publish.pipeline import RemotePipeline
 from lab.publish.publish import prepare_samples
 from lab.publish.server import Server
-from lab.publish.watch import Watch
+from lab.publish.watch import Pipeline, Watch
 from lab.targets.choose import remote_file
 
 KIBANAS_GRAIN_S = 10.0
@@ -51,13 +50,13 @@ def watch(
     given = {"dataset.path": path, "dataset.key": key}
     chosen = load_profile(profile, overrides=[override(name, value) for name, value in given.items() if value])
     access = access_of(api_key_env, user, password_env, ca)
-    pipeline = RemotePipeline(chosen, load_remote(remote_file(target_file)))
+    pipeline = Pipeline(chosen, load_remote(remote_file(target_file)))
     server = Server(server_url(to, "--to"), access)
     try:
         prepare_samples(server)
         console.print(f"dashboard: {dashboard_address(kibana)}", soft_wrap=True, markup=False)
-        alive = heartbeat.touch if heartbeat else object
-        Watch(chosen.name, pipeline, server, interval_s=interval, tell=say, alive=alive).run(threading.Event())
+        beat = heartbeat.touch if heartbeat else object
+        Watch(chosen.name, pipeline, server, interval_s=interval, log=say, heartbeat=beat).run(threading.Event())
     except KeyboardInterrupt:
         say("stopped")  # which is how it is meant to end
     finally:

@@ -1,26 +1,25 @@
 """Sends a recorded run to an Elasticsearch: Stack Monitoring documents, and its samples."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
 
 from lab.analysis.figures.stack_monitoring import Counted, gaps
 from lab.analysis.folder import RunFolder
-from lab.errors import ProfileError, StackError
-from lab.publish import monitoring, samples, templates
-from lab.publish.resample import resampled
+from lab.errors import ProfileError
+from lab.publish import monitoring, samples
+from lab.publish.document import Document
 from lab.publish.server import Server
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """What was written, and what is to be known of it.
+class Publication:
+    """What was sent, and what Kibana will draw of it.
 
     Attributes:
         documents: Index → documents.
-        other_clusters: Those for whose sake Stack Monitoring documents were left out.
+        other_clusters: Because of these, Stack Monitoring documents were left out.
         buckets: Of Stack Monitoring's charts that the run covers.
         buckets_empty: Those of them without an answer of Elasticsearch; each costs Kibana two points of a line.
         first_s: The instant of the first sample.
@@ -36,7 +35,7 @@ class Published:
     last_s: float
 
 
-def publish(folder: RunFolder, server: Server, bucket_s: int, *, stack_monitoring: bool | None = None) -> Published:
+def publish(folder: RunFolder, server: Server, bucket_s: int, *, stack_monitoring: bool | None = None) -> Publication:
     """Send a run; sending it again changes nothing.
 
     Args:
@@ -48,22 +47,24 @@ def publish(folder: RunFolder, server: Server, bucket_s: int, *, stack_monitorin
         ProfileError: Nothing of the run can be shown.
         StackError: The server does not answer, refuses, or would not let Kibana find the documents.
     """
-    readings = resampled(folder.samples, bucket_s)
+    readings = monitoring.resampled(folder.samples, bucket_s)
     if not readings:
         raise ProfileError(
-            f"{folder.path}: holds no sample that Elasticsearch answered, so that there is nothing to show"
+            f"{folder.path}: no sample of this run has figures of Elasticsearch; there is nothing to publish"
         )
     others = other_clusters(server) if stack_monitoring is None else ()
-    documents = {samples.INDEX: samples.run_documents(folder.run, folder.samples)}
+    if stack_monitoring is None:
+        stack_monitoring = not others
+    documents: dict[str, Iterable[Document]] = {samples.INDEX: samples.run_documents(folder.run, folder.samples)}
     prepare_samples(server)
-    if not others if stack_monitoring is None else stack_monitoring:
+    if stack_monitoring:
         documents[monitoring.INDEX] = monitoring.monitoring_documents(folder.run, readings, bucket_s)
         prepare_monitoring(server)
-    sent = {index: server.send(index, made) for index, made in documents.items()}
+    sent = {index: server.send(index, batch) for index, batch in documents.items()}
     server.request("POST", f"/{','.join(sent)}/_refresh")
-    counted = [Counted(reading.at_s, reading.elasticsearch.primaries.index_total, 0) for reading in readings]
-    empty = gaps(counted, bucket_s)
-    return Published(
+    counters = [Counted(reading.at_s, reading.elasticsearch.primaries.index_total, 0) for reading in readings]
+    empty = gaps(counters, bucket_s)
+    return Publication(
         documents=sent,
         other_clusters=others,
         bucket_s=bucket_s,
@@ -93,72 +94,26 @@ def other_clusters(server: Server) -> tuple[str, ...]:
 
 
 def prepare_samples(server: Server) -> None:
-    """Have the index of our own documents read them as they are meant.
+    """Create the index of our own documents with its template.
 
     Raises:
-        StackError: It was made without its template.
+        StackError: It exists, created without its template.
     """
-    server.request("PUT", f"/_index_template/{samples.INDEX}", templates.SAMPLES)
-    prepare_index(server, samples.INDEX)
+    server.request("PUT", f"/_index_template/{samples.INDEX}", samples.TEMPLATE)
+    server.prepare_index(samples.INDEX, {name: samples.FIELDS[name]["type"] for name in samples.SEARCHED})
 
 
 def prepare_monitoring(server: Server) -> None:
-    """Have the index of Stack Monitoring documents read them as Kibana means them.
+    """Create the index of Stack Monitoring documents with the types that Kibana needs.
 
     Kibana finds nothing where `cluster_uuid` is no keyword, and says nothing about it. So the server's own template for
-    monitoring documents serves where there is one, ours is installed where there is none, and what came of it is read.
+    monitoring documents serves where there is one, ours is installed where there is none, and the mapping is checked.
 
     Raises:
-        StackError: The index was made without a template.
+        StackError: The index exists, created without a template.
     """
     status, _ = server.request("GET", "/_template/.monitoring-es", accept=(404,))
     if status == httpx.codes.NOT_FOUND:
-        server.request("PUT", f"/_index_template/{monitoring.TEMPLATE}", templates.MONITORING)
-    prepare_index(server, monitoring.INDEX)
-
-
-def prepare_index(server: Server, index: str) -> None:
-    """Make an index that is not there yet, and have its fields be what is asked for.
-
-    Raises:
-        StackError: It was made without its template.
-    """
-    server.request("PUT", f"/{index}", accept=(400,))  # it may be there already
-    check_fields(server, index, FIELDS[index])
-
-
-FIELDS = {
-    samples.INDEX: {"run.name": "keyword", "kind": "keyword", "run.started": "date", "since_load_s": "double"},
-    monitoring.INDEX: {
-        "cluster_uuid": "keyword",
-        "timestamp": "date",
-        "index_stats.index": "keyword",
-        "indices_stats._all.primaries.indexing.index_total": "long",
-    },
-}
-"""Index → the fields that Kibana filters, sorts or counts by, and what they must be."""
-
-
-def check_fields(server: Server, index: str, fields: Mapping[str, str]) -> None:
-    """Refuse an index in which Kibana would find nothing.
-
-    Raises:
-        StackError: A field is of another type.
-    """
-    _, answer = server.request("GET", f"/{index}/_mapping")
-    mapping = next(iter(answer.values()))["mappings"]
-    for name, expected in fields.items():
-        found = field_type(mapping, name)
-        if found != expected:
-            raise StackError(
-                f"{server.url}: {index}: {name}: got {found or 'no such field'}, expected {expected}; the index was "
-                "made without its template, so that Kibana would find nothing in it: delete it and publish again"
-            )
-
-
-def field_type(mapping: Mapping[str, Any], name: str) -> str | None:
-    """The type of a field; `None` where the mapping does not have it."""
-    node: Mapping[str, Any] = mapping
-    for part in name.split("."):
-        node = node.get("properties", {}).get(part, {})
-    return node.get("type")
+        server.request("PUT", f"/_index_template/{monitoring.TEMPLATE_NAME}", monitoring.TEMPLATE)
+    types = {name: monitoring.FIELDS[name]["type"] for name in monitoring.SEARCHED}
+    server.prepare_index(monitoring.INDEX, types)

@@ -1,18 +1,78 @@
 """Samples as documents of our own: per instant, per process and instant, and a curve for each kind of latency."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lab.analysis.figures.cost import cpu_cores_series, process_names
 from lab.analysis.figures.counters import Point
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.rates import indexing_rate_series
-from lab.publish.document import Document, timestamp
-from lab.publish.label import Label, label_of
+from lab.publish.document import SCOPES, Document, index_template, of_type, timestamp, without_unknown
 from lab.records import Run, Sample, SinkHistograms
 
 INDEX = "sluice-samples"
-SCOPES = ("primaries", "total")
+SERIES = {"indexing_rate_docs_per_s": indexing_rate_series, "indexing_latency_ms": indexing_latency_series}
+
+FIELDS = {
+    **of_type("date", "@timestamp", "run.started"),
+    **of_type("boolean", "run.verified"),
+    **of_type("keyword", "run.id", "run.name", "run.profile", "run.target"),
+    **of_type("keyword", "kind", "phase", "process", "latency", "connector_state", "sources_lost"),
+    **of_type("double", *(f"{name}_{scope}" for name in SERIES for scope in SCOPES)),
+    **of_type("double", "since_load_s", "machine_cpu_percent", "cpu_cores", "one_in", "latency_ms"),
+    **of_type("long", "documents_indexed", "store_size_bytes", "segments_count", "merges_current", "rss_bytes"),
+    **of_type("long", "records_in_topic", "lag_records", "tasks_running", "tasks_failed", "bulk_requests_in_flight"),
+    **of_type("long", "run.cpu_cores"),
+}
+TEMPLATE = index_template(INDEX, FIELDS)
+SEARCHED = ("run.name", "kind", "run.started", "since_load_s")
+"""The fields that Kibana filters or sorts by: without their types it finds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What every document says of its run.
+
+    Attributes:
+        load_started_s: The instant that is t = 0 on the dashboard; `None` when there was no load.
+        verified: `None` while the run is under way.
+        cpu_cores: Those that the run could use; `None` on another machine than ours.
+    """
+
+    run_id: str
+    profile: str
+    started_s: float
+    load_started_s: float | None
+    verified: bool | None
+    cpu_cores: float | None
+    target: str
+
+    def source(self) -> dict[str, Any]:
+        """The field `run` of a document; readers choose a run by its `name`."""
+        values = {
+            "id": self.run_id,
+            "name": f"{self.profile} {self.run_id}",
+            "profile": self.profile,
+            "started": timestamp(self.started_s),
+            "verified": self.verified,
+            "cpu_cores": self.cpu_cores,
+            "target": self.target,
+        }
+        return without_unknown(values)
+
+
+def label_of(run: Run) -> Label:
+    """The label of a run that is over."""
+    return Label(
+        run_id=run.run_id,
+        profile=run.profile,
+        started_s=run.started_s,
+        load_started_s=next((phase.started_s for phase in run.phases if phase.name == "load"), None),
+        verified=run.verification.verified,
+        cpu_cores=run.environment.cpu_cores,
+        target=run.environment.target,
+    )
 
 
 def run_documents(run: Run, samples: Sequence[Sample]) -> Iterator[Document]:
@@ -25,25 +85,29 @@ def run_documents(run: Run, samples: Sequence[Sample]) -> Iterator[Document]:
 def sample_documents(label: Label, samples: Sequence[Sample], before: Sample | None = None) -> Iterator[Document]:
     """One document for each sample, and one for each process in it.
 
-    Rates are those of the run's report: from the sample before to this one. A value that is not known is left out,
-    which a chart draws as a gap. `since_load_s` is 0 where the load began, so that two runs can be laid over each
-    other; it is left out, and so is the run from the dashboard, when the run never came to its load.
+    Rates are those of the run's report: from the sample before to this one. Unknown values are left out, which a chart
+    draws as a gap. `since_load_s` is 0 where the load began, so that two runs can be laid over each other; a run that
+    never came to its load has none, and the dashboard does not draw it.
 
     Args:
         before: The sample before the first one, which has been sent already.
     """
-    sent = 0 if before is None else 1
-    seen = [*samples] if before is None else [before, *samples]
-    for sample, values in list(zip(seen, _values(seen), strict=True))[sent:]:
-        yield _document(label, "sample", sample.at_s, _instant(sample, label) | values)
+    first = 0 if before is None else 1
+    window = [*samples] if before is None else [before, *samples]
+    for sample, growth in list(zip(window, _growth(window), strict=True))[first:]:
+        yield _document(label, "sample", sample.at_s, _instant(sample, label) | _counts(sample) | growth)
     for name in process_names(samples):
-        yield from _process(label, name, seen, sent)
+        cores = _per_sample(window, cpu_cores_series(window, name))
+        for sample, cpu_cores in list(zip(window, cores, strict=True))[first:]:
+            process = sample.processes.get(name)
+            values = {"process": name, "cpu_cores": cpu_cores, "rss_bytes": process.rss_bytes if process else None}
+            yield _document(label, "process", sample.at_s, _instant(sample, label) | values, name)
 
 
 def curve_documents(label: Label, histograms: SinkHistograms, at_s: float) -> Iterator[Document]:
     """The latencies so far, at some instant: of `one_in[i]` records one took longer than `latency_ms[i]`.
 
-    A run has one document for each kind of latency, so that a later one takes the place of an earlier one.
+    A run has one document for each kind of latency: a later one replaces an earlier one.
     """
     kinds = {"end to end": histograms.record_age, "bulk service time": histograms.bulk_service_time}
     for latency, encoded in kinds.items():
@@ -59,10 +123,9 @@ def curve_documents(label: Label, histograms: SinkHistograms, at_s: float) -> It
 
 
 def _document(label: Label, kind: str, at_s: float | None, source: Mapping[str, Any], part: str = "") -> Document:
-    known = {name: value for name, value in source.items() if value is not None}
     instant = "" if at_s is None else str(round(at_s * 1000))
     name = "-".join(filter(None, (label.profile, label.run_id, instant, kind, part)))
-    return Document(name, {"kind": kind, "run": label.source(), **known})
+    return Document(name, {"kind": kind, "run": label.source(), **without_unknown(source)})
 
 
 def _instant(sample: Sample, label: Label) -> dict[str, Any]:
@@ -72,25 +135,6 @@ def _instant(sample: Sample, label: Label) -> dict[str, Any]:
         "since_load_s": None if zero_s is None else round(sample.at_s - zero_s, 3),
         "phase": sample.phase,
     }
-
-
-def _values(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    """The figures of each sample: what it says itself, and what has grown since the sample before."""
-    series = {
-        f"{name}_{scope}": _from_the_first(samples, points(samples, scope))
-        for name, points in (
-            ("indexing_rate_docs_per_s", indexing_rate_series),
-            ("indexing_latency_ms", indexing_latency_series),
-        )
-        for scope in SCOPES
-    }
-    for place, sample in enumerate(samples):
-        yield _counts(sample) | {name: values[place] for name, values in series.items()}
-
-
-def _from_the_first(samples: Sequence[Sample], points: Sequence[Point]) -> list[float | None]:
-    """A value for every sample; the first has none before it that it could be compared with."""
-    return [None, *(point.value for point in points)] if points else [None] * len(samples)
 
 
 def _counts(sample: Sample) -> dict[str, Any]:
@@ -109,9 +153,17 @@ def _counts(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _process(label: Label, name: str, samples: Sequence[Sample], sent: int) -> Iterator[Document]:
-    cores = _from_the_first(samples, cpu_cores_series(samples, name))
-    for sample, busy in list(zip(samples, cores, strict=True))[sent:]:
-        seen = sample.processes.get(name)
-        values = {"process": name, "cpu_cores": busy, "rss_bytes": seen.rss_bytes if seen else None}
-        yield _document(label, "process", sample.at_s, _instant(sample, label) | values, name)
+def _growth(samples: Sequence[Sample]) -> Iterator[dict[str, float | None]]:
+    """What has grown from the sample before, for each sample."""
+    columns = {
+        f"{name}_{scope}": _per_sample(samples, series(samples, scope))
+        for name, series in SERIES.items()
+        for scope in SCOPES
+    }
+    for row in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
+def _per_sample(samples: Sequence[Sample], points: Sequence[Point]) -> list[float | None]:
+    """A value for every sample; the first one has none before it to compare with."""
+    return [None, *(point.value for point in points)] if points else [None] * len(samples)

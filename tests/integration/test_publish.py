@@ -14,8 +14,8 @@ import vl_convert
 from lab.analysis.figures.stack_monitoring import Bucket, as_kibana_draws, counted
 from lab.analysis.folder import RunFolder, read_run
 from lab.publish import monitoring, samples
-from lab.publish.panels import Panel, panels
-from lab.publish.resample import Reading, resampled
+from lab.publish.dashboard import Panel, panels
+from lab.publish.monitoring import Reading, resampled
 from lab.records import Sample
 from lab.stack.local import StackShape
 from tests.integration.conftest import Sluice
@@ -77,7 +77,7 @@ def server(request: pytest.FixtureRequest, sluice: Sluice, recorded: RunFolder) 
     yield Server(url, request.param)
     for index in (samples.INDEX, monitoring.INDEX):
         httpx.delete(f"{url}/{index}", timeout=30)
-    for template in (samples.INDEX, monitoring.TEMPLATE):
+    for template in (samples.INDEX, monitoring.TEMPLATE_NAME):
         httpx.delete(f"{url}/_index_template/{template}", timeout=30)
 
 
@@ -172,15 +172,15 @@ def test_every_panel_finds_its_samples_and_is_drawn(
 def test_an_index_without_its_template_is_refused(server: Server, sluice: Sluice, recorded: RunFolder) -> None:
     """Kibana finds nothing in one, and does not say so."""
     httpx.delete(f"{server.url}/{monitoring.INDEX}", timeout=30)
-    httpx.delete(f"{server.url}/_index_template/{monitoring.TEMPLATE}", timeout=30)
+    httpx.delete(f"{server.url}/_index_template/{monitoring.TEMPLATE_NAME}", timeout=30)
     httpx.post(f"{server.url}/{monitoring.INDEX}/_doc", json={"cluster_uuid": "text"}, timeout=30)
 
     done = sluice("publish", str(recorded.path), "--to", server.url)
 
     assert done.status == 3
     assert done.errors == (
-        f"sluice: {server.url}: {monitoring.INDEX}: cluster_uuid: got text, expected keyword; the index was made "
-        "without its template, so that Kibana would find nothing in it: delete it and publish again\n"
+        f"sluice: {server.url}: {monitoring.INDEX}: cluster_uuid: got text, expected keyword; the index was "
+        "created without its template, so Kibana would find nothing in it: delete it and publish again\n"
     )
     httpx.delete(f"{server.url}/{monitoring.INDEX}", timeout=30)
     assert sluice("publish", str(recorded.path), "--to", server.url).status == 0

@@ -8,12 +8,9 @@ import pytest
 
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.publish import monitoring, samples
-from lab.publish.document import Document, timestamp
-from lab.publish.label import label_of
-from lab.publish.monitoring import monitoring_documents
-from lab.publish.resample import resampled
-from lab.publish.samples import run_documents, sample_documents
-from lab.publish.templates import MONITORING, SAMPLES
+from lab.publish.document import SCOPES, Document, timestamp
+from lab.publish.monitoring import monitoring_documents, resampled
+from lab.publish.samples import label_of, run_documents, sample_documents
 from lab.records import RunWarning, WarningKind
 from tests.unit.analysis.synthetic import Truth, run, with_samples, with_warnings
 from tests.unit.analysis.synthetic import samples as synthetic_samples
@@ -167,10 +164,10 @@ def test_a_run_with_unassigned_shards_is_yellow() -> None:
 
 def test_the_template_knows_every_field_that_kibana_asks_for() -> None:
     """Without it nothing is a keyword, and Kibana finds nothing."""
-    known = declared(MONITORING)
+    known = declared(monitoring.TEMPLATE)
     asked = {path for kind in ("indices_stats", "index_stats", "shards") for path in of_type(kind)[0]}
     assert asked <= known
-    assert MONITORING["index_patterns"] == [monitoring.INDEX]
+    assert monitoring.TEMPLATE["index_patterns"] == [monitoring.INDEX]
 
 
 # --- our own --------------------------------------------------------------------------------------------------------
@@ -185,7 +182,7 @@ def test_two_runs_lie_over_each_other_from_the_start_of_their_loads() -> None:
 
 def test_the_rates_are_those_of_the_report() -> None:
     """Sample by sample, on primaries and on all shards."""
-    for scope in samples.SCOPES:
+    for scope in SCOPES:
         ours = [found.get(f"indexing_rate_docs_per_s_{scope}") for found in of_kind("sample")]
         assert ours == [None, *(point.value for point in indexing_rate_series(SEEN, scope))]
 
@@ -234,4 +231,4 @@ def test_a_run_that_never_came_to_its_load_has_no_zero() -> None:
 
 def test_every_field_of_ours_is_in_the_template() -> None:
     """One that is not would be stored and never found."""
-    assert {path for document in SAMPLED for path in fields(document.source)} <= declared(SAMPLES)
+    assert {path for document in SAMPLED for path in fields(document.source)} <= declared(samples.TEMPLATE)

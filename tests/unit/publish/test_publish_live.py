@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,10 @@ import pytest
 from lab.endpoints import OPEN, Endpoints
 from lab.errors import StackError
 from lab.monitor import Sources
-from lab.publish.label import label_of
-from lab.publish.live import LiveRun, samples_from
-from lab.publish.samples import sample_documents
+from lab.profiles import load_profile
+from lab.publish.samples import label_of, sample_documents
 from lab.publish.server import Server
-from lab.publish.watch import Subject, Watch
+from lab.publish.watch import CurrentRun, Pipeline, SampleFeed, Watch, samples_from
 from lab.records import Sample
 from tests.unit.analysis.synthetic import START_S, Truth, run
 from tests.unit.analysis.synthetic import samples as synthetic_samples
@@ -25,8 +24,12 @@ from tests.unit.publish.recorder import Recorder, recorder
 TRUTH = Truth(ticks=13)
 SEEN = synthetic_samples(TRUTH)
 LABEL = label_of(run(TRUTH))
-ACCEPTED = (200, {"items": []})
-FIRST, SECOND = Subject("20270115-080000", START_S), Subject("20270115-081700", START_S + 1020)
+ACCEPTED: tuple[int, Any] = (200, {"items": []})
+FIRST, SECOND = CurrentRun("20270115-080000", START_S), CurrentRun("20270115-081700", START_S + 1020)
+
+
+ENDPOINTS = Endpoints("127.0.0.1:9", "http://127.0.0.1:9", ("http://127.0.0.1:9",), None)
+"""None that is asked."""
 
 
 def lines(samples: list[Sample]) -> bytes:
@@ -75,7 +78,7 @@ def test_a_run_sent_as_it_goes_is_the_run_sent_at_once(tmp_path: Path) -> None:
     """Rates go on from one sending to the next."""
     file = tmp_path / "samples.ndjson"
     with recorder(ACCEPTED) as server:
-        live = LiveRun(LABEL, Server(server.url, OPEN), file)
+        live = SampleFeed(LABEL, Server(server.url, OPEN), file)
         for begin, end in ((0, 1), (1, 2), (2, 7), (7, len(SEEN))):
             append(file, lines(SEEN[begin:end]))
             live.send_samples({})
@@ -86,7 +89,7 @@ def test_what_a_server_did_not_take_is_sent_again(tmp_path: Path) -> None:
     """With everything that was written meanwhile; nothing is missing."""
     file = tmp_path / "samples.ndjson"
     with recorder(ACCEPTED, (503, {"error": {"type": "unavailable"}}), ACCEPTED) as server:
-        live = LiveRun(LABEL, Server(server.url, OPEN), file)
+        live = SampleFeed(LABEL, Server(server.url, OPEN), file)
         file.write_bytes(lines(SEEN[:5]))
         assert live.send_samples({}) == 5
         append(file, lines(SEEN[5:11]))
@@ -102,7 +105,7 @@ def test_what_was_sent_takes_no_room(tmp_path: Path) -> None:
     file = tmp_path / "samples.ndjson"
     written = lines(SEEN[:3])
     with recorder(ACCEPTED) as server:
-        live = LiveRun(LABEL, Server(server.url, OPEN), file)
+        live = SampleFeed(LABEL, Server(server.url, OPEN), file)
         sizes = []
         for part in (written[:-7], written[-7:], lines(SEEN[3:])):
             append(file, part)
@@ -117,7 +120,7 @@ def test_the_latest_sample_tells_the_state_of_the_connector(tmp_path: Path) -> N
     file = tmp_path / "samples.ndjson"
     file.write_bytes(lines(SEEN[:3]))
     with recorder(ACCEPTED) as server:
-        LiveRun(LABEL, Server(server.url, OPEN), file).send_samples({"tasks_failed": 1})
+        SampleFeed(LABEL, Server(server.url, OPEN), file).send_samples({"tasks_failed": 1})
     sent = [found for found in received(server).values() if found["kind"] == "sample"]
     assert [found.get("tasks_failed") for found in sent] == [None, None, 1]
 
@@ -140,27 +143,18 @@ class Looks(threading.Event):
         return self.is_set()
 
 
-class Scripted:
-    """A pipeline on which one run follows another."""
+class Scripted(Pipeline):
+    """A pipeline on which one run follows another, and of which nothing else is known."""
 
-    def __init__(self, *subjects: Subject | None) -> None:
-        self.subjects = list(subjects)
+    def __init__(self, *runs: CurrentRun | None) -> None:
+        super().__init__(load_profile("quickstart"), ENDPOINTS)
+        self.runs = list(runs)
 
-    def subject(self) -> Subject | None:
+    def current_run(self) -> CurrentRun | None:
         """The next one; the last one again and again."""
-        return self.subjects.pop(0) if len(self.subjects) > 1 else self.subjects[0]
+        return self.runs.pop(0) if len(self.runs) > 1 else self.runs[0]
 
-    def sources(self, subject: Subject) -> Sources:
-        """None that is asked."""
-        return Sources(
-            endpoints=Endpoints("127.0.0.1:9", "http://127.0.0.1:9", ("http://127.0.0.1:9",), None),
-            index=f"books-{subject.run_id}",
-            topic=None,
-            consumer_group="",
-            connector=None,
-        )
-
-    def state(self, _subject: Subject) -> Mapping[str, Any]:
+    def state(self, run: CurrentRun) -> dict[str, Any]:  # noqa: ARG002 - of no run
         """Nothing is known."""
         return {}
 
@@ -170,7 +164,7 @@ def watched(
     server: Recorder,
     intervals: int,
     sampled: Callable[[Sources], list[Sample]],
-    alive: Callable[[], object] = object,
+    heartbeat: Callable[[], object] = object,
 ) -> list[str]:
     """The sentences that are told in so many intervals."""
     told: list[str] = []
@@ -181,7 +175,9 @@ def watched(
         yield
 
     connection = Server(server.url, OPEN)
-    watch = Watch("aladin/flat", pipeline, connection, interval_s=10, tell=told.append, alive=alive, sampler=sampler)
+    watch = Watch(
+        "aladin/flat", pipeline, connection, interval_s=10, log=told.append, heartbeat=heartbeat, sampler=sampler
+    )
     watch.run(Looks(intervals))
     return [sentence.replace(server.url, "http://observer") for sentence in told]
 
@@ -212,7 +208,7 @@ def test_a_server_that_takes_nothing_for_a_while_is_told_once() -> None:
     with recorder(refused, refused, ACCEPTED) as server:
         told = watched(Scripted(FIRST), server, 5, lambda _: SEEN, lambda: beats.append(None))
     assert told == [
-        "http://observer: POST /sluice-samples/_bulk: status 503: unavailable; samples are kept until it takes them",
+        "http://observer: POST /sluice-samples/_bulk: status 503: unavailable; samples are kept until it accepts them",
         "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
     ]
     assert len(beats) == 5 - 2

@@ -6,17 +6,16 @@ import pytest
 
 from lab.endpoints import Endpoints
 from lab.profiles import load_profile
-from lab.publish.pipeline import RemotePipeline
-from lab.publish.watch import Subject
+from lab.publish.watch import CurrentRun, Pipeline
 from tests.unit.publish.recorder import nowhere, recorder
 
 INDEX = "sluice-quickstart"
 MADE = {INDEX: {"mappings": {"_meta": {"sluice": {"run": "20261121-101010"}}}}}
 SINCE = {INDEX: {"settings": {"index.creation_date": "1795255810007"}}}
-SUBJECT = Subject("20261121-101010", 1_795_255_810.007)
+UNDER_WAY = CurrentRun("20261121-101010", 1_795_255_810.007)
 
 
-def pipeline(url: str) -> RemotePipeline:
+def pipeline(url: str) -> Pipeline:
     """The quickstart on servers that all have one address."""
     servers = Endpoints(
         kafka_bootstrap="127.0.0.1:9",
@@ -24,15 +23,15 @@ def pipeline(url: str) -> RemotePipeline:
         elasticsearch_urls=(url,),
         metrics_url=f"{url}/jolokia",
     )
-    return RemotePipeline(load_profile("quickstart"), servers)
+    return Pipeline(load_profile("quickstart"), servers)
 
 
 def test_the_index_tells_which_run_is_under_way() -> None:
     """By the mark that a run leaves in it, and its age; topic and connector have names that follow from both."""
     with recorder((200, MADE), (200, SINCE)) as server:
         watched = pipeline(server.url)
-        assert watched.subject() == SUBJECT
-        sources = watched.sources(SUBJECT)
+        assert watched.current_run() == UNDER_WAY
+        sources = watched.sources(UNDER_WAY)
     assert (sources.index, sources.topic) == (INDEX, f"{INDEX}-20261121-101010")
     assert (sources.connector, sources.consumer_group) == (
         f"{INDEX}-20261121-101010",
@@ -46,13 +45,13 @@ def test_the_index_tells_which_run_is_under_way() -> None:
 def test_no_run_is_under_way_without_an_index_of_ours(answer: tuple[int, Any]) -> None:
     """None, one that no run has made, or a cluster that cannot say."""
     with recorder(answer) as server:
-        assert pipeline(server.url).subject() is None
+        assert pipeline(server.url).current_run() is None
 
 
 def test_servers_that_do_not_answer_are_no_error() -> None:
     """They may be on their way up."""
     watched = pipeline(nowhere())
-    assert (watched.subject(), watched.state(SUBJECT)) == (None, {})
+    assert (watched.current_run(), watched.state(UNDER_WAY)) == (None, {})
 
 
 def test_a_failed_task_is_counted() -> None:
@@ -61,11 +60,11 @@ def test_a_failed_task_is_counted() -> None:
         {"id": place, "state": state} for place, state in enumerate(("RUNNING", "FAILED", "RUNNING", "UNASSIGNED"))
     ]
     with recorder((200, {"connector": {"state": "RUNNING"}, "tasks": tasks})) as server:
-        state = pipeline(server.url).state(SUBJECT)
+        state = pipeline(server.url).state(UNDER_WAY)
     assert state == {"connector_state": "RUNNING", "tasks_running": 2, "tasks_failed": 1}
 
 
 def test_a_connector_that_is_not_there_has_no_state() -> None:
     """Not even one without tasks."""
     with recorder((404, {"error_code": 404, "message": "No status found"})) as server:
-        assert pipeline(server.url).state(SUBJECT) == {}
+        assert pipeline(server.url).state(UNDER_WAY) == {}

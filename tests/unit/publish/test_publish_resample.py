@@ -3,7 +3,7 @@
 import pytest
 
 from lab.analysis.figures.stack_monitoring import as_kibana_draws, counted
-from lab.publish.resample import Reading, resampled
+from lab.publish.monitoring import Reading, resampled
 from lab.records import Sample
 from tests.unit.analysis.synthetic import Truth, samples
 

@@ -6,11 +6,9 @@ import orjson
 import pytest
 import vl_convert
 
-from lab.publish.kibana import OBJECTS
-from lab.publish.panels import MOST_HITS, Panel, panels
-from lab.publish.samples import INDEX
-from lab.publish.saved_objects import COLUMNS, DASHBOARD, DATA_VIEW, Shape, ndjson, saved_objects
-from lab.publish.templates import SAMPLES
+from lab.publish.dashboard import COLUMNS, DATA_VIEW, MOST_HITS, Panel, ndjson, panels, saved_objects
+from lab.publish.kibana import DASHBOARD, OBJECTS, Shape
+from lab.publish.samples import INDEX, TEMPLATE
 from tests.kibana import panel_query
 
 ATTRIBUTES = {
@@ -58,7 +56,7 @@ def placed(shape: Shape) -> list[dict[str, Any]]:
 
 @shapes
 def test_the_files_are_what_the_code_makes(shape: Shape) -> None:
-    """To write them anew: python -m lab.publish.saved_objects kibana."""
+    """To write them anew: python -m lab.publish.dashboard kibana."""
     assert (OBJECTS / shape.file_name).read_bytes() == ndjson(shape)
 
 
@@ -134,7 +132,7 @@ def test_the_visualization_holds_the_panels_specification(shape: Shape, panel: P
 def test_a_panel_asks_for_fields_that_there_are(panel: Panel) -> None:
     """Of the index of samples, all at once, and no field that its template does not know."""
     index, body = panel_query(panel)
-    known = SAMPLES["template"]["mappings"]["properties"]
+    known = TEMPLATE["template"]["mappings"]["properties"]
     assert (index, body["size"]) == (f"{INDEX}*", MOST_HITS)
     for name in body["_source"]:
         outer, _, inner = name.partition(".")

@@ -9,16 +9,15 @@ from lab.analysis.folder import read_run
 from lab.endpoints import OPEN, HttpAccess, api_key, basic
 from lab.errors import ProfileError, StackError
 from lab.publish.document import Document
-from lab.publish.kibana import OBJECTS, dashboard_address, import_objects, monitoring_address
-from lab.publish.publish import field_type, other_clusters, publish
-from lab.publish.saved_objects import Shape
-from lab.publish.server import Server
-from lab.publish.templates import SAMPLE_FIELDS
+from lab.publish.kibana import OBJECTS, Shape, dashboard_address, import_objects, monitoring_address
+from lab.publish.publish import other_clusters, prepare_samples, publish
+from lab.publish.samples import TEMPLATE
+from lab.publish.server import Server, field_type
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 from tests.unit.publish.recorder import nowhere, recorder
 
 TRUTH = Truth(ticks=13)
-MAPPED = {"sluice-samples": {"mappings": {"properties": SAMPLE_FIELDS}}}
+MAPPED = {"sluice-samples": {"mappings": TEMPLATE["template"]["mappings"]}}
 
 
 # --- Kibana ---------------------------------------------------------------------------------------------------------
@@ -97,7 +96,7 @@ def test_addresses_lead_to_the_run() -> None:
     )
 
 
-# --- being let in ---------------------------------------------------------------------------------------------------
+# --- authentication -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -117,14 +116,14 @@ def test_credentials_go_into_a_header_and_nowhere_else(access: HttpAccess, heade
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_does_not_let_us_in_says_what_to_give(status: int) -> None:
+def test_a_server_that_rejects_our_credentials_says_what_to_give(status: int) -> None:
     """Without a word of what was given."""
     answer = {"error": {"type": "security_exception", "reason": "unable to authenticate [a2V5]"}}
     with recorder((status, answer)) as server, pytest.raises(StackError) as failure:
         Server(server.url, HttpAccess(api_key("a2V5"))).request("PUT", "/_index_template/sluice-samples", {})
     assert str(failure.value) == (
-        f"{server.url}: PUT /_index_template/sluice-samples: status {status}; give --api-key-env, or --user and "
-        "--password-env, of one who may do that"
+        f"{server.url}: PUT /_index_template/sluice-samples: rejected our credentials ({status}); give "
+        "--api-key-env, or --user and --password-env, with the privileges for it"
     )
 
 
@@ -133,8 +132,17 @@ def test_a_server_that_does_not_answer_is_named() -> None:
     url = nowhere()
     with pytest.raises(StackError) as failure:
         Server(url, OPEN).request("GET", "/")
-    assert str(failure.value).startswith(f"{url}: the server does not answer (ConnectError: ")
+    assert str(failure.value).startswith(f"{url}: Elasticsearch does not answer (ConnectError: ")
     assert str(failure.value).endswith("; check the address, and --ca for https")
+
+
+def test_what_is_no_elasticsearch_is_said_to_be_none() -> None:
+    """Such as a page of a server that answers everything."""
+    with recorder((200, "<html>")) as server, pytest.raises(StackError) as failure:
+        prepare_samples(Server(server.url, OPEN))
+    assert str(failure.value) == (
+        f"{server.url}: PUT /_index_template/sluice-samples: status 200: got no JSON; is this an Elasticsearch?"
+    )
 
 
 # --- sending --------------------------------------------------------------------------------------------------------
@@ -159,8 +167,8 @@ def test_a_refused_document_ends_it_without_being_shown() -> None:
     with recorder((200, answer)) as server, pytest.raises(StackError) as failure:
         Server(server.url, OPEN).send("sluice-samples", [Document("a", {}), Document("b", {})])
     assert str(failure.value) == (
-        f"{server.url}: sluice-samples: refused 1 of 2 documents, the first for document_parsing_exception; was the "
-        "index made before its template? Delete it and publish again"
+        f"{server.url}: sluice-samples: rejected 1 of 2 documents, the first because of document_parsing_exception; "
+        "was the index created before its template? Delete it and publish again"
     )
 
 
@@ -169,7 +177,9 @@ def test_a_run_without_an_answer_of_elasticsearch_is_refused(tmp_path: Path) -> 
     truth = Truth()
     lost = with_samples(samples(truth), lambda _: {"elasticsearch": None})
     folder = written(tmp_path / "run", run(truth), lost)
-    with pytest.raises(ProfileError, match="holds no sample that Elasticsearch answered"):
+    with pytest.raises(
+        ProfileError, match="no sample of this run has figures of Elasticsearch; there is nothing to publish"
+    ):
         publish(read_run(folder), Server(nowhere(), OPEN), 10)
 
 
