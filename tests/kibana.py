@@ -63,10 +63,10 @@ def drawn_series(
     derivative: bool,
 ) -> list[Bucket]:
     """The points of both charts that Kibana draws for a window of time."""
-    asked_ms = (round((window_s[0] - 2 * bucket_s) * 1000), round(window_s[1] * 1000))
-    body = series_query(part, cluster_uuid, asked_ms, bucket_s, index=index, derivative=derivative)
-    found = search(".monitoring-es-*", body)["aggregations"]["points"]["buckets"]
-    points = [_by_derivative(bucket) for bucket in found] if derivative else _by_client(found, bucket_s)
+    queried_ms = (round((window_s[0] - 2 * bucket_s) * 1000), round(window_s[1] * 1000))
+    body = series_query(part, cluster_uuid, queried_ms, bucket_s, index=index, derivative=derivative)
+    buckets = search(".monitoring-es-*", body)["aggregations"]["points"]["buckets"]
+    points = [_by_derivative(bucket) for bucket in buckets] if derivative else _by_client(buckets, bucket_s)
     return [point for point in points if point.start_s >= window_s[0] and point.start_s + bucket_s <= window_s[1]]
 
 
@@ -80,10 +80,10 @@ def _by_derivative(bucket: Mapping[str, Any]) -> Bucket:
     return Bucket(start_s, rate, 0.0 if rate == 0 else time_ms / rate)
 
 
-def _by_client(found: list[Mapping[str, Any]], bucket_s: int) -> list[Bucket]:
+def _by_client(buckets: list[Mapping[str, Any]], bucket_s: int) -> list[Bucket]:
     """The same where the server cannot: differences of the two `max`."""
     points = []
-    for before, after in zip([None, *found], found, strict=False):
+    for before, after in zip([None, *buckets], buckets, strict=False):
         start_s = after["key"] // 1000
         pairs = [(before and before[name]["value"], after[name]["value"]) for name in ("documents", "time_ms")]
         (first, last), (first_ms, last_ms) = pairs
@@ -122,6 +122,6 @@ def _with_context(part: Any, context: Mapping[str, list[Any]]) -> Any:
 
 def answered_spec(panel: Panel, answer: Any) -> dict[str, Any]:
     """The panel's specification as Kibana hands it to Vega: the search replaced by its answer, sized by Kibana."""
-    asked = panel.spec["data"]
-    data = {"name": asked["name"], "values": answer, "format": asked["format"]}
+    source = panel.spec["data"]
+    data = {"name": source["name"], "values": answer, "format": source["format"]}
     return {**panel.spec, "data": data, "width": 560, "height": 250, "autosize": {"type": "fit", "contains": "padding"}}

@@ -71,7 +71,7 @@ def publish(
     for index, documents in published.documents.items():
         console.print(f"{index}: {documents:,} documents of run {escape(folder.run.run_id)}", soft_wrap=True)
     if monitoring.INDEX in published.documents:
-        tell_buckets(published)
+        tell_buckets(published, bucket)
     elif published.other_clusters:
         tell_others(published)
     if kibana:
@@ -96,13 +96,13 @@ def dashboards(
     tell_import(server_url(kibana, "--kibana"), access_of(api_key_env, user, password_env, ca))
 
 
-def tell_buckets(published: Publication) -> None:
+def tell_buckets(published: Publication, bucket_s: int) -> None:
     """What Stack Monitoring's charts will look like, and which setting they need."""
-    seconds, buckets, empty = published.bucket_s, published.buckets, published.buckets_empty
+    buckets, empty = published.buckets, published.buckets_empty
     setting = "monitoring.ui.min_interval_seconds"
-    fits = "which is Kibana's default" if seconds == LEAST_BUCKET_S else "which kibana.yml has to set"
+    fits = "which is Kibana's default" if bucket_s == LEAST_BUCKET_S else "which kibana.yml has to set"
     console.print(
-        f"Stack Monitoring: {buckets} points, {seconds} s apart; {setting}: {seconds}, {fits}", soft_wrap=True
+        f"Stack Monitoring: {buckets} points, {bucket_s} s apart; {setting}: {bucket_s}, {fits}", soft_wrap=True
     )
     if empty:
         console.print(

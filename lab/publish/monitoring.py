@@ -151,6 +151,7 @@ def _cluster(run: Run, elasticsearch: ElasticsearchSample) -> dict[str, Any]:
     version = next((server.version for server in servers if server.name.startswith("elasticsearch")), None)
     shards = _shard_counts(run)
     unassigned = any(warning.kind is WarningKind.SHARDS_UNASSIGNED for warning in run.warnings)
+    status = "yellow" if unassigned else "green"
     indices: dict[str, Any] = {
         "count": 1,
         "docs": {"count": elasticsearch.primaries.docs_count},
@@ -173,11 +174,7 @@ def _cluster(run: Run, elasticsearch: ElasticsearchSample) -> dict[str, Any]:
             "indices": indices | ({"shards": {"total": sum(shards), "primaries": shards[0]}} if shards else {}),
             "nodes": nodes | ({"versions": [version]} if version else {}),
         },
-        "cluster_state": {
-            "status": "yellow" if unassigned else "green",
-            "state_uuid": run.run_id,
-            "master_node": NODE,
-        },
+        "cluster_state": {"status": status, "state_uuid": run.run_id, "master_node": NODE},
     } | ({"version": version} if version else {})
 
 

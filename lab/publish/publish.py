@@ -28,7 +28,6 @@ class Publication:
 
     documents: dict[str, int]
     other_clusters: tuple[str, ...]
-    bucket_s: int
     buckets: int
     buckets_empty: int
     first_s: float
@@ -67,7 +66,6 @@ def publish(folder: RunFolder, server: Server, bucket_s: int, *, stack_monitorin
     return Publication(
         documents=sent,
         other_clusters=others,
-        bucket_s=bucket_s,
         buckets=len(readings) + empty,
         buckets_empty=empty,
         first_s=readings[0].at_s,

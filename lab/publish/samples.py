@@ -44,9 +44,9 @@ class Label:
     profile: str
     started_s: float
     load_started_s: float | None
-    verified: bool | None
-    cpu_cores: float | None
     target: str
+    verified: bool | None = None
+    cpu_cores: float | None = None
 
     def source(self) -> dict[str, Any]:
         """The field `run` of a document; readers choose a run by its `name`."""
@@ -69,9 +69,9 @@ def label_of(run: Run) -> Label:
         profile=run.profile,
         started_s=run.started_s,
         load_started_s=next((phase.started_s for phase in run.phases if phase.name == "load"), None),
+        target=run.environment.target,
         verified=run.verification.verified,
         cpu_cores=run.environment.cpu_cores,
-        target=run.environment.target,
     )
 
 

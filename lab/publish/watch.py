@@ -27,8 +27,6 @@ from lab.records import Sample, SinkHistograms
 from lab.run.index import index_name
 from lab.run.names import Names
 
-NO_HISTOGRAMS = SinkHistograms(record_age=None, bulk_service_time=None)
-
 
 @dataclass(frozen=True, slots=True)
 class CurrentRun:
@@ -48,8 +46,6 @@ class CurrentRun:
             profile=profile,
             started_s=self.began_s,
             load_started_s=self.began_s,
-            verified=None,
-            cpu_cores=None,
             target="live",
         )
 
@@ -128,7 +124,7 @@ class Watch:
         self._interval_s = interval_s
         self._log = log
         self._heartbeat = heartbeat
-        self._sampler = sampler or self._own_sampler
+        self._sampler = sampler or (lambda sources, file: Sampler(sources, file, interval_s, phase=lambda: "load"))
         self._last_line = ""
 
     def run(self, stop: threading.Event) -> None:
@@ -151,9 +147,6 @@ class Watch:
                 while not stop.wait(self._interval_s) and self._pipeline.current_run() in (None, run):
                     self._send(feed, sources, run)
 
-    def _own_sampler(self, sources: Sources, file: Path) -> Sampler:
-        return Sampler(sources, file, self._interval_s, phase=lambda: "load")
-
     def _send(self, feed: "SampleFeed", sources: Sources, run: CurrentRun) -> None:
         try:
             feed.send_samples(self._pipeline.state(run))
@@ -174,12 +167,10 @@ class Watch:
 def histograms_of(sources: Sources) -> SinkHistograms:
     """The sink's latencies so far; none where no JMX agent gives them."""
     at = sources.endpoints
-    if not (at.metrics_url and sources.connector):
-        return NO_HISTOGRAMS
-    try:
-        return read_sink_histograms(at.metrics_url, sources.connector, access=at.access.metrics)
-    except (httpx.HTTPError, JolokiaError):
-        return NO_HISTOGRAMS
+    if at.metrics_url and sources.connector:
+        with contextlib.suppress(httpx.HTTPError, JolokiaError):
+            return read_sink_histograms(at.metrics_url, sources.connector, access=at.access.metrics)
+    return SinkHistograms(record_age=None, bulk_service_time=None)
 
 
 class SampleFeed:

@@ -17,18 +17,18 @@ from tests.unit.analysis.synthetic import samples as synthetic_samples
 
 TRUTH = Truth(replicas=1, ticks=31)
 RUN = run(TRUTH)
-SEEN = synthetic_samples(TRUTH)
-READINGS = resampled(SEEN, 10)
+SAMPLES = synthetic_samples(TRUTH)
+READINGS = resampled(SAMPLES, 10)
 MONITORED = list(monitoring_documents(RUN, READINGS, 10))
-SAMPLED = list(run_documents(RUN, SEEN))
+SAMPLED = list(run_documents(RUN, SAMPLES))
 
 
 def fields(source: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Every value by its dotted path."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in source.items():
-        found |= fields(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
-    return found
+        values |= fields(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
+    return values
 
 
 def of_type(kind: str) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def declared(template: Mapping[str, Any]) -> set[str]:
 @pytest.mark.parametrize("documents", [MONITORED, SAMPLED])
 def test_ids_tell_all_documents_apart_and_never_change(documents: list[Document]) -> None:
     """So that sending a run again stores nothing twice."""
-    again = [*monitoring_documents(RUN, READINGS, 10), *run_documents(RUN, SEEN)]
+    again = [*monitoring_documents(RUN, READINGS, 10), *run_documents(RUN, SAMPLES)]
     assert len({document.id for document in documents}) == len(documents)
     assert {document.id for document in documents} <= {document.id for document in again}
     assert all(RUN.run_id in document.id for document in documents)
@@ -114,23 +114,23 @@ def test_each_page_finds_what_it_needs(kind: str, needed: set[str]) -> None:
     """The fields that Kibana's pages cannot do without."""
     common = {"cluster_uuid", "timestamp", "type"}
     assert of_type(kind)
-    assert [(common | needed) - found.keys() for found in of_type(kind)] == [set()] * len(of_type(kind))
+    assert [(common | needed) - document.keys() for document in of_type(kind)] == [set()] * len(of_type(kind))
 
 
 def test_all_runs_are_one_cluster_and_a_run_is_one_state() -> None:
     """A basic licence opens one cluster; an index's status comes from the shards of the latest state."""
-    assert {found["cluster_uuid"] for kind in ("cluster_stats", "shards") for found in of_type(kind)} == {
+    assert {document["cluster_uuid"] for kind in ("cluster_stats", "shards") for document in of_type(kind)} == {
         monitoring.CLUSTER_UUID
     }
-    assert {found["cluster_state.state_uuid"] for found in of_type("cluster_stats")} == {
-        found["state_uuid"] for found in of_type("shards")
+    assert {document["cluster_state.state_uuid"] for document in of_type("cluster_stats")} == {
+        document["state_uuid"] for document in of_type("shards")
     }
 
 
 def test_every_ten_seconds_hold_one_document_of_each_kind() -> None:
     """From before the first sample to the last one."""
     for kind in ("cluster_stats", "indices_stats", "index_stats"):
-        instants = [datetime.fromisoformat(found["timestamp"]).timestamp() for found in of_type(kind)]
+        instants = [datetime.fromisoformat(document["timestamp"]).timestamp() for document in of_type(kind)]
         slots = [int(at_s // 10) for at_s in instants]
         assert slots == list(range(slots[0], slots[0] + len(READINGS)))
 
@@ -147,7 +147,7 @@ def test_shards_are_counted_by_the_index_settings() -> None:
     unknown = RUN.model_copy(update={"environment": RUN.environment.model_copy(update={"index_settings": {}})})
     documents = list(monitoring_documents(unknown, READINGS, 10))
     assert of_type("cluster_stats")[0]["cluster_stats.indices.shards.primaries"] == 1
-    assert [found for found in documents if found.source["type"] == "shards"] == []
+    assert [document for document in documents if document.source["type"] == "shards"] == []
     assert "shards" not in documents[0].source["cluster_stats"]["indices"]
 
 
@@ -164,9 +164,9 @@ def test_a_run_with_unassigned_shards_is_yellow() -> None:
 
 def test_the_template_knows_every_field_that_kibana_asks_for() -> None:
     """Without it nothing is a keyword, and Kibana finds nothing."""
-    known = declared(monitoring.TEMPLATE)
-    asked = {path for kind in ("indices_stats", "index_stats", "shards") for path in of_type(kind)[0]}
-    assert asked <= known
+    declared_fields = declared(monitoring.TEMPLATE)
+    searched = {path for kind in ("indices_stats", "index_stats", "shards") for path in of_type(kind)[0]}
+    assert searched <= declared_fields
     assert monitoring.TEMPLATE["index_patterns"] == [monitoring.INDEX]
 
 
@@ -175,7 +175,7 @@ def test_the_template_knows_every_field_that_kibana_asks_for() -> None:
 
 def test_two_runs_lie_over_each_other_from_the_start_of_their_loads() -> None:
     """0 where the load began, less before it."""
-    since = {found["@timestamp"]: found["since_load_s"] for found in of_kind("sample")}
+    since = {document["@timestamp"]: document["since_load_s"] for document in of_kind("sample")}
     assert since[timestamp(TRUTH.load_starts_s)] == 0
     assert min(since.values()) == -TRUTH.fill_s
 
@@ -183,25 +183,25 @@ def test_two_runs_lie_over_each_other_from_the_start_of_their_loads() -> None:
 def test_the_rates_are_those_of_the_report() -> None:
     """Sample by sample, on primaries and on all shards."""
     for scope in SCOPES:
-        ours = [found.get(f"indexing_rate_docs_per_s_{scope}") for found in of_kind("sample")]
-        assert ours == [None, *(point.value for point in indexing_rate_series(SEEN, scope))]
+        ours = [document.get(f"indexing_rate_docs_per_s_{scope}") for document in of_kind("sample")]
+        assert ours == [None, *(point.value for point in indexing_rate_series(SAMPLES, scope))]
 
 
 def test_a_sample_that_was_lost_leaves_its_figures_out() -> None:
     """It says itself what it has lost; the processes are still there."""
-    lost = with_samples(SEEN, lambda _: {"elasticsearch": None, "lost": {"elasticsearch": "timed out"}})
-    found = next(run_documents(RUN, lost)).source
-    assert found["sources_lost"] == ["elasticsearch"]
-    assert "documents_indexed" not in found
-    assert "lag_records" in found
+    lost = with_samples(SAMPLES, lambda _: {"elasticsearch": None, "lost": {"elasticsearch": "timed out"}})
+    source = next(run_documents(RUN, lost)).source
+    assert source["sources_lost"] == ["elasticsearch"]
+    assert "documents_indexed" not in source
+    assert "lag_records" in source
 
 
 def test_each_process_has_its_cores() -> None:
     """As many as the synthetic run keeps busy during the load."""
     busy = {
-        found["process"]: found["cpu_cores"]
-        for found in of_kind("process")
-        if found["phase"] == "load" and "cpu_cores" in found
+        document["process"]: document["cpu_cores"]
+        for document in of_kind("process")
+        if document["phase"] == "load" and "cpu_cores" in document
     }
     assert busy == pytest.approx(dict(TRUTH.cores))
 
@@ -209,24 +209,27 @@ def test_each_process_has_its_cores() -> None:
 def test_the_latency_curves_are_there() -> None:
     """One document each, from the median on, with a latency for every share."""
     curves = of_kind("curve")
-    assert [found["latency"] for found in curves] == ["end to end", "bulk service time"]
-    assert [found["one_in"][0] for found in curves] == [2, 2]
-    assert [len(found["one_in"]) for found in curves] == [len(found["latency_ms"]) for found in curves]
+    assert [curve["latency"] for curve in curves] == ["end to end", "bulk service time"]
+    assert [curve["one_in"][0] for curve in curves] == [2, 2]
+    assert [len(curve["one_in"]) for curve in curves] == [len(curve["latency_ms"]) for curve in curves]
 
 
 @pytest.mark.parametrize("sent", [1, 7, 30])
 def test_a_run_sent_in_parts_is_the_run_sent_at_once(sent: int) -> None:
     """The first sample of a later part has its rates, too: the last one sent is what it is compared with."""
     label = label_of(RUN)
-    parts = [*sample_documents(label, SEEN[:sent]), *sample_documents(label, SEEN[sent:], before=SEEN[sent - 1])]
-    whole = sample_documents(label, SEEN)
+    parts = [
+        *sample_documents(label, SAMPLES[:sent]),
+        *sample_documents(label, SAMPLES[sent:], before=SAMPLES[sent - 1]),
+    ]
+    whole = sample_documents(label, SAMPLES)
     assert {document.id: document.source for document in parts} == {document.id: document.source for document in whole}
 
 
 def test_a_run_that_never_came_to_its_load_has_no_zero() -> None:
     """Its samples are kept, and not drawn."""
     made = RUN.model_copy(update={"phases": RUN.phases[:1]})
-    assert all("since_load_s" not in document.source for document in run_documents(made, SEEN))
+    assert all("since_load_s" not in document.source for document in run_documents(made, SAMPLES))
 
 
 def test_every_field_of_ours_is_in_the_template() -> None:

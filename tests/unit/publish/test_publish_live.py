@@ -22,7 +22,7 @@ from tests.unit.analysis.synthetic import samples as synthetic_samples
 from tests.unit.publish.recorder import Recorder, recorder
 
 TRUTH = Truth(ticks=13)
-SEEN = synthetic_samples(TRUTH)
+SAMPLES = synthetic_samples(TRUTH)
 LABEL = label_of(run(TRUTH))
 ACCEPTED: tuple[int, Any] = (200, {"items": []})
 FIRST, SECOND = CurrentRun("20270115-080000", START_S), CurrentRun("20270115-081700", START_S + 1020)
@@ -45,11 +45,11 @@ def append(file: Path, content: bytes) -> None:
 
 def received(server: Recorder) -> dict[str, dict[str, Any]]:
     """Id → document of all bulk requests that the server has accepted."""
-    found: dict[str, dict[str, Any]] = {}
+    documents: dict[str, dict[str, Any]] = {}
     for request in server.requests:
         parts = [orjson.loads(line) for line in request.body.splitlines()]
-        found |= {action["index"]["_id"]: source for action, source in zip(parts[::2], parts[1::2], strict=True)}
-    return found
+        documents |= {action["index"]["_id"]: source for action, source in zip(parts[::2], parts[1::2], strict=True)}
+    return documents
 
 
 # --- what has been written since the last time ----------------------------------------------------------------------
@@ -58,14 +58,14 @@ def received(server: Recorder) -> dict[str, dict[str, Any]]:
 def test_a_line_is_sent_when_it_is_whole(tmp_path: Path) -> None:
     """Half a line is left until the rest of it is there."""
     file = tmp_path / "samples.ndjson"
-    written = lines(SEEN[:3])
+    written = lines(SAMPLES[:3])
     file.write_bytes(written[:-7])
 
     first, place = samples_from(file, 0)
     file.write_bytes(written)
     second, end = samples_from(file, place)
 
-    assert (first, second) == (SEEN[:2], SEEN[2:3])
+    assert (first, second) == (SAMPLES[:2], SAMPLES[2:3])
     assert end == len(written)
 
 
@@ -79,10 +79,10 @@ def test_a_run_sent_as_it_goes_is_the_run_sent_at_once(tmp_path: Path) -> None:
     file = tmp_path / "samples.ndjson"
     with recorder(ACCEPTED) as server:
         live = SampleFeed(LABEL, Server(server.url, OPEN), file)
-        for begin, end in ((0, 1), (1, 2), (2, 7), (7, len(SEEN))):
-            append(file, lines(SEEN[begin:end]))
+        for begin, end in ((0, 1), (1, 2), (2, 7), (7, len(SAMPLES))):
+            append(file, lines(SAMPLES[begin:end]))
             live.send_samples({})
-    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
+    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SAMPLES)}
 
 
 def test_what_a_server_did_not_take_is_sent_again(tmp_path: Path) -> None:
@@ -90,39 +90,39 @@ def test_what_a_server_did_not_take_is_sent_again(tmp_path: Path) -> None:
     file = tmp_path / "samples.ndjson"
     with recorder(ACCEPTED, (503, {"error": {"type": "unavailable"}}), ACCEPTED) as server:
         live = SampleFeed(LABEL, Server(server.url, OPEN), file)
-        file.write_bytes(lines(SEEN[:5]))
+        file.write_bytes(lines(SAMPLES[:5]))
         assert live.send_samples({}) == 5
-        append(file, lines(SEEN[5:11]))
+        append(file, lines(SAMPLES[5:11]))
         with pytest.raises(StackError, match="status 503"):
             live.send_samples({})
-        append(file, lines(SEEN[11:]))
-        assert live.send_samples({}) == len(SEEN) - 5
-    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
+        append(file, lines(SAMPLES[11:]))
+        assert live.send_samples({}) == len(SAMPLES) - 5
+    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SAMPLES)}
 
 
 def test_what_was_sent_takes_no_room(tmp_path: Path) -> None:
     """A stream has no end, and a disk has; half a line keeps the file until the rest of it is there."""
     file = tmp_path / "samples.ndjson"
-    written = lines(SEEN[:3])
+    written = lines(SAMPLES[:3])
     with recorder(ACCEPTED) as server:
         live = SampleFeed(LABEL, Server(server.url, OPEN), file)
         sizes = []
-        for part in (written[:-7], written[-7:], lines(SEEN[3:])):
+        for part in (written[:-7], written[-7:], lines(SAMPLES[3:])):
             append(file, part)
             live.send_samples({})
             sizes.append(file.stat().st_size)
     assert sizes == [len(written) - 7, 0, 0]
-    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SEEN)}
+    assert received(server) == {document.id: document.source for document in sample_documents(LABEL, SAMPLES)}
 
 
 def test_the_latest_sample_tells_the_state_of_the_connector(tmp_path: Path) -> None:
     """And none of those before it, whose state is not known."""
     file = tmp_path / "samples.ndjson"
-    file.write_bytes(lines(SEEN[:3]))
+    file.write_bytes(lines(SAMPLES[:3]))
     with recorder(ACCEPTED) as server:
         SampleFeed(LABEL, Server(server.url, OPEN), file).send_samples({"tasks_failed": 1})
-    sent = [found for found in received(server).values() if found["kind"] == "sample"]
-    assert [found.get("tasks_failed") for found in sent] == [None, None, 1]
+    sent = [document for document in received(server).values() if document["kind"] == "sample"]
+    assert [document.get("tasks_failed") for document in sent] == [None, None, 1]
 
 
 # --- watching -------------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def watched(
     heartbeat: Callable[[], object] = object,
 ) -> list[str]:
     """The sentences that are told in so many intervals."""
-    told: list[str] = []
+    log: list[str] = []
 
     @contextlib.contextmanager
     def sampler(sources: Sources, file: Path) -> Iterator[None]:
@@ -176,17 +176,17 @@ def watched(
 
     connection = Server(server.url, OPEN)
     watch = Watch(
-        "aladin/flat", pipeline, connection, interval_s=10, log=told.append, heartbeat=heartbeat, sampler=sampler
+        "aladin/flat", pipeline, connection, interval_s=10, log=log.append, heartbeat=heartbeat, sampler=sampler
     )
     watch.run(Looks(intervals))
-    return [sentence.replace(server.url, "http://observer") for sentence in told]
+    return [sentence.replace(server.url, "http://observer") for sentence in log]
 
 
 def test_an_index_is_waited_for_and_told_once() -> None:
     """The stream may begin long after whoever watches it."""
     with recorder(ACCEPTED) as server:
-        told = watched(Scripted(None, None, None, FIRST), server, 7, lambda _: SEEN)
-    assert told == [
+        log = watched(Scripted(None, None, None, FIRST), server, 7, lambda _: SAMPLES)
+    assert log == [
         "waiting for the index of aladin/flat",
         "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
     ]
@@ -195,9 +195,9 @@ def test_an_index_is_waited_for_and_told_once() -> None:
 def test_a_run_whose_index_is_made_anew_is_another_run() -> None:
     """Each has its own name and its own zero; an index that cannot be seen for a while is the same one."""
     with recorder(ACCEPTED) as server:
-        watched(Scripted(FIRST, FIRST, None, FIRST, SECOND), server, 9, lambda _: SEEN[-1:])
-    runs = {found["run"]["name"]: found["since_load_s"] for found in received(server).values()}
-    last_s = SEEN[-1].at_s - START_S
+        watched(Scripted(FIRST, FIRST, None, FIRST, SECOND), server, 9, lambda _: SAMPLES[-1:])
+    runs = {document["run"]["name"]: document["since_load_s"] for document in received(server).values()}
+    last_s = SAMPLES[-1].at_s - START_S
     assert runs == {"aladin/flat 20270115-080000-live": last_s, "aladin/flat 20270115-081700-live": last_s - 1020}
 
 
@@ -206,8 +206,8 @@ def test_a_server_that_takes_nothing_for_a_while_is_told_once() -> None:
     refused = (503, {"error": {"type": "unavailable"}})
     beats: list[None] = []
     with recorder(refused, refused, ACCEPTED) as server:
-        told = watched(Scripted(FIRST), server, 5, lambda _: SEEN, lambda: beats.append(None))
-    assert told == [
+        log = watched(Scripted(FIRST), server, 5, lambda _: SAMPLES, lambda: beats.append(None))
+    assert log == [
         "http://observer: POST /sluice-samples/_bulk: status 503: unavailable; samples are kept until it accepts them",
         "aladin/flat 20270115-080000: a sample every 10 s goes to http://observer",
     ]

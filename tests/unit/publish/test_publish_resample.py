@@ -36,7 +36,7 @@ def read(readings: list[Reading]) -> list[tuple[float, int]]:
 
 def rates(readings: list[Reading], size_s: int = 10) -> list[float | None]:
     """What Kibana draws of them in the two minutes around noon."""
-    as_samples = [Sample(at_s=found.at_s, phase="load", elasticsearch=found.elasticsearch) for found in readings]
+    as_samples = [Sample(at_s=reading.at_s, phase="load", elasticsearch=reading.elasticsearch) for reading in readings]
     points = as_kibana_draws(counted(as_samples, "primaries"), size_s, NOON_S - 60, NOON_S + 60)
     return [point.rate_per_s for point in points]
 
@@ -58,16 +58,16 @@ def test_every_bucket_has_one_reading(interval_s: float) -> None:
 
 def test_what_was_counted_is_conserved() -> None:
     """Every document is in one point of the line, those of the first bucket and of a part of the last one as well."""
-    seen = steady(4.4, 33.3, per_s=997)
-    drawn = rates(resampled(seen, 10))
-    assert seen[-1].elasticsearch is not None
-    assert sum((rate or 0) * 10 for rate in drawn) == pytest.approx(seen[-1].elasticsearch.primaries.index_total)
+    taken = steady(4.4, 33.3, per_s=997)
+    drawn = rates(resampled(taken, 10))
+    assert taken[-1].elasticsearch is not None
+    assert sum((rate or 0) * 10 for rate in drawn) == pytest.approx(taken[-1].elasticsearch.primaries.index_total)
 
 
 def test_documents_that_were_there_before_are_no_growth() -> None:
     """The first sample found 5 003 of them: nobody knows when they came."""
-    seen = [sample(3, 5003), *(sample(3 + tick, 5003 + 101 * tick) for tick in range(1, 20))]
-    readings = resampled(seen, 10)
+    taken = [sample(3, 5003), *(sample(3 + tick, 5003 + 101 * tick) for tick in range(1, 20))]
+    readings = resampled(taken, 10)
     assert read(readings)[0] == (9.999, 5003 + 707)
     assert rates(readings)[0] is None
 

@@ -40,7 +40,7 @@ each_panel = pytest.mark.parametrize("panel", panels(), ids=lambda panel: panel.
 
 def by_id(shape: Shape) -> dict[tuple[str, str], dict[str, Any]]:
     """The objects by type and id."""
-    return {(found["type"], found["id"]): found for found in saved_objects(shape)}
+    return {(each["type"], each["id"]): each for each in saved_objects(shape)}
 
 
 def dashboard(shape: Shape) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def dashboard(shape: Shape) -> dict[str, Any]:
 
 def placed(shape: Shape) -> list[dict[str, Any]]:
     """The dashboard's panels."""
-    found: list[dict[str, Any]] = orjson.loads(dashboard(shape)["attributes"]["panelsJSON"])
-    return found
+    panels_json: list[dict[str, Any]] = orjson.loads(dashboard(shape)["attributes"]["panelsJSON"])
+    return panels_json
 
 
 @shapes
@@ -64,17 +64,17 @@ def test_the_files_are_what_the_code_makes(shape: Shape) -> None:
 def test_attributes_are_those_that_kibana_knows(shape: Shape) -> None:
     """One that it does not know makes it refuse the whole import."""
     unknown = UNKNOWN_IN_7_17 if shape is Shape.KIBANA_7_17 else set()
-    for found in saved_objects(shape):
-        assert found["attributes"].keys() <= ATTRIBUTES[found["type"]] - unknown
+    for each in saved_objects(shape):
+        assert each["attributes"].keys() <= ATTRIBUTES[each["type"]] - unknown
 
 
 @shapes
 def test_every_reference_leads_to_an_object_before_it(shape: Shape) -> None:
     """Nothing has to be in Kibana already."""
-    seen: set[tuple[str, str]] = set()
-    for found in saved_objects(shape):
-        assert {(reference["type"], reference["id"]) for reference in found["references"]} <= seen
-        seen.add((found["type"], found["id"]))
+    earlier: set[tuple[str, str]] = set()
+    for each in saved_objects(shape):
+        assert {(reference["type"], reference["id"]) for reference in each["references"]} <= earlier
+        earlier.add((each["type"], each["id"]))
 
 
 @shapes
@@ -120,8 +120,8 @@ def test_runs_are_chosen_by_name_in_either_shape() -> None:
 @each_panel
 def test_the_visualization_holds_the_panels_specification(shape: Shape, panel: Panel) -> None:
     """As text that a reader can edit in Kibana."""
-    found = by_id(shape)["visualization", f"sluice-{panel.name}"]
-    state = orjson.loads(found["attributes"]["visState"])
+    stored = by_id(shape)["visualization", f"sluice-{panel.name}"]
+    state = orjson.loads(stored["attributes"]["visState"])
     assert (state["type"], orjson.loads(state["params"]["spec"])) == ("vega", panel.spec)
 
 
@@ -132,12 +132,12 @@ def test_the_visualization_holds_the_panels_specification(shape: Shape, panel: P
 def test_a_panel_asks_for_fields_that_there_are(panel: Panel) -> None:
     """Of the index of samples, all at once, and no field that its template does not know."""
     index, body = panel_query(panel)
-    known = TEMPLATE["template"]["mappings"]["properties"]
+    fields = TEMPLATE["template"]["mappings"]["properties"]
     assert (index, body["size"]) == (f"{INDEX}*", MOST_HITS)
     for name in body["_source"]:
         outer, _, inner = name.partition(".")
-        assert outer in known
-        assert not inner or inner in known[outer]["properties"]
+        assert outer in fields
+        assert not inner or inner in fields[outer]["properties"]
 
 
 @each_panel
@@ -155,8 +155,8 @@ def test_a_panel_follows_the_dashboards_filters(panel: Panel) -> None:
 @each_panel
 def test_vega_lite_of_any_version_takes_it(panel: Panel, version: str) -> None:
     """Nothing in it is newer than the Vega-Lite of the oldest Kibana that we can try."""
-    found = panel.spec["data"]
-    spec = {**panel.spec, "data": {"name": found["name"], "format": found["format"], "values": NO_HITS}}
+    source = panel.spec["data"]
+    spec = {**panel.spec, "data": {"name": source["name"], "format": source["format"], "values": NO_HITS}}
     compiled = vl_convert.vegalite_to_vega(spec, vl_version=version)
     assert {"invalid", "params"} & {name for layer in panel.spec["layer"] for name in layer["mark"]} == set()
     assert compiled["marks"]

@@ -36,10 +36,10 @@ def test_kibana_gets_the_file_of_its_version(status: dict[str, Any], shape: Shap
     """Over what is there already, with the header without which Kibana refuses to write, as a form's file."""
     with recorder((200, status), (200, {"success": True, "successCount": 7})) as server:
         imported = import_objects(server.url, OPEN)
-    asked, sent = server.requests
+    status_request, sent = server.requests
 
     assert imported == 7
-    assert (asked.method, asked.path) == ("GET", "/api/status")
+    assert (status_request.method, status_request.path) == ("GET", "/api/status")
     assert (sent.method, sent.path) == ("POST", "/api/saved_objects/_import?overwrite=true")
     assert sent.headers["kbn-xsrf"]
     assert sent.headers["content-type"].startswith("multipart/form-data; boundary=")
@@ -186,8 +186,8 @@ def test_a_run_without_an_answer_of_elasticsearch_is_refused(tmp_path: Path) -> 
 def test_a_field_is_found_at_any_depth() -> None:
     """`None` where the mapping does not go that far."""
     mapping = {"properties": {"run": {"properties": {"name": {"type": "keyword"}}}, "kind": {"type": "text"}}}
-    found = [field_type(mapping, name) for name in ("run.name", "kind", "run.age", "nothing.at.all")]
-    assert found == ["keyword", "text", None, None]
+    types = [field_type(mapping, name) for name in ("run.name", "kind", "run.age", "nothing.at.all")]
+    assert types == ["keyword", "text", None, None]
 
 
 # --- beside other clusters ------------------------------------------------------------------------------------------
@@ -199,9 +199,9 @@ def test_stack_monitoring_of_another_cluster_is_left_alone(tmp_path: Path) -> No
     others = {"aggregations": {"clusters": {"buckets": [{"key": "gU3Lx", "doc_count": 7}]}}}
     with recorder((200, others), (200, {}), (200, {}), (200, MAPPED), (200, {"items": []})) as server:
         published = publish(folder, Server(server.url, OPEN), 10)
-    asked = {request.path.partition("?")[0] for request in server.requests}
+    paths = {request.path.partition("?")[0] for request in server.requests}
     assert (published.other_clusters, list(published.documents)) == (("gU3Lx",), ["sluice-samples"])
-    assert not {path for path in asked if ".monitoring-es-7" in path}
+    assert not {path for path in paths if ".monitoring-es-7" in path}
 
 
 @pytest.mark.parametrize(
