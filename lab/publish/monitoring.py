@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lab.analysis.figures.counters import GAP_FACTOR, read_s, sampling_interval_s
+from lab.analysis.figures.rates import GAP_FACTOR, read_s, sampling_interval_s
 from lab.publish.document import SCOPES, Document, index_template, of_type, timestamp
 from lab.records import ElasticsearchSample, Run, Sample, ShardCounters, WarningKind
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.analysis.figures.cost import cpu_cores_series, process_names
-from lab.analysis.figures.counters import Point
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
-from lab.analysis.figures.rates import indexing_rate_series
+from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.publish.document import SCOPES, Document, index_template, of_type, timestamp, without_unknown
 from lab.records import Run, Sample, SinkHistograms
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from lab.analysis.figures.counters import growth, shards
 from lab.analysis.figures.definitions import metric
+from lab.analysis.figures.rates import growth, shards
 from lab.records import Metric, NodeCounters, Sample
 
 OF_THE_INDEX = {

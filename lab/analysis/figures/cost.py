@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from lab.analysis.figures.counters import Point
-from lab.analysis.figures.rates import differences
+from lab.analysis.figures.rates import Point, differences
 from lab.records import ProcessSample, Run, Sample
 
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 
 from hdrh.histogram import HdrHistogram
 
-from lab.analysis.figures.counters import Point, shards
-from lab.analysis.figures.rates import differences
+from lab.analysis.figures.rates import Point, differences, shards
 from lab.records import Sample
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
-from lab.analysis.figures.counters import growth, read_s, shards
-from lab.analysis.figures.rates import indexing_rate_docs_per_s
+from lab.analysis.figures.rates import growth, indexing_rate_docs_per_s, read_s, shards
 from lab.analysis.text import count, number
 from lab.records import Limit, Run, Sample
 

@@ -14,13 +14,16 @@ from lab.analysis.figures.cost import (
     servers_are_here,
     used,
 )
-from lab.analysis.figures.counters import growth, growth_from_zero, read_s, shards
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import indexing_latency_ms, percentiles_ms
 from lab.analysis.figures.rates import (
     consumed_rate_docs_per_s,
     entities_per_s,
+    growth,
+    growth_from_zero,
     indexing_rate_docs_per_s,
+    read_s,
+    shards,
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows

@@ -1,19 +1,93 @@
-"""Indexing rate, as Stack Monitoring defines it."""
+"""Counters that only grow until their server is started again, and their growth per second, as Kibana defines it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean, median
 
-from lab.analysis.figures.counters import (
-    GAP_FACTOR,
-    Point,
-    consumed,
-    growth,
-    index_totals,
-    read_s,
-    sampling_interval_s,
-    shards,
-)
 from lab.records import Sample, ShardCounters
+
+GAP_FACTOR = 1.5
+"""Two samples further apart than this many sampling intervals have a gap between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value over the interval that ends at an instant; `None` where it is not known."""
+
+    at_s: float
+    value: float | None
+
+
+def growth(values: Iterable[int | None]) -> int | None:
+    """Sum of the increases of a counter; `None` when fewer than two of its values are known.
+
+    A value that is not known is passed over: a counter has grown meanwhile all the same. Where it falls, a server was
+    started again; what was counted between the last look and the fall is not known, so that the sum is then a lower
+    bound.
+    """
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return None
+    return sum(max(0, after - before) for before, after in pairwise(known))
+
+
+def growth_from_zero(values: Iterable[int | None]) -> int | None:
+    """The same for a counter that stood at zero when the run began; `None` when no value is known."""
+    return growth([0, *values])
+
+
+def has_fallen(values: Iterable[int | None]) -> bool:
+    """Whether a counter has been started again."""
+    known = [value for value in values if value is not None]
+    return any(after < before for before, after in pairwise(known))
+
+
+def sampling_interval_s(samples: Sequence[Sample]) -> float | None:
+    """The usual time between two samples; `None` when there are fewer than two."""
+    return median(after.at_s - before.at_s for before, after in pairwise(samples)) if len(samples) > 1 else None
+
+
+def read_s(sample: Sample) -> float:
+    """The instant of the index counters of a sample."""
+    answered_s = sample.elasticsearch.read_s if sample.elasticsearch else None
+    return sample.at_s if answered_s is None else answered_s
+
+
+def answered(samples: Iterable[Sample]) -> list[Sample]:
+    """The samples that Elasticsearch answered."""
+    return [sample for sample in samples if sample.elasticsearch]
+
+
+def answered_s(samples: Iterable[Sample]) -> float:
+    """Seconds from the first sample that Elasticsearch answered to the last."""
+    instants_s = [read_s(sample) for sample in answered(samples)]
+    return instants_s[-1] - instants_s[0] if instants_s else 0.0
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are known; `None` when none is."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def shards(sample: Sample, scope: str) -> ShardCounters | None:
+    """The index counters of `primaries` or of `total`; `None` where Elasticsearch did not answer."""
+    if sample.elasticsearch is None:
+        return None
+    return sample.elasticsearch.primaries if scope == "primaries" else sample.elasticsearch.total
+
+
+def consumed(samples: Sequence[Sample]) -> list[int | None]:
+    """Records that the sink has read so far, at each sample: by its own count, or by what it has committed."""
+    if any(sample.sink for sample in samples):
+        return [sample.sink.records_read if sample.sink else None for sample in samples]
+    return [sample.kafka.committed_offset if sample.kafka else None for sample in samples]
+
+
+def index_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[int | None]:
+    """Operations indexed so far, at each sample."""
+    return [counters.index_total if (counters := shards(sample, scope)) else None for sample in samples]
 
 
 def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
@@ -45,9 +119,7 @@ def indexing_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
     """Documents indexed per second from each sample to the next, on `primaries` or on all shards (`total`)."""
 
     def rate(before: Sample, after: Sample) -> float | None:
-        return rate_per_s(
-            _index_total(shards(before, scope)), _index_total(shards(after, scope)), read_s(after) - read_s(before)
-        )
+        return rate_per_s(*index_totals((before, after), scope), read_s(after) - read_s(before))
 
     return differences(samples, rate)
 
@@ -61,12 +133,8 @@ def indexing_rate_docs_per_s(window: Sequence[Sample], scope: str) -> float | No
 
     Source: Δ`index_total` / Δt. 1 000 000 → 1 051 000 in 20 s is 2 550 /s.
     """
-    answered = [sample for sample in window if sample.elasticsearch]
-    grown = growth(index_totals(answered, scope))
-    if grown is None:
-        return None
-    elapsed_s = read_s(answered[-1]) - read_s(answered[0])
-    return grown / elapsed_s if elapsed_s > 0 else None
+    grown, elapsed_s = growth(index_totals(window, scope)), answered_s(window)
+    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
 
 
 def consumed_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
@@ -78,9 +146,8 @@ def consumed_rate_docs_per_s(window: Sequence[Sample]) -> float | None:
     Source: Δ`records_read` / Δt. 0 → 3 000 000 in 6.4 s is 468 750 /s.
     """
     known = [(sample.at_s, value) for sample, value in zip(window, consumed(window), strict=True) if value is not None]
-    if len(known) < 2 or known[-1][0] <= known[0][0]:
-        return None
-    return (growth(value for _, value in known) or 0) / (known[-1][0] - known[0][0])
+    grown, elapsed_s = growth(value for _, value in known), known[-1][0] - known[0][0] if known else 0.0
+    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
 
 
 def source_mb_per_s(rate_docs_per_s: float | None, source_bytes: int | None, documents: int) -> float | None:
@@ -106,7 +173,3 @@ def entities_per_s(rate_docs_per_s: float | None, entities: int | None, document
     if rate_docs_per_s is None or entities is None or not documents:
         return None
     return rate_docs_per_s * entities / documents
-
-
-def _index_total(counters: ShardCounters | None) -> int | None:
-    return counters.index_total if counters else None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lab.analysis.figures.counters import read_s
+from lab.analysis.figures.rates import read_s
 from lab.records import Sample
 
 Scope = Literal["primaries", "total"]

@@ -7,9 +7,15 @@ from math import floor
 from statistics import fmean
 
 from lab.analysis.figures.cost import restarted, used
-from lab.analysis.figures.counters import growth, has_fallen, index_totals, read_s, sampling_interval_s
 from lab.analysis.figures.limits import driver_share, evidence, is_delivered_late, keeps_up, requested_rate_docs_per_s
-from lab.analysis.figures.rates import indexing_rate_docs_per_s
+from lab.analysis.figures.rates import (
+    growth,
+    has_fallen,
+    index_totals,
+    indexing_rate_docs_per_s,
+    read_s,
+    sampling_interval_s,
+)
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
 from lab.analysis.text import count, duration, number
 from lab.records import Limit, Result, Run, RunWarning, Sample, WarningKind

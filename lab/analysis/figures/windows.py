@@ -1,17 +1,23 @@
-"""The parts of a run that its figures are taken from."""
+"""The parts of a run that its figures are taken from: where its warm-up ends, and whether a steady state follows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import sqrt
+from statistics import fmean, pvariance, stdev
 from typing import Literal
 
-from lab.analysis.figures.counters import consumed, index_totals, read_s
-from lab.analysis.figures.rates import rate_per_s
-from lab.analysis.figures.steady import steady_state
+from lab.analysis.figures.rates import answered, answered_s, consumed, index_totals, rate_per_s, read_s
 from lab.records import Sample, Window
 
 LEAST_SAMPLES = 3
 LEAST_S = 5.0
+LEAST_VALUES = 8
+"""Fewer values than these tell nothing."""
+BATCH = 5
+LEAST_BATCHES = 10
+"""With fewer batches than these, each value is a batch of its own."""
+MOST_CHANGE = 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +46,14 @@ class Windows:
     @property
     def measured(self) -> Window | None:
         """The measured window; `None` when it is too short to be believed."""
-        answered = [sample for sample in self.window if sample.elasticsearch]
-        if len(answered) < LEAST_SAMPLES or read_s(answered[-1]) - read_s(answered[0]) < LEAST_S:
+        samples = answered(self.window)
+        if len(samples) < LEAST_SAMPLES or answered_s(samples) < LEAST_S:
             return None
         return Window(
-            started_s=read_s(answered[0]),
-            ended_s=read_s(answered[-1]),
+            started_s=read_s(samples[0]),
+            ended_s=read_s(samples[-1]),
             samples=len(self.window),
-            warm_up_s=read_s(answered[0]) - read_s(self.growing[0]),
+            warm_up_s=read_s(samples[0]) - read_s(self.growing[0]),
             steady=self.is_steady,
         )
 
@@ -64,45 +70,78 @@ def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "
     load = tuple(samples[max(0, of_load[0] - 1) : of_load[-1] + 1])
     count = index_totals if expect == "stored" else consumed
     grown = growing(load, count(load))
-    whole = without_last_interval(grown)
+    whole = grown[:-1] if len(grown) > LEAST_SAMPLES else grown
     rates = rates_per_s(whole, count(whole))
     # What is known by commits alone comes in bursts, in which there is no steady state to be seen.
-    seen_at_work = expect == "stored" or any(sample.sink for sample in whole)
-    found = steady_state([rate for _, rate in rates]) if seen_at_work else None
-    cut = found.begins if found and found.reached else 0
+    is_continuous = expect == "stored" or any(sample.sink for sample in whole)
+    steady = steady_state([rate for _, rate in rates]) if is_continuous else None
+    cut = steady.begins if steady and steady.reached else 0
     return Windows(
         run=tuple(samples),
         load=load,
         growing=grown,
         window=whole[rates[cut][0] :] if cut else whole,
         rates_per_s=tuple(rate for _, rate in rates[cut:]),
-        is_steady=found.reached if found else None,
+        is_steady=steady.reached if steady else None,
     )
 
 
 def growing(load: Sequence[Sample], counted: Sequence[int | None]) -> tuple[Sample, ...]:
     """From the first sample in which the count had grown to the last, both included; empty when it never grew."""
-    grown: list[int] = []
-    before: int | None = None
-    for place, value in enumerate(counted):
-        if value is None:
-            continue
-        if before is not None and value > before and load[place].phase == "load":
-            grown.append(place)
-        before = value
+    known = [(place, value) for place, value in enumerate(counted) if value is not None]
+    grown = [place for (_, before), (place, value) in pairwise(known) if value > before and load[place].phase == "load"]
     return tuple(load[grown[0] : grown[-1] + 1]) if grown else ()
-
-
-def without_last_interval(grown: tuple[Sample, ...]) -> tuple[Sample, ...]:
-    """The samples without the last one, as long as enough of them are left to measure a rate."""
-    return grown[:-1] if len(grown) > LEAST_SAMPLES else grown
 
 
 def rates_per_s(samples: Sequence[Sample], counted: Sequence[int | None]) -> list[tuple[int, float]]:
     """Growth per second of a count from each sample that has it to the next one, with the place of the former."""
-    seen = [(place, read_s(samples[place]), value) for place, value in enumerate(counted) if value is not None]
+    known = [(place, read_s(samples[place]), value) for place, value in enumerate(counted) if value is not None]
     return [
         (place, rate)
-        for (place, began_s, before), (_, ended_s, after) in pairwise(seen)
+        for (place, began_s, before), (_, ended_s, after) in pairwise(known)
         if (rate := rate_per_s(before, after, ended_s - began_s)) is not None
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyState:
+    """The cut through a series.
+
+    Attributes:
+        begins: Values before this place are warm-up.
+        reached: Whether the values from there on are steady.
+    """
+
+    begins: int
+    reached: bool
+
+
+def steady_state(values: Sequence[float]) -> SteadyState | None:
+    """Where the warm-up of a series ends, by MSER-5; `None` when the series is too short to tell.
+
+    What is cut is what makes the mean of the rest least uncertain: the cut d that minimises the variance of the rest
+    divided by its number, over means of 5 values each (over single values where there are fewer than 50 of them, which
+    is the original rule). At most one half is cut. A steady state is reached when the two halves of the rest differ by
+    no more than 10 % of their mean, and their mean has a standard error of no more: a series that rises, falls or
+    tumbles all along has a best cut, too.
+
+    Source: White, "An effective truncation heuristic for bias reduction in simulation output", 1997; White, Cobb and
+        Spratt, "A comparison of five steady-state truncation heuristics for simulation", 2000 (batches of 5). Of 2, 6,
+        9, 10, 10, 10, 10, 10, 10, 10 the first three are cut.
+    """
+    if len(values) < LEAST_VALUES:
+        return None
+    size = BATCH if len(values) >= BATCH * LEAST_BATCHES else 1
+    # Batches end with the series; what is left over at its beginning goes with the first cut.
+    over = len(values) % size
+    batches = [fmean(values[place : place + size]) for place in range(over, len(values), size)]
+    cuts = range(len(batches) // 2 + 1)
+    best = min(cuts, key=lambda cut: pvariance(batches[cut:]) / (len(batches) - cut))
+    begins = over + best * size if best else 0
+    return SteadyState(begins, _is_level(values[begins:]))
+
+
+def _is_level(rest: Sequence[float]) -> bool:
+    half = len(rest) // 2
+    tolerated = MOST_CHANGE * fmean(rest)
+    return abs(fmean(rest[:half]) - fmean(rest[-half:])) <= tolerated and stdev(rest) <= tolerated * sqrt(len(rest))

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from lab.analysis.figures.cost import cpu_cores_series, process_names, servers_are_here
-from lab.analysis.figures.counters import Point
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
-from lab.analysis.figures.rates import indexing_rate_series
+from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.analysis.figures.windows import Windows
 from lab.analysis.page.drawing import BLUE, ELASTICSEARCH_COLOURS, GREY, ORANGE, PROCESS_COLOURS, RED
 from lab.analysis.page.svg import Axis, Chart, Row, line_chart, percentile_chart, stack_chart

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from lab.analysis.figures.counters import Point
+from lab.analysis.figures.rates import Point
 from lab.analysis.page.drawing import (
     AXIS,
     BLUE,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from lab.analysis.figures.counters import Point, consumed, growth, growth_from_zero, has_fallen
 from lab.analysis.figures.latency import (
     indexing_latency,
     indexing_latency_ms,
@@ -11,8 +10,13 @@ from lab.analysis.figures.latency import (
     percentiles_ms,
 )
 from lab.analysis.figures.rates import (
+    Point,
+    consumed,
     consumed_rate_docs_per_s,
     entities_per_s,
+    growth,
+    growth_from_zero,
+    has_fallen,
     indexing_rate_docs_per_s,
     indexing_rate_series,
     rate_per_s,

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.steady import SteadyState, steady_state
-from lab.analysis.figures.windows import windows
+from lab.analysis.figures.windows import SteadyState, steady_state, windows
 from lab.analysis.result import analyse
 from lab.records import Result, WarningKind
 from tests.unit.analysis.synthetic import Truth, run, samples, written
