@@ -1,10 +1,10 @@
 """What the servers have used: CPU, memory, disk."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 
-from lab.analysis.figures.rates import Point, differences
-from lab.records import ProcessSample, Run, Sample
+from lab.analysis.figures.rates import Point, differences, growth
+from lab.records import NodeCounters, ProcessSample, Run, Sample
 
 
 def servers_are_here(run: Run) -> bool:
@@ -23,15 +23,15 @@ def used(samples: Iterable[Sample], name: str, counter: Callable[[ProcessSample]
     A server that was started again begins at zero, so that all its new process has used counts; what the old one used
     after the last look at it is not known. `None` when there is nothing to take a difference of.
     """
-    seen: dict[int, list[float]] = {}
+    by_pid: dict[int, list[float]] = {}
     for sample in samples:
         process = sample.processes.get(name)
         value = counter(process) if process else None
         if process and value is not None:
-            seen.setdefault(process.pid, []).append(value)
-    if not seen or (len(seen) == 1 and len(next(iter(seen.values()))) < 2):
+            by_pid.setdefault(process.pid, []).append(value)
+    first, *others = by_pid.values() or ([],)
+    if len(first) < 2 and not others:
         return None
-    first, *others = seen.values()
     return first[-1] - first[0] + sum(values[-1] for values in others)
 
 
@@ -52,11 +52,11 @@ def cpu_s_per_million_docs(cpu_s: float | None, documents: int) -> float | None:
 
 def cpu_cores_mean(window: Sequence[Sample], name: str) -> float | None:
     """Cores that one server kept busy over the window, on average."""
-    seen = [sample for sample in window if name in sample.processes]
-    cpu_s = cpu_s_used(seen, name)
-    if cpu_s is None or seen[-1].at_s <= seen[0].at_s:
+    cpu_s = cpu_s_used(window, name)
+    instants_s = [sample.at_s for sample in window if name in sample.processes]
+    if cpu_s is None or instants_s[-1] <= instants_s[0]:
         return None
-    return cpu_s / (seen[-1].at_s - seen[0].at_s)
+    return cpu_s / (instants_s[-1] - instants_s[0])
 
 
 def cpu_cores_series(samples: Sequence[Sample], name: str) -> list[Point]:
@@ -75,9 +75,21 @@ def cpu_cores_series(samples: Sequence[Sample], name: str) -> list[Point]:
 
 def restarted(samples: Sequence[Sample]) -> list[str]:
     """The servers whose pid changed."""
-    return [name for name in process_names(samples) if _pid_changed(samples, name)]
+    pids = {(name, process.pid) for sample in samples for name, process in sample.processes.items()}
+    processes = Counter(name for name, _ in pids)
+    return sorted(name for name in processes if processes[name] > 1)
 
 
-def _pid_changed(samples: Sequence[Sample], name: str) -> bool:
-    pids = [sample.processes[name].pid for sample in samples if name in sample.processes]
-    return any(before != after for before, after in pairwise(pids))
+def by_node(samples: Iterable[Sample]) -> dict[str, list[NodeCounters]]:
+    """What each Elasticsearch node said, by its name in alphabetical order, oldest first."""
+    readings = defaultdict(list)
+    for sample in samples:
+        for name, counters in (sample.elasticsearch.nodes if sample.elasticsearch else {}).items():
+            readings[name].append(counters)
+    return dict(sorted(readings.items()))
+
+
+def gc_time_ms(readings: Iterable[NodeCounters]) -> int | None:
+    """Pauses of a node, young and old together; `None` under a collector that does not count them so."""
+    pauses = [(counters.gc_young_time_ms, counters.gc_old_time_ms) for counters in readings]
+    return growth(None if pair == (None, None) else sum(spent or 0 for spent in pair) for pair in pauses)

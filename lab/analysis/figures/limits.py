@@ -1,11 +1,10 @@
 """Which stage of the pipeline had no slack left, and what shows it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
-from lab.analysis.figures.rates import growth, indexing_rate_docs_per_s, read_s, shards
+from lab.analysis.figures.rates import answered, answered_s, growth, indexing_rate_docs_per_s, mean, shards
 from lab.analysis.text import count, number
 from lab.records import Limit, Run, Sample
 
@@ -69,23 +68,21 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     threads = sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
     machine = window if servers_are_here(run) else ()
-    machine_percent = _mean(sample.machine_cpu_percent for sample in machine if sample.machine_cpu_percent is not None)
-    means = {name: cpu_cores_mean(window, name) for name in process_names(window)}
-    cores = {name: mean for name, mean in means.items() if mean is not None} | _producer_cores(run, means)
+    machine_percent = mean(sample.machine_cpu_percent for sample in machine)
+    busy = {name: cpu_cores_mean(window, name) for name in process_names(window)}
+    cores = {name: known for name, known in busy.items() if known is not None} | _producer_cores(run, busy)
     return Evidence(
         rate_docs_per_s=indexing_rate_docs_per_s(window, "primaries"),
-        lag_records=_mean(sample.kafka.lag_records for sample in window if sample.kafka),
+        lag_records=mean(sample.kafka.lag_records for sample in window if sample.kafka),
         machine_cpu_percent=machine_percent,
         cores=cores,
         other_cores=max(0.0, (machine_percent or 0.0) / 100 * run.environment.cpu_cores - sum(cores.values())),
         write_threads_busy=active / threads if threads else None,
-        write_queue=_mean(node.write_queue for node in nodes),
-        bulks_in_flight=_mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
+        write_queue=mean(node.write_queue for node in nodes),
+        bulks_in_flight=mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
         bulks_allowed=_bulks_allowed(run),
         throttled=_throttled(window),
-        iowait_percent=_mean(
-            sample.machine_iowait_percent for sample in machine if sample.machine_iowait_percent is not None
-        ),
+        iowait_percent=mean(sample.machine_iowait_percent for sample in machine),
         disk_write_mb_per_s=_disk_write_mb_per_s(window),
     )
 
@@ -97,7 +94,7 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     the machine's cores; the disk that they waited for; the producer; Elasticsearch's write threads; the broker; the
     sink, or the sender of a direct load.
     """
-    if sum(1 for sample in window if sample.elasticsearch) < 2:
+    if len(answered(window)) < 2:
         return None
     seen = evidence(run, window)
     return (
@@ -169,7 +166,7 @@ def _machine(run: Run, seen: Evidence) -> Limit | None:
     cores = run.environment.cpu_cores
     elasticsearch = seen.cores_of("elasticsearch")
     takers = sorted([*seen.cores.items(), ("other programs", seen.other_cores)], key=lambda taker: -taker[1])
-    shares = ", ".join(f"{name} {number(mean)}" for name, mean in takers if mean >= 0.005)
+    shares = ", ".join(f"{name} {number(cores)}" for name, cores in takers if cores >= 0.005)
     if elasticsearch >= MOST * busy / 100 * cores and not seen.lag_is_small:
         return Limit(
             stage="elasticsearch",
@@ -273,13 +270,6 @@ def _disk_write_mb_per_s(window: Sequence[Sample]) -> float | None:
 
 
 def _throttled(window: Sequence[Sample]) -> float | None:
-    answered = [sample for sample in window if sample.elasticsearch]
-    throttled_ms = growth(found.throttle_time_ms for sample in answered if (found := shards(sample, "primaries")))
-    if throttled_ms is None or read_s(answered[-1]) <= read_s(answered[0]):
-        return None
-    return throttled_ms / 1000 / (read_s(answered[-1]) - read_s(answered[0]))
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return fmean(known) if known else None
+    readings = [counters for sample in window if (counters := shards(sample, "primaries"))]
+    throttled_ms, elapsed_s = growth(counters.throttle_time_ms for counters in readings), answered_s(window)
+    return throttled_ms / 1000 / elapsed_s if throttled_ms is not None and elapsed_s > 0 else None

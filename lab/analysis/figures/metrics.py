@@ -1,15 +1,13 @@
-"""All figures of a run."""
+"""All figures of a run, each under a name of `definitions`."""
 
-from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
-from statistics import fmean
+from collections.abc import Iterable, Iterator, Sequence
 
-from lab.analysis.figures.activity import activity
-from lab.analysis.figures.answers import answers
 from lab.analysis.figures.cost import (
+    by_node,
     cpu_cores_mean,
     cpu_s_per_million_docs,
     cpu_s_used,
+    gc_time_ms,
     process_names,
     servers_are_here,
     used,
@@ -22,12 +20,13 @@ from lab.analysis.figures.rates import (
     growth,
     growth_from_zero,
     indexing_rate_docs_per_s,
+    mean,
     read_s,
     shards,
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows
-from lab.records import Delivery, Metric, NodeCounters, Run, Sample, SinkSample
+from lab.records import Metric, QuestionAsked, Run, Sample
 
 SCOPES = ("primaries", "total")
 
@@ -41,7 +40,9 @@ BULK_COUNTERS = {
 }
 """What a direct load calls a counter → what the sink calls it."""
 
-CUMULATIVE = {
+NODE_COUNTERS = ("gc_young_count", "gc_young_time_ms", "gc_old_count", "gc_old_time_ms", "write_rejected")
+
+OF_THE_RUN = {
     "merge_count": "merges_total",
     "merge_time_ms": "merges_time_ms",
     "merge_throttled_time_ms": "merges_throttled_time_ms",
@@ -52,6 +53,17 @@ CUMULATIVE = {
     "indexing_throttle_time_ms": "throttle_time_ms",
     "index_failed_docs": "index_failed",
 }
+"""Metric → counter of the index, over the run."""
+
+OF_THE_WINDOW = {
+    "window_merge_count": "merges_total",
+    "window_merge_time_ms": "merges_time_ms",
+    "window_refresh_count": "refresh_total",
+    "window_refresh_time_ms": "refresh_time_ms",
+}
+"""The same over the measured window."""
+
+NOT_VIRTUAL_MACHINES = ("producer", "direct", "sink")
 
 
 def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
@@ -59,191 +71,159 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     return (
         *(indexing(run, cut.window) if run.verification.expect == "stored" else consumption(cut.window)),
         *through_kafka(run, cut.load),
-        *(bulks(run, cut.load) if run.verification.expect == "stored" else []),
+        *(bulks(run, cut.load) if run.verification.expect == "stored" else ()),
         *costs(run, cut),
         *nodes(cut.run),
-        *cumulative(run, cut.run),
-        *activity(cut.window, process_names(cut.run)),
+        *index_activity(run, cut.run),
+        *window_activity(cut.window, process_names(cut.run)),
         *durations(run, cut.growing),
-        *answers(run),
+        *(figure for question in run.questions for figure in answers(question)),
     )
 
 
-def indexing(run: Run, window: Sequence[Sample]) -> list[Metric]:
+def indexing(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
     """Rates and latencies of the measured window."""
     rates = {scope: indexing_rate_docs_per_s(window, scope) for scope in SCOPES}
+    for scope in SCOPES:
+        yield metric("indexing_rate_docs_per_s", rates[scope], scope)
+    for scope in SCOPES:
+        yield metric("indexing_latency_ms", indexing_latency_ms(window, scope), scope)
     loaded = run.documents.loaded
-    return [
-        *(metric("indexing_rate_docs_per_s", rates[scope], scope) for scope in SCOPES),
-        *(metric("indexing_latency_ms", indexing_latency_ms(window, scope), scope) for scope in SCOPES),
-        metric("source_mb_per_s", source_mb_per_s(rates["primaries"], run.source_bytes, loaded)),
-        metric("entities_per_s", entities_per_s(rates["primaries"], run.entities, loaded)),
-    ]
+    yield metric("source_mb_per_s", source_mb_per_s(rates["primaries"], run.source_bytes, loaded))
+    yield metric("entities_per_s", entities_per_s(rates["primaries"], run.entities, loaded))
 
 
-def consumption(window: Sequence[Sample]) -> list[Metric]:
+def consumption(window: Sequence[Sample]) -> Iterator[Metric]:
     """What a sink that stores nothing can be measured by."""
-    return [metric("consumed_rate_docs_per_s", consumed_rate_docs_per_s(window))]
+    yield metric("consumed_rate_docs_per_s", consumed_rate_docs_per_s(window))
 
 
-def through_kafka(run: Run, load: Sequence[Sample]) -> list[Metric]:
-    """What there is to measure only where documents go through Kafka; nothing for a direct load."""
+def through_kafka(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
+    """How the documents came into Kafka and through it; nothing for a direct load."""
     if run.delivery is None:
-        return []
-    return [
-        *delivery(run.delivery, run.documents.loaded),
-        *(end_to_end(run) if run.verification.expect == "stored" else []),
-        metric("lag_records_max", lag_records_max(load)),
-    ]
+        return
+    elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
+    yield metric("delivery_rate_docs_per_s", run.documents.loaded / elapsed_s if elapsed_s > 0 else None)
+    for name in ("p50", "p99"):
+        yield metric(f"delivery_latency_ms_{name}", run.delivery.latency_ms.get(name))
+    if run.verification.expect == "stored":
+        percentiles = percentiles_ms(run.sink_histograms.record_age)
+        for name in ("p50", "p90", "p99", "p99_9", "max"):
+            yield metric(f"end_to_end_latency_ms_{name}", percentiles.get(name))
+    lags = [sample.kafka.lag_records for sample in load if sample.kafka and sample.phase == "load"]
+    yield metric("lag_records_max", max(lags, default=None))
 
 
-def delivery(delivered: Delivery, documents: int) -> list[Metric]:
-    """How the documents came into Kafka."""
-    elapsed_s = delivered.last_acknowledged_s - delivered.first_intended_s
-    latency = delivered.latency_ms
-    return [
-        metric("delivery_rate_docs_per_s", documents / elapsed_s if elapsed_s > 0 else None),
-        metric("delivery_latency_ms_p50", latency.get("p50")),
-        metric("delivery_latency_ms_p99", latency.get("p99")),
-    ]
-
-
-def end_to_end(run: Run) -> list[Metric]:
-    """Intended send → acknowledged by Elasticsearch."""
-    percentiles = percentiles_ms(run.sink_histograms.record_age)
-    return [
-        metric(f"end_to_end_latency_ms_{name}", percentiles.get(name)) for name in ("p50", "p90", "p99", "p99_9", "max")
-    ]
-
-
-def bulks(run: Run, load: Sequence[Sample]) -> list[Metric]:
+def bulks(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
     """The bulk requests of the sink, over the load phase, or of a direct load."""
     percentiles = percentiles_ms(run.sink_histograms.bulk_service_time)
-
-    def counted(counter: Callable[[SinkSample], int]) -> int | None:
-        return growth_from_zero(counter(sample.sink) for sample in load if sample.sink)
-
-    requests, documents, size_bytes, failed, retries, item_retries = (
-        getattr(run.direct, name) if run.direct else counted(attrgetter(name_of_sink))
+    for name in ("p50", "p99"):
+        yield metric(f"bulk_service_time_ms_{name}", percentiles.get(name))
+    counts = {
+        name: getattr(run.direct, name)
+        if run.direct
+        else growth_from_zero(getattr(sample.sink, name_of_sink) for sample in load if sample.sink)
         for name, name_of_sink in BULK_COUNTERS.items()
-    )
-    return [
-        metric("bulk_service_time_ms_p50", percentiles.get("p50")),
-        metric("bulk_service_time_ms_p99", percentiles.get("p99")),
-        metric("bulk_size_docs_mean", ratio(documents, requests)),
-        metric("bulk_size_bytes_mean", ratio(size_bytes, requests)),
-        metric("bulk_requests", requests),
-        metric("bulk_requests_failed", failed),
-        metric("bulk_retries", retries),
-        metric("item_retries", item_retries),
-    ]
+    }
+    requests = counts["bulk_requests"]
+    yield metric("bulk_size_docs_mean", counts["bulk_documents"] / requests if requests else None)
+    yield metric("bulk_size_bytes_mean", counts["bulk_bytes"] / requests if requests else None)
+    for name in ("bulk_requests", "bulk_requests_failed", "bulk_retries", "item_retries"):
+        yield metric(name, counts[name])
 
 
-def ratio(part: float | None, whole: float | None) -> float | None:
-    """`part` / `whole`; `None` when either is not known or there is nothing to divide by."""
-    return part / whole if part is not None and whole else None
-
-
-def lag_records_max(load: Sequence[Sample]) -> int | None:
-    """The largest lag of the load phase."""
-    return max((sample.kafka.lag_records for sample in load if sample.kafka and sample.phase == "load"), default=None)
-
-
-def costs(run: Run, cut: Windows) -> list[Metric]:
+def costs(run: Run, cut: Windows) -> Iterator[Metric]:
     """What each process used; producers count themselves, since they may live for less than a sampling interval."""
-    loaded = run.documents.loaded
-    producer_cpu_s = run.delivery.cpu_s if run.delivery else None
-    servers = [name for name in process_names(cut.run) if not name.startswith("producer")]
+    names = process_names(cut.run)
+    servers = [name for name in names if not name.startswith("producer")]
+    for name, spent_s in cpu_s_by_stage(run, cut.load, servers).items():
+        yield metric("cpu_s_per_million_docs", cpu_s_per_million_docs(spent_s, run.documents.loaded), name)
+    for name in servers:
+        yield metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name)
     machine = cut.window if servers_are_here(run) else ()
-    busy = [sample.machine_cpu_percent for sample in machine if sample.machine_cpu_percent is not None]
-    return [
-        *(
-            metric("cpu_s_per_million_docs", cpu_s_per_million_docs(cpu_s_used(cut.load, name), loaded), name)
-            for name in servers
-        ),
-        *(metric("cpu_s_per_million_docs", None, name) for name in stages_elsewhere(run)),
-        metric("cpu_s_per_million_docs", cluster_cpu_s_per_million_docs(cut.load, servers, loaded), "elasticsearch"),
-        *(
-            [metric("cpu_s_per_million_docs", cpu_s_per_million_docs(producer_cpu_s, loaded), "producer")]
-            if run.delivery
-            else []
-        ),
-        *(metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name) for name in servers),
-        metric("machine_cpu_percent_mean", fmean(busy) if busy else None),
-        *(metric("rss_bytes_max", rss_bytes_max(cut.run, name), name) for name in process_names(cut.run)),
-        *(
-            metric("major_page_faults", used(cut.load, name, lambda process: process.major_page_faults), name)
-            for name in servers
-        ),
-        *(
-            metric("disk_write_bytes", used(cut.load, name, lambda process: process.disk_write_bytes), name)
-            for name in servers
-        ),
-    ]
+    yield metric("machine_cpu_percent_mean", mean(sample.machine_cpu_percent for sample in machine))
+    for name in names:
+        largest = max(sample.processes[name].rss_bytes for sample in cut.run if name in sample.processes)
+        yield metric("rss_bytes_max", largest, name)
+    for name in servers:
+        yield metric("major_page_faults", used(cut.load, name, lambda process: process.major_page_faults), name)
+    for name in servers:
+        yield metric("disk_write_bytes", used(cut.load, name, lambda process: process.disk_write_bytes), name)
 
 
-def stages_elsewhere(run: Run) -> tuple[str, ...]:
-    """The stages before Elasticsearch whose processes are not known, as they ran on other machines."""
-    return () if servers_are_here(run) or run.topic is None else ("connect", "kafka")
+def cpu_s_by_stage(run: Run, load: Sequence[Sample], servers: Sequence[str]) -> dict[str, float | None]:
+    """CPU seconds of each server and of the producers; `None` for those that ran on other machines.
+
+    All nodes together are `elasticsearch`, so that clusters of several sizes can be compared.
+    """
+    spent_s = {name: cpu_s_used(load, name) for name in servers}
+    of_nodes = [node_s for name, node_s in spent_s.items() if name.startswith("elasticsearch-")]
+    known = [node_s for node_s in of_nodes if node_s is not None]
+    if run.topic is not None and not servers_are_here(run):
+        spent_s |= {"connect": None, "kafka": None}
+    spent_s["elasticsearch"] = sum(known) if known and len(known) == len(of_nodes) else None
+    if run.delivery:
+        spent_s["producer"] = run.delivery.cpu_s
+    return spent_s
 
 
-def cluster_cpu_s_per_million_docs(load: Sequence[Sample], servers: Iterable[str], delivered: int) -> float | None:
-    """CPU seconds of all Elasticsearch nodes together, so that clusters of several sizes can be compared."""
-    used_by_nodes = [cpu_s_used(load, name) for name in servers if name.startswith("elasticsearch-")]
-    if not used_by_nodes or None in used_by_nodes:
-        return None
-    return cpu_s_per_million_docs(sum(cpu_s or 0.0 for cpu_s in used_by_nodes), delivered)
-
-
-def rss_bytes_max(samples: Iterable[Sample], name: str) -> int:
-    """The largest resident memory of a process that was seen at least once."""
-    return max(sample.processes[name].rss_bytes for sample in samples if name in sample.processes)
-
-
-def nodes(samples: Sequence[Sample]) -> list[Metric]:
+def nodes(samples: Sequence[Sample]) -> Iterator[Metric]:
     """Garbage collection, heap and rejections of each Elasticsearch node over the run."""
-    seen: dict[str, list[NodeCounters]] = {}
-    for sample in samples:
-        if sample.elasticsearch:
-            for name, counters in sample.elasticsearch.nodes.items():
-                seen.setdefault(name, []).append(counters)
-    return [figure for name, counters in sorted(seen.items()) for figure in node(name, counters)]
+    for name, readings in by_node(samples).items():
+        yield metric("heap_used_bytes_max", max(counters.heap_used_bytes for counters in readings), name)
+        for counter in NODE_COUNTERS:
+            yield metric(counter, growth(getattr(counters, counter) for counters in readings), name)
 
 
-def node(name: str, seen: Sequence[NodeCounters]) -> list[Metric]:
-    """The figures of one node."""
-    return [
-        metric("heap_used_bytes_max", max(counters.heap_used_bytes for counters in seen), name),
-        metric("gc_young_count", growth(counters.gc_young_count for counters in seen), name),
-        metric("gc_young_time_ms", growth(counters.gc_young_time_ms for counters in seen), name),
-        metric("gc_old_count", growth(counters.gc_old_count for counters in seen), name),
-        metric("gc_old_time_ms", growth(counters.gc_old_time_ms for counters in seen), name),
-        metric("write_rejected", growth(counters.write_rejected for counters in seen), name),
-    ]
-
-
-def cumulative(run: Run, samples: Sequence[Sample]) -> list[Metric]:
+def index_activity(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
     """What the index has done over the run, beside indexing; a run makes its index, whose counters begin at zero."""
-    found = []
     for scope in SCOPES:
-        seen = [counters for sample in samples if (counters := shards(sample, scope))]
-        found += [
-            metric(name, growth_from_zero(getattr(counters, field) for counters in seen), scope)
-            for name, field in CUMULATIVE.items()
-        ]
-        found += [
-            metric("segments_count", seen[-1].segments_count if seen else None, scope),
-            # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.
-            metric("store_size_bytes", run.store_size_bytes.get(scope), scope),
-        ]
-    return found
+        readings = [counters for sample in samples if (counters := shards(sample, scope))]
+        for name, counter in OF_THE_RUN.items():
+            yield metric(name, growth_from_zero(getattr(counters, counter) for counters in readings), scope)
+        yield metric("segments_count", readings[-1].segments_count if readings else None, scope)
+        # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.
+        yield metric("store_size_bytes", run.store_size_bytes.get(scope), scope)
 
 
-def durations(run: Run, window: Sequence[Sample]) -> list[Metric]:
+def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Iterator[Metric]:
+    """Background work within the measured window; a counter that a server does not offer is `None`.
+
+    Elasticsearch's node statistics hold no compiling time, and the JMX agent runs in the Connect worker only.
+    """
+    for name, readings in by_node(window).items():
+        yield metric("window_gc_time_ms", gc_time_ms(readings), name)
+    for scope in SCOPES:
+        counted = [counters for sample in window if (counters := shards(sample, scope))]
+        for name, counter in OF_THE_WINDOW.items():
+            yield metric(name, growth(getattr(counters, counter) for counters in counted), scope)
+    compiling_ms = growth(sample.sink.jit_time_ms for sample in window if sample.sink)
+    for name in processes:
+        if not name.startswith(NOT_VIRTUAL_MACHINES):
+            yield metric("window_jit_time_ms", compiling_ms if name == "connect" else None, name)
+
+
+def durations(run: Run, growing: Sequence[Sample]) -> Iterator[Metric]:
     """Wall time of each phase, and of the drain."""
-    walls = [metric("phase_wall_time_s", phase.ended_s - phase.started_s, phase.name) for phase in run.phases]
-    if run.load != "drain":
-        return walls
-    started_s = next((phase.started_s for phase in run.phases if phase.name == "load"), None)
-    drained_s = read_s(window[-1]) - started_s if window and started_s is not None else None
-    return [*walls, metric("drain_s", drained_s)]
+    for phase in run.phases:
+        yield metric("phase_wall_time_s", phase.ended_s - phase.started_s, phase.name)
+    if run.load == "drain":
+        started_s = next((phase.started_s for phase in run.phases if phase.name == "load"), None)
+        yield metric("drain_s", read_s(growing[-1]) - started_s if growing and started_s is not None else None)
+
+
+def answers(question: QuestionAsked) -> Iterator[Metric]:
+    """The figures of one question, under its name."""
+    service, took = percentiles_ms(question.service_time), percentiles_ms(question.took)
+    for name in ("p50", "p90", "p99"):
+        yield metric(f"query_service_time_ms_{name}", service.get(name), question.name)
+    for name in ("p50", "p99"):
+        yield metric(f"query_took_ms_{name}", took.get(name), question.name)
+    for name, total in (
+        ("requests_per_answer", question.requests),
+        ("ids_joined_per_answer", question.ids_joined),
+        ("books_per_answer", question.books),
+    ):
+        yield metric(name, total / question.answers if question.answers else None, question.name)
+    yield metric("answers", question.answers, question.name)
+    yield metric("answers_wrong", question.wrong, question.name)

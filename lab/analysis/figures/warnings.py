@@ -1,19 +1,18 @@
 """What a reader must know before believing the figures of a run."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import floor
 from statistics import fmean
 
-from lab.analysis.figures.cost import restarted, used
+from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, restarted, used
 from lab.analysis.figures.limits import driver_share, evidence, is_delivered_late, keeps_up, requested_rate_docs_per_s
 from lab.analysis.figures.rates import (
-    growth,
+    answered,
+    answered_s,
     has_fallen,
     index_totals,
     indexing_rate_docs_per_s,
-    read_s,
     sampling_interval_s,
 )
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
@@ -28,256 +27,201 @@ OTHERS_SHARE = 0.10
 
 def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, ...]:
     """The run's own warnings and those that its samples give; of each kind the run's own comes first."""
-    found = (
-        *did_not_keep_up(run, cut, limit),
-        *short_window(cut),
-        *no_steady_state(cut),
-        *server_restarted(cut),
-        *samples_lost(run, cut),
-        *dead_letters(run),
-        *driver_limited(run, cut.window, limit),
-        *busy_machine(run, cut.window),
-        *late_producer(run),
-        *memory_pressure(cut.window),
+    of_samples = (
+        did_not_keep_up(run, cut, limit),
+        short_window(cut),
+        no_steady_state(cut),
+        server_restarted(cut),
+        samples_lost(run, cut),
+        dead_letters(run),
+        driver_limited(run, cut.window, limit),
+        busy_machine(run, cut.window),
+        late_producer(run),
+        memory_pressure(cut.window),
     )
-    told = {warning.kind for warning in run.warnings}
-    return (*run.warnings, *(warning for warning in found if warning.kind not in told))
+    own = {warning.kind for warning in run.warnings}
+    return (*run.warnings, *(warning for warning in of_samples if warning and warning.kind not in own))
 
 
-def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> list[RunWarning]:
+def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning | None:
     """A stream that was indexed more slowly than it was asked for, so that its latencies only tell how long it ran."""
-    asked = requested_rate_docs_per_s(run)
+    requested = requested_rate_docs_per_s(run)
     rate = indexing_rate_docs_per_s(cut.window, "primaries")
-    if run.verification.expect == "consumed" or not asked or rate is None or keeps_up(asked, rate):
-        return []
+    if run.verification.expect == "consumed" or not requested or rate is None or keeps_up(requested, rate):
+        return None
     lag = max((sample.kafka.lag_records for sample in cut.load if sample.kafka), default=None)
-    return [
-        RunWarning(
-            kind=WarningKind.DID_NOT_KEEP_UP,
-            seen=f"did NOT keep up with {number(asked)}/s:"
-            f" {number(rate)}/s were indexed, up to {count(lag)} records waited",
-            likely_cause=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}"
-            if limit
-            else "a stage had no room left; the samples do not show which",
-            remedy="read no latency of this run as the pipeline's own, it grows with the length of the run; ask for a"
-            " lower rate, or give that stage more",
-        )
-    ]
+    return RunWarning(
+        kind=WarningKind.DID_NOT_KEEP_UP,
+        seen=f"did NOT keep up with {number(requested)}/s:"
+        f" {number(rate)}/s were indexed, up to {count(lag)} records waited",
+        likely_cause=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}"
+        if limit
+        else "a stage had no room left; the samples do not show which",
+        remedy="read no latency of this run as the pipeline's own, it grows with the length of the run; ask for a"
+        " lower rate, or give that stage more",
+    )
 
 
 def shortfall(result: Result) -> str | None:
     """That a stream did not keep up, in the words that come before every other; `None` if it did."""
-    found = [warning.seen for warning in result.warnings if warning.kind is WarningKind.DID_NOT_KEEP_UP]
-    return found[0].partition(":")[0] if found else None
+    own = (warning.seen for warning in result.warnings if warning.kind is WarningKind.DID_NOT_KEEP_UP)
+    return next((seen.partition(":")[0] for seen in own), None)
 
 
-def short_window(cut: Windows) -> list[RunWarning]:
+def short_window(cut: Windows) -> RunWarning | None:
     """Too little was seen of the growing index."""
     if cut.measured:
-        return []
-    grew, left = lasted(cut.growing), lasted(cut.window)
-    samples = "1 sample" if grew.samples == 1 else f"{grew.samples} samples"
-    of_it = f", of which {duration(left.seconds)} are left without warm-up and end" if left != grew else ""
-    return [
-        RunWarning(
-            kind=WarningKind.SHORT_WINDOW,
-            seen=f"the index was seen growing for {duration(grew.seconds)}, in {samples}{of_it}; a"
-            f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
-            likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
-            remedy="take the rates and latencies as a rough guide only; load more documents",
-        )
-    ]
+        return None
+    grew, left = answered(cut.growing), answered(cut.window)
+    samples = "1 sample" if len(grew) == 1 else f"{len(grew)} samples"
+    rest = f", of which {duration(answered_s(left))} are left without warm-up and end" if len(left) < len(grew) else ""
+    return RunWarning(
+        kind=WarningKind.SHORT_WINDOW,
+        seen=f"the index was seen growing for {duration(answered_s(grew))}, in {samples}{rest}; a"
+        f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
+        likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
+        remedy="take the rates and latencies as a rough guide only; load more documents",
+    )
 
 
-@dataclass(frozen=True)
-class Lasted:
-    """How much was seen of Elasticsearch in a part of a run."""
-
-    seconds: float
-    samples: int
-
-
-def lasted(samples: Sequence[Sample]) -> Lasted:
-    """From the first sample that Elasticsearch answered to the last one."""
-    answered = [sample for sample in samples if sample.elasticsearch]
-    return Lasted(read_s(answered[-1]) - read_s(answered[0]) if answered else 0.0, len(answered))
-
-
-def no_steady_state(cut: Windows) -> list[RunWarning]:
+def no_steady_state(cut: Windows) -> RunWarning | None:
     """The rate rose or fell all along, so that its mean is that of no state at all."""
     if cut.is_steady is not False:
-        return []
+        return None
     rates = cut.rates_per_s
     half = len(rates) // 2
-    return [
-        RunWarning(
-            kind=WarningKind.NO_STEADY_STATE,
-            seen=f"the rate was {number(fmean(rates[:half]))}/s in the first half of the measured window and"
-            f" {number(fmean(rates[-half:]))}/s in the second, from {number(min(rates))}/s to {number(max(rates))}/s",
-            likely_cause="servers that were still warming up, merges that set in, or something else at work on the"
-            " machine",
-            remedy="do not compare this run's rates with others; warm the servers with a run that is not counted, or"
-            " load more documents",
-        )
-    ]
+    return RunWarning(
+        kind=WarningKind.NO_STEADY_STATE,
+        seen=f"the rate was {number(fmean(rates[:half]))}/s in the first half of the measured window and"
+        f" {number(fmean(rates[-half:]))}/s in the second, from {number(min(rates))}/s to {number(max(rates))}/s",
+        likely_cause="servers that were still warming up, merges that set in, or something else at work on the machine",
+        remedy="do not compare this run's rates with others; warm the servers with a run that is not counted, or"
+        " load more documents",
+    )
 
 
-def server_restarted(cut: Windows) -> list[RunWarning]:
+def server_restarted(cut: Windows) -> RunWarning | None:
     """Counters began again in the middle of the load."""
     names = restarted(cut.load)
     fell = has_fallen(index_totals(cut.load))
     if not names and not fell:
-        return []
+        return None
     who = ", ".join(names) or "a shard or a node of Elasticsearch"
-    return [
-        RunWarning(
-            kind=WarningKind.SERVER_RESTARTED,
-            seen=f"{who} was started again during the load",
-            likely_cause="it was stopped or killed, by a test or for want of memory",
-            remedy="do not compare this run's rates with others: the outage is part of them, and what was counted just"
-            " before it is lost",
-        )
-    ]
+    return RunWarning(
+        kind=WarningKind.SERVER_RESTARTED,
+        seen=f"{who} was started again during the load",
+        likely_cause="it was stopped or killed, by a test or for want of memory",
+        remedy="do not compare this run's rates with others: the outage is part of them, and what was counted just"
+        " before it is lost",
+    )
 
 
-def samples_lost(run: Run, cut: Windows) -> list[RunWarning]:
+def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
     """Sources that did not answer, and ticks that did not take place, while the index grew; latencies, at the end."""
-    seen = [*_samples_lost(cut.growing)]
+    losses = []
+    interval_s = sampling_interval_s(cut.growing)
+    if interval_s:
+        expected = floor((cut.growing[-1].at_s - cut.growing[0].at_s) / interval_s + 0.5) + 1
+        lost = Counter(source for sample in cut.growing for source in sample.lost)
+        lost["whole samples"] = max(0, expected - len(cut.growing))
+        sources = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()) if times)
+        if sources:
+            losses.append(f"of {expected} samples due while the index grew, some were lost: {sources}")
     if run.sink_histograms.lost:
-        seen.append(f"the sink's latencies could not be read: {run.sink_histograms.lost}")
-    if not seen:
-        return []
-    return [
-        RunWarning(
-            kind=WarningKind.SAMPLES_LOST,
-            seen="; ".join(seen),
-            likely_cause="a server was down or too busy to answer within the sampling interval",
-            remedy="the charts have gaps there; a figure is missing only where all of its samples are",
-        )
-    ]
+        losses.append(f"the sink's latencies could not be read: {run.sink_histograms.lost}")
+    if not losses:
+        return None
+    return RunWarning(
+        kind=WarningKind.SAMPLES_LOST,
+        seen="; ".join(losses),
+        likely_cause="a server was down or too busy to answer within the sampling interval",
+        remedy="the charts have gaps there; a figure is missing only where all of its samples are",
+    )
 
 
-def _samples_lost(window: Sequence[Sample]) -> Iterator[str]:
-    if len(window) < 2:
-        return
-    interval_s = sampling_interval_s(window) or 1.0
-    expected = floor((window[-1].at_s - window[0].at_s) / interval_s + 0.5) + 1
-    lost = Counter(source for sample in window for source in sample.lost)
-    if expected > len(window):
-        lost["whole samples"] = expected - len(window)
-    if lost:
-        told = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()))
-        yield f"of {expected} samples due while the index grew, some were lost: {told}"
-
-
-def dead_letters(run: Run) -> list[RunWarning]:
+def dead_letters(run: Run) -> RunWarning | None:
     """Records that can never be indexed."""
     refused = run.documents.dead_lettered
     if not refused:
-        return []
+        return None
     first = run.verification.dead_letters[0].reason if run.verification.dead_letters else "not recorded"
-    return [
-        RunWarning(
-            kind=WarningKind.DEAD_LETTERS,
-            seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
-            likely_cause=f"Elasticsearch refused them; the most frequent reason: {first}",
-            remedy="look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
-            " `./sluice dead-letters replay`, or correct the documents and run again",
-        )
-    ]
+    return RunWarning(
+        kind=WarningKind.DEAD_LETTERS,
+        seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
+        likely_cause=f"Elasticsearch refused them; the most frequent reason: {first}",
+        remedy="look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
+        " `./sluice dead-letters replay`, or correct the documents and run again",
+    )
 
 
-def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> list[RunWarning]:
+def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> RunWarning | None:
     """The rate is the load driver's and not Elasticsearch's."""
     if run.verification.expect == "consumed":
-        return []
+        return None
     if limit is None or limit.stage not in {"producer", "broker", "sink", "sender", "machine"}:
-        return []
-    asked, rate = requested_rate_docs_per_s(run), indexing_rate_docs_per_s(window, "primaries")
-    if asked and rate is not None and not keeps_up(asked, rate) and not is_delivered_late(run):
-        return []  # The documents came as asked: it is the pipeline that did not keep up.
+        return None
+    requested, rate = requested_rate_docs_per_s(run), indexing_rate_docs_per_s(window, "primaries")
+    if requested and rate is not None and not keeps_up(requested, rate) and not is_delivered_late(run):
+        return None  # The documents came as asked: it is the pipeline that did not keep up.
     share = driver_share(evidence(run, window))
     if limit.stage == "machine" and (share is None or share < DRIVER_MOST):
-        return []
-    return [
-        RunWarning(
-            kind=WarningKind.DRIVER_LIMITED,
-            seen=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}",
-            likely_cause="what drives the load needs more than it has",
-            remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
-            " cores, or run it on another machine",
-        )
-    ]
+        return None
+    return RunWarning(
+        kind=WarningKind.DRIVER_LIMITED,
+        seen=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}",
+        likely_cause="what drives the load needs more than it has",
+        remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
+        " cores, or run it on another machine",
+    )
 
 
-def busy_machine(run: Run, window: Sequence[Sample]) -> list[RunWarning]:
+def busy_machine(run: Run, window: Sequence[Sample]) -> RunWarning | None:
     """Programs that have nothing to do with the run took cores from it."""
     cores = run.environment.cpu_cores
     others = evidence(run, window).other_cores
     if others < OTHERS_SHARE * cores:
-        return []
-    return [
-        RunWarning(
-            kind=WarningKind.BUSY_MACHINE,
-            seen=f"other programs on the machine kept {number(others)} of its {cores} cores busy while the index grew",
-            likely_cause="something else was at work: another run, a build, a browser",
-            remedy="do not compare this run's rates with others; end the other programs and run again",
-        )
-    ]
+        return None
+    return RunWarning(
+        kind=WarningKind.BUSY_MACHINE,
+        seen=f"other programs on the machine kept {number(others)} of its {cores} cores busy while the index grew",
+        likely_cause="something else was at work: another run, a build, a browser",
+        remedy="do not compare this run's rates with others; end the other programs and run again",
+    )
 
 
-def late_producer(run: Run) -> list[RunWarning]:
+def late_producer(run: Run) -> RunWarning | None:
     """Documents that were sent after they were due."""
     late = run.delivery.late_documents if run.delivery else 0
     if run.delivery is None or run.delivery.rate_docs_per_s is None or not late:
-        return []
-    return [
-        RunWarning(
-            kind=WarningKind.LATE_PRODUCER,
-            seen=f"{count(late)} of {count(run.documents.produced)} documents were sent more than 100 ms after they"
-            " were due",
-            likely_cause="the producers cannot make that rate here, or Kafka held them back",
-            remedy="latencies count from the due time and stay honest; ask for a lower rate or for more producers",
-        )
-    ]
+        return None
+    return RunWarning(
+        kind=WarningKind.LATE_PRODUCER,
+        seen=f"{count(late)} of {count(run.documents.produced)} documents were sent more than 100 ms after they"
+        " were due",
+        likely_cause="the producers cannot make that rate here, or Kafka held them back",
+        remedy="latencies count from the due time and stay honest; ask for a lower rate or for more producers",
+    )
 
 
-def memory_pressure(window: Sequence[Sample]) -> list[RunWarning]:
+def memory_pressure(window: Sequence[Sample]) -> RunWarning | None:
     """Elasticsearch spent its time on collecting garbage or on waiting for pages of its files."""
-    if len(window) < 2:
-        return []
-    lasted_s = window[-1].at_s - window[0].at_s
-    seen = [*_collecting(window, lasted_s), *_faulting(window, lasted_s)]
-    if not seen:
-        return []
-    return [
-        RunWarning(
-            kind=WarningKind.MEMORY_PRESSURE,
-            seen="; ".join(seen),
-            likely_cause="heap or page cache is too small for this index",
-            remedy="give Elasticsearch more heap, or the machine more memory, and run again",
-        )
-    ]
-
-
-def _collecting(window: Sequence[Sample], lasted_s: float) -> list[str]:
-    told = []
-    names = sorted({name for sample in window if sample.elasticsearch for name in sample.elasticsearch.nodes})
-    for name in names:
-        nodes = [sample.elasticsearch.nodes.get(name) for sample in window if sample.elasticsearch]
-        spent_ms = sum(
-            growth(getattr(node, field) for node in nodes if node) or 0
-            for field in ("gc_young_time_ms", "gc_old_time_ms")
-        )
-        if spent_ms / 1000 >= GC_SHARE * lasted_s:
-            told.append(f"{name} paused for garbage collection {number(spent_ms / 10 / lasted_s)} % of the time")
-    return told
-
-
-def _faulting(window: Sequence[Sample], lasted_s: float) -> list[str]:
-    told = []
-    for name in sorted({name for sample in window for name in sample.processes if name.startswith("elasticsearch")}):
-        faults = used(window, name, lambda process: process.major_page_faults)
-        if faults is not None and faults >= MAJOR_FAULTS_PER_S * lasted_s:
-            told.append(f"{name} waited for the disk at {number(faults / lasted_s)} page faults a second")
-    return told
+    elapsed_s = window[-1].at_s - window[0].at_s if window else 0.0
+    if not elapsed_s:
+        return None
+    signs = []
+    for name, readings in by_node(window).items():
+        paused_s = (gc_time_ms(readings) or 0) / 1000
+        if paused_s >= GC_SHARE * elapsed_s:
+            signs.append(f"{name} paused for garbage collection {number(100 * paused_s / elapsed_s)} % of the time")
+    for name in process_names(window):
+        faults = used(window, name, lambda process: process.major_page_faults) or 0
+        if name.startswith("elasticsearch") and faults >= MAJOR_FAULTS_PER_S * elapsed_s:
+            signs.append(f"{name} waited for the disk at {number(faults / elapsed_s)} page faults a second")
+    if not signs:
+        return None
+    return RunWarning(
+        kind=WarningKind.MEMORY_PRESSURE,
+        seen="; ".join(signs),
+        likely_cause="heap or page cache is too small for this index",
+        remedy="give Elasticsearch more heap, or the machine more memory, and run again",
+    )

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from lab.analysis.figures.answers import figures
+from lab.analysis.figures.metrics import answers
 from lab.analysis.page.markup import paragraph, table
 from lab.analysis.text import count, figure, number
 from lab.records import QuestionAsked, Run
@@ -46,7 +46,7 @@ def section(run: Run) -> str:
 
 def row(asked: QuestionAsked) -> tuple[str, ...]:
     """One line of the table."""
-    values = {found.name: found.value for found in figures(asked)}
+    values = {found.name: found.value for found in answers(asked)}
     times = [figure(values[f"query_service_time_ms_{name}"], "ms") for name in ("p50", "p90", "p99")]
     means = [number(values[f"{name}_per_answer"]) for name in ("books", "requests", "ids_joined")]
     return (
