@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lab.analysis.figures.stack_monitoring import Bucket
 from lab.publish.dashboard import Panel
+from tests.kibana_charts import Bucket
 
 OVERVIEW = "indices_stats._all"
 INDEX_PAGE = "index_stats"

@@ -11,7 +11,6 @@ import orjson
 import pytest
 import vl_convert
 
-from lab.analysis.figures.stack_monitoring import Bucket, as_kibana_draws, counted
 from lab.analysis.folder import RunFolder, read_run
 from lab.publish import monitoring, samples
 from lab.publish.dashboard import Panel, panels
@@ -20,6 +19,7 @@ from lab.records import Sample
 from lab.stack.local import StackShape
 from tests.integration.conftest import Sluice
 from tests.kibana import INDEX_PAGE, OVERVIEW, Search, answered_spec, drawn_series, panel_query
+from tests.kibana_charts import Bucket, as_kibana_draws, counted
 
 BUCKET_S = 10
 DOCUMENTS = 20_011

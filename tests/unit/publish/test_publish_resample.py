@@ -2,9 +2,9 @@
 
 import pytest
 
-from lab.analysis.figures.stack_monitoring import as_kibana_draws, counted
 from lab.publish.monitoring import Reading, resampled
 from lab.records import Sample
+from tests.kibana_charts import as_kibana_draws, counted
 from tests.unit.analysis.synthetic import Truth, samples
 
 NOON_S = 1_767_268_800.0

@@ -2,7 +2,8 @@
 
 import pytest
 
-from lab.analysis.figures.stack_monitoring import Bucket, Counted, as_kibana_draws, bucket_size_s, counted, gaps
+from lab.analysis.figures.stack_monitoring import Counted, gaps
+from tests.kibana_charts import Bucket, as_kibana_draws, bucket_size_s, counted
 from tests.unit.analysis.synthetic import START_S, Truth, samples
 
 NOON_S = 1_767_268_800
