@@ -1,5 +1,11 @@
-"""What each figure is called, its unit, and what it means in one line; `docs/glossary.md` lists the same."""
+"""What each metric is called, its unit, and what it means in one line.
 
+To add a metric: define it here, yield it from one of the functions of `metrics.py`, and add its line to
+`docs/glossary.md`. A test compares the three; result.json, reports, `compare` and suites then have it. A metric whose
+raw counter is not sampled yet needs that first: a field in `lab/records/samples.py`, read in `lab/monitor`.
+"""
+
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,180 +36,137 @@ _SHARES = {
 }
 
 
-def _durations(name: str, label: str, meaning: str, *shares: str) -> Iterator[tuple[str, str, str, str]]:
-    """How long something took: a row for each share of the cases."""
-    for share in shares:
-        told, how_long = _SHARES[share]
-        yield f"{name}_{share}", "ms", f"{label}, {told}", f"{meaning}: {how_long}."
+def _definitions(text: str) -> Iterator[Definition]:
+    """The metrics of a text: a line of name, unit and label, below it, indented, the meaning.
+
+    `name_{p50,max}` stands for several of how long something took: one for each share of the cases.
+    """
+    for block in re.split(r"\n(?=\S)", text.strip()):
+        head, *lines = block.splitlines()
+        name, unit, label = head.split(" | ")
+        meaning = " ".join(line.strip() for line in lines)
+        stem, is_family, shares = name.rstrip("}").partition("{")
+        if not is_family:
+            yield Definition(name, unit, label, meaning)
+            continue
+        for share in shares.split(","):
+            of_share, how_long = _SHARES[share]
+            yield Definition(stem + share, unit, f"{label}, {of_share}", f"{meaning}: {how_long}.")
 
 
 DEFINITIONS = tuple(
-    Definition(*row)
-    for row in (
-        (
-            "indexing_rate_docs_per_s",
-            "docs/s",
-            "Indexing rate",
-            "Growth of Elasticsearch's own counter `index_total` per second of the measured window.",
-        ),
-        (
-            "indexing_latency_ms",
-            "ms",
-            "Indexing latency",
-            "Time of Elasticsearch's threads for one document, by the clock: growth of `index_time_in_millis` over"
-            " growth of `index_total`. On full cores it repeats the indexing rate.",
-        ),
-        (
-            "source_mb_per_s",
-            "MB/s",
-            "Source indexed",
-            "Indexing rate on primaries times the mean size of a source document (1 MB = 10⁶ bytes).",
-        ),
-        (
-            "entities_per_s",
-            "entities/s",
-            "Entities indexed",
-            "Books, or whatever the dataset counts, per second: comparable between document models.",
-        ),
-        (
-            "consumed_rate_docs_per_s",
-            "docs/s",
-            "Consumed rate",
-            "Records per second of the measured window that a sink which stores nothing has read.",
-        ),
-        (
-            "delivery_rate_docs_per_s",
-            "docs/s",
-            "Delivery rate",
-            "Documents acknowledged by Kafka, from the first one's due time to the last acknowledgement.",
-        ),
-        *_durations("delivery_latency_ms", "Delivery latency", "Due time until Kafka acknowledged", "p50", "p99"),
-        *_durations(
-            "end_to_end_latency_ms",
-            "End to end",
-            "From the instant a document was due to be sent until Elasticsearch acknowledged it",
-            *_SHARES,
-        ),
-        *_durations(
-            "bulk_service_time_ms", "Bulk service time", "Bulk request sent until its answer was read", "p50", "p99"
-        ),
-        ("bulk_size_docs_mean", "docs", "Documents per bulk", "Documents in a bulk request, as achieved, on average."),
-        ("bulk_size_bytes_mean", "bytes", "Size of a bulk", "Body of a bulk request, as achieved, on average."),
-        ("bulk_requests", "requests", "Bulk requests", "Bulk requests that the sink, or a direct load, sent."),
-        ("bulk_requests_failed", "requests", "Bulk requests failed", "Bulk requests that were not answered with 200."),
-        ("bulk_retries", "requests", "Bulk requests repeated", "Bulk requests that were sent again."),
-        ("item_retries", "docs", "Documents repeated", "Documents that were sent again after a temporary refusal."),
-        (
-            "lag_records_max",
-            "records",
-            "Largest lag",
-            "Records in the topic that the sink had not committed, at the worst instant of the load.",
-        ),
-        (
-            "cpu_s_per_million_docs",
-            "CPU-s",
-            "CPU per million documents",
-            "CPU seconds of a process over the load phase, for a million delivered documents.",
-        ),
-        ("cpu_cores_mean", "cores", "Cores busy", "Cores that a process kept busy over the measured window."),
-        (
-            "machine_cpu_percent_mean",
-            "%",
-            "Machine busy",
-            "Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window.",
-        ),
-        ("rss_bytes_max", "bytes", "Memory, most", "Largest resident memory of a process over the run."),
-        ("major_page_faults", "faults", "Major page faults", "Page faults of a process that waited for the disk."),
-        ("disk_write_bytes", "bytes", "Written to disk", "Bytes that a process wrote to the disk over the load phase."),
-        ("heap_used_bytes_max", "bytes", "Heap, most", "Largest used Java heap of a node over the run."),
-        ("gc_young_count", "collections", "Young collections", "Garbage collections of a node over the run."),
-        ("gc_young_time_ms", "ms", "Time in young collections", "Pauses of a node for them over the run."),
-        ("gc_old_count", "collections", "Old collections", "Full garbage collections of a node over the run."),
-        ("gc_old_time_ms", "ms", "Time in old collections", "Pauses of a node for them over the run."),
-        ("write_rejected", "requests", "Writes rejected", "Bulk requests that a node refused, its queue being full."),
-        ("merge_count", "merges", "Merges", "Merges of segments finished over the run."),
-        ("merge_time_ms", "ms", "Merge time", "Time of merges over the run, summed over merges that ran side by side."),
-        ("merge_throttled_time_ms", "ms", "Merge time throttled", "Time that merges waited for their own rate limit."),
-        ("refresh_count", "refreshes", "Refreshes", "Refreshes over the run."),
-        ("refresh_time_ms", "ms", "Refresh time", "Time of refreshes over the run."),
-        ("flush_count", "flushes", "Flushes", "Flushes over the run."),
-        ("flush_time_ms", "ms", "Flush time", "Time of flushes over the run."),
-        (
-            "indexing_throttle_time_ms",
-            "ms",
-            "Indexing throttled",
-            "Time that indexing was held back because merges could not keep up.",
-        ),
-        ("index_failed_docs", "docs", "Indexing failed", "Index operations that Elasticsearch refused."),
-        ("segments_count", "segments", "Segments", "Segments of the index at the last sample."),
-        (
-            "store_size_bytes",
-            "bytes",
-            "Size on disk",
-            "Size of the files of the index, read at the end of the run, not from Elasticsearch's cache of 10 s.",
-        ),
-        (
-            "window_gc_time_ms",
-            "ms",
-            "Garbage collection in the window",
-            "Pauses of a node for garbage collections, young and old, within the measured window.",
-        ),
-        (
-            "window_merge_count",
-            "merges",
-            "Merges in the window",
-            "Merges of segments that ended within the measured window.",
-        ),
-        (
-            "window_merge_time_ms",
-            "ms",
-            "Merge time in the window",
-            "Time of the merges that ended within the measured window, also what they spent before it.",
-        ),
-        ("window_refresh_count", "refreshes", "Refreshes in the window", "Refreshes within the measured window."),
-        ("window_refresh_time_ms", "ms", "Refresh time in the window", "Their time."),
-        (
-            "window_jit_time_ms",
-            "ms",
-            "Compiling in the window",
-            "What the virtual machine of a server spent on compiling in the measured window; only Connect's says it.",
-        ),
-        ("phase_wall_time_s", "s", "Wall time of a phase", "From the first to the last instant of a phase."),
-        (
-            "drain_s",
-            "s",
-            "Drain time",
-            "From the start of the load phase to the last growth of the index (or of what a sink that stores nothing"
-            " has read); the connector's start is in it.",
-        ),
-        *_durations(
-            "query_service_time_ms",
-            "Query service time",
-            "First request of an answer sent until the last response was read",
-            *("p50", "p90", "p99"),
-        ),
-        *_durations(
-            "query_took_ms",
-            "Query took",
-            "The time that Elasticsearch itself gives for an answer, summed over its requests",
-            *("p50", "p99"),
-        ),
-        (
-            "requests_per_answer",
-            "requests",
-            "Requests per answer",
-            "Search requests that an answer takes on average; a join takes at least two.",
-        ),
-        (
-            "ids_joined_per_answer",
-            "ids",
-            "Ids joined per answer",
-            "Ids that an answer carries from one request into the next, on average; none where one request is enough.",
-        ),
-        ("books_per_answer", "entities", "Books per answer", "Books that the right answers tell of, on average."),
-        ("answers", "answers", "Answers", "How often the question was asked, warm-up not counted."),
-        ("answers_wrong", "answers", "Answers wrong", "Answers that differ from what the dataset says."),
-    )
+    _definitions("""
+indexing_rate_docs_per_s | docs/s | Indexing rate
+    Growth of Elasticsearch's own counter `index_total` per second of the measured window.
+indexing_latency_ms | ms | Indexing latency
+    Time of Elasticsearch's threads for one document, by the clock: growth of `index_time_in_millis` over growth of
+    `index_total`. On full cores it repeats the indexing rate.
+source_mb_per_s | MB/s | Source indexed
+    Indexing rate on primaries times the mean size of a source document (1 MB = 10⁶ bytes).
+entities_per_s | entities/s | Entities indexed
+    Books, or whatever the dataset counts, per second: comparable between document models.
+consumed_rate_docs_per_s | docs/s | Consumed rate
+    Records per second of the measured window that a sink which stores nothing has read.
+delivery_rate_docs_per_s | docs/s | Delivery rate
+    Documents acknowledged by Kafka, from the first one's due time to the last acknowledgement.
+delivery_latency_ms_{p50,p99} | ms | Delivery latency
+    Due time until Kafka acknowledged
+end_to_end_latency_ms_{p50,p90,p99,p99_9,max} | ms | End to end
+    From the instant a document was due to be sent until Elasticsearch acknowledged it
+bulk_service_time_ms_{p50,p99} | ms | Bulk service time
+    Bulk request sent until its answer was read
+bulk_size_docs_mean | docs | Documents per bulk
+    Documents in a bulk request, as achieved, on average.
+bulk_size_bytes_mean | bytes | Size of a bulk
+    Body of a bulk request, as achieved, on average.
+bulk_requests | requests | Bulk requests
+    Bulk requests that the sink, or a direct load, sent.
+bulk_requests_failed | requests | Bulk requests failed
+    Bulk requests that were not answered with 200.
+bulk_retries | requests | Bulk requests repeated
+    Bulk requests that were sent again.
+item_retries | docs | Documents repeated
+    Documents that were sent again after a temporary refusal.
+lag_records_max | records | Largest lag
+    Records in the topic that the sink had not committed, at the worst instant of the load.
+cpu_s_per_million_docs | CPU-s | CPU per million documents
+    CPU seconds of a process over the load phase, for a million delivered documents.
+cpu_cores_mean | cores | Cores busy
+    Cores that a process kept busy over the measured window.
+machine_cpu_percent_mean | % | Machine busy
+    Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window.
+rss_bytes_max | bytes | Memory, most
+    Largest resident memory of a process over the run.
+major_page_faults | faults | Major page faults
+    Page faults of a process that waited for the disk.
+disk_write_bytes | bytes | Written to disk
+    Bytes that a process wrote to the disk over the load phase.
+heap_used_bytes_max | bytes | Heap, most
+    Largest used Java heap of a node over the run.
+gc_young_count | collections | Young collections
+    Garbage collections of a node over the run.
+gc_young_time_ms | ms | Time in young collections
+    Pauses of a node for them over the run.
+gc_old_count | collections | Old collections
+    Full garbage collections of a node over the run.
+gc_old_time_ms | ms | Time in old collections
+    Pauses of a node for them over the run.
+write_rejected | requests | Writes rejected
+    Bulk requests that a node refused, its queue being full.
+merge_count | merges | Merges
+    Merges of segments finished over the run.
+merge_time_ms | ms | Merge time
+    Time of merges over the run, summed over merges that ran side by side.
+merge_throttled_time_ms | ms | Merge time throttled
+    Time that merges waited for their own rate limit.
+refresh_count | refreshes | Refreshes
+    Refreshes over the run.
+refresh_time_ms | ms | Refresh time
+    Time of refreshes over the run.
+flush_count | flushes | Flushes
+    Flushes over the run.
+flush_time_ms | ms | Flush time
+    Time of flushes over the run.
+indexing_throttle_time_ms | ms | Indexing throttled
+    Time that indexing was held back because merges could not keep up.
+index_failed_docs | docs | Indexing failed
+    Index operations that Elasticsearch refused.
+segments_count | segments | Segments
+    Segments of the index at the last sample.
+store_size_bytes | bytes | Size on disk
+    Size of the files of the index, read at the end of the run, not from Elasticsearch's cache of 10 s.
+window_gc_time_ms | ms | Garbage collection in the window
+    Pauses of a node for garbage collections, young and old, within the measured window.
+window_merge_count | merges | Merges in the window
+    Merges of segments that ended within the measured window.
+window_merge_time_ms | ms | Merge time in the window
+    Time of the merges that ended within the measured window, also what they spent before it.
+window_refresh_count | refreshes | Refreshes in the window
+    Refreshes within the measured window.
+window_refresh_time_ms | ms | Refresh time in the window
+    Their time.
+window_jit_time_ms | ms | Compiling in the window
+    What the virtual machine of a server spent on compiling in the measured window; only Connect's says it.
+phase_wall_time_s | s | Wall time of a phase
+    From the first to the last instant of a phase.
+drain_s | s | Drain time
+    From the start of the load phase to the last growth of the index (or of what a sink that stores nothing has
+    read); the connector's start is in it.
+query_service_time_ms_{p50,p90,p99} | ms | Query service time
+    First request of an answer sent until the last response was read
+query_took_ms_{p50,p99} | ms | Query took
+    The time that Elasticsearch itself gives for an answer, summed over its requests
+requests_per_answer | requests | Requests per answer
+    Search requests that an answer takes on average; a join takes at least two.
+ids_joined_per_answer | ids | Ids joined per answer
+    Ids that an answer carries from one request into the next, on average; none where one request is enough.
+books_per_answer | entities | Books per answer
+    Books that the right answers tell of, on average.
+answers | answers | Answers
+    How often the question was asked, warm-up not counted.
+answers_wrong | answers | Answers wrong
+    Answers that differ from what the dataset says.
+""")
 )
 
 BY_NAME = {definition.name: definition for definition in DEFINITIONS}
@@ -247,7 +210,4 @@ def metric(name: str, value: float | None, scope: str = "run") -> Metric:
 
 def value_of(metrics: tuple[Metric, ...], name: str, scope: str = "run") -> float | None:
     """The value of one figure; `None` when it is not known or not there."""
-    for found in metrics:
-        if (found.name, found.scope) == (name, scope):
-            return found.value
-    return None
+    return next((metric.value for metric in metrics if (metric.name, metric.scope) == (name, scope)), None)
