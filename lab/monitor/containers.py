@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,37 +11,41 @@ import orjson
 
 from lab.monitor.control_groups import group_of, major_faults, resident_bytes
 from lab.monitor.processes import reason
-from lab.monitor.sources import Containers
-from lab.records import ProcessSample, Record
+from lab.records import ProcessSample
 
 
-class ContainersSample(Record):
-    """What was used by each container that could be read, and why the others could not, by server name."""
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """The containers that servers run in.
 
-    processes: dict[str, ProcessSample]
-    lost: dict[str, str]
+    Attributes:
+        engine: Where the engine that runs them answers, as `DOCKER_HOST` gives it.
+        names: Server name → container.
+    """
+
+    engine: str
+    names: Mapping[str, str]
 
 
 class ContainerReader:
     """Reads all containers at once: engines before 23 take up to a second for each."""
 
     def __init__(self, containers: Containers, *, timeout_s: float) -> None:
-        client = engine_client(containers.engine, timeout_s)
-        self._client = client
-        self._readers = {server: OneContainer(name, client) for server, name in containers.names.items()}
+        self._client = engine_client(containers.engine, timeout_s)
+        self._readers = {server: OneContainer(name, self._client) for server, name in containers.names.items()}
         self._pool = ThreadPoolExecutor(max(1, len(self._readers)), thread_name_prefix="container")
 
-    def read(self) -> ContainersSample:
-        """What the containers have used since they were started."""
-        asked = {server: self._pool.submit(one.read) for server, one in self._readers.items()}
+    def read(self) -> tuple[dict[str, ProcessSample], dict[str, str]]:
+        """What the containers have used since they were started, and why some could not be read, by server name."""
         processes: dict[str, ProcessSample] = {}
         lost: dict[str, str] = {}
-        for server, future in asked.items():
+        futures = {server: self._pool.submit(reader.read) for server, reader in self._readers.items()}
+        for server, future in futures.items():
             try:
                 processes[server] = future.result()
             except (httpx.HTTPError, OSError, LookupError, TypeError, ValueError) as error:
                 lost[server] = f"container {self._readers[server].name}: {reason(error)}"
-        return ContainersSample(processes=processes, lost=lost)
+        return processes, lost
 
     def close(self) -> None:
         """Close the connections."""
@@ -54,32 +59,29 @@ class OneContainer:
     def __init__(self, name: str, client: httpx.Client) -> None:
         self.name = name
         self._client = client
-        self._known: tuple[int, str] | None = None
+        self._process: tuple[int, str] | None = None
 
     def read(self) -> ProcessSample:
         """What it has used since it was started.
 
         Raises:
-            LookupError: It does not run, or nobody tells.
+            LookupError: It does not run, or its figures are not given.
             OSError: It is just ending.
             httpx.HTTPError: The engine does not answer.
         """
-        if self._known is not None and (group := group_of(*self._known)) is not None:
+        if self._process is not None and (group := group_of(*self._process)) is not None:
             return group.read()
-        told = self._ask("json")
-        if not told["State"]["Running"]:
+        container = self._get("json")
+        if not container["State"]["Running"]:
             raise LookupError("is not running")
-        self._known = pid, _ = int(told["State"]["Pid"]), str(told["Id"])
-        if (group := group_of(*self._known)) is not None:
+        self._process = pid, _ = int(container["State"]["Pid"]), str(container["Id"])
+        if (group := group_of(*self._process)) is not None:
             return group.read()
         # Without `one-shot` an engine takes a second more, for a rate that nobody here wants.
-        return container_sample(pid, self._ask("stats?stream=false&one-shot=true"))
+        return container_sample(pid, self._get("stats?stream=false&one-shot=true"))
 
-    def _ask(self, what: str) -> Mapping[str, Any]:
-        response = self._client.get(f"/containers/{self.name}/{what}")
-        response.raise_for_status()
-        answer: Mapping[str, Any] = orjson.loads(response.content)
-        return answer
+    def _get(self, path: str) -> Any:
+        return orjson.loads(self._client.get(f"/containers/{self.name}/{path}").raise_for_status().content)
 
 
 def engine_client(engine: str, timeout_s: float) -> httpx.Client:

@@ -1,7 +1,8 @@
 """Reads what the processes of a control group have used, from the kernel's own files."""
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,6 @@ from lab.records import ProcessSample
 GROUPS, PROCESSES = Path("/sys/fs/cgroup"), Path("/proc")
 RESIDENT = (("anon", "file_mapped"), ("total_rss", "total_mapped_file"), ("rss", "mapped_file"))
 """What `memory.stat` calls the pages that processes have mapped: version 2, version 1 with groups below, version 1."""
-
-MAJOR_FAULTS = ("pgmajfault", "total_pgmajfault")
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class ControlGroup:
 
         Raises:
             OSError: It is gone.
-            LookupError: The kernel does not tell one of the figures.
+            LookupError: The kernel does not give one of the figures.
         """
         memory = numbers((self._folder("memory") / "memory.stat").read_text())
         read, written = self._disk_bytes()
@@ -73,14 +72,15 @@ class ControlGroup:
         """Bytes read from and written to disks; `None` where the kernel does not count them."""
         name = "io.stat" if self.is_unified else "blkio.throttle.io_service_bytes"
         try:
-            told = (self._folder("blkio") / name).read_text()
+            text = (self._folder("blkio") / name).read_text()
         except OSError:
             return None, None
-        counted = list(transfers(told))
-        return (
-            sum(count for operation, count in counted if operation in {"rbytes", "Read"}),
-            sum(count for operation, count in counted if operation in {"wbytes", "Write"}),
+        # Of each disk, `8:0 rbytes=17 wbytes=19 …`, or `8:0 Read 17` line by line.
+        read, written = (
+            sum(int(count) for count in re.findall(rf"\b(?:{operation})[ =](\d+)", text))
+            for operation in ("rbytes|Read", "wbytes|Write")
         )
+        return read, written
 
 
 def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PROCESSES) -> ControlGroup | None:
@@ -125,42 +125,30 @@ def limiting_group(*, groups: Path = GROUPS, processes: Path = PROCESSES) -> Con
     )
 
 
-def numbers(told: str) -> dict[str, int]:
+def numbers(text: str) -> dict[str, int]:
     """Lines of a name and a number."""
-    return {name: int(number) for name, number in (line.split() for line in told.splitlines())}
-
-
-def transfers(told: str) -> Iterator[tuple[str, int]]:
-    """Operation and bytes of each disk: `8:0 rbytes=17 wbytes=19 …`, or `8:0 Read 17` line by line."""
-    for line in told.splitlines():
-        words = line.split()[1:]
-        if len(words) == 2 and words[1].isdigit():
-            yield words[0], int(words[1])
-        for word in words:
-            operation, is_pair, count = word.partition("=")
-            if is_pair:
-                yield operation, int(count)
+    return {name: int(number) for name, number in (line.split() for line in text.splitlines())}
 
 
 def resident_bytes(memory: Mapping[str, int]) -> int:
     """Pages that the processes have mapped, as `RSS` counts those of one process; the rest of the cache is not.
 
     Raises:
-        LookupError: They are not told.
+        LookupError: They are not given.
     """
     for own, mapped in RESIDENT:
         if own in memory and mapped in memory:
             return memory[own] + memory[mapped]
-    raise LookupError("its memory is not told")
+    raise LookupError("its memory is not given")
 
 
 def major_faults(memory: Mapping[str, int]) -> int:
     """Page faults that had to wait for the disk.
 
     Raises:
-        LookupError: They are not told.
+        LookupError: They are not given.
     """
-    for name in MAJOR_FAULTS:
+    for name in ("pgmajfault", "total_pgmajfault"):
         if name in memory:
             return memory[name]
-    raise LookupError("its page faults are not told")
+    raise LookupError("its page faults are not given")

@@ -1,6 +1,6 @@
 """Reads the index and node counters of an Elasticsearch cluster, from 7.17 to 9.x."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -69,7 +69,7 @@ class ElasticsearchReader:
         self._urls = tuple(url.rstrip("/") for url in urls)
         self._index = index
         self._now = now
-        self._asked = 0
+        self._failures = 0
         self._client = access.client(timeout=timeout_s)
 
     def read(self) -> ElasticsearchSample:
@@ -79,14 +79,14 @@ class ElasticsearchReader:
             httpx.HTTPError: No answer, or a refusal.
             KeyError: An answer without a field that all supported versions give.
         """
-        base = self._urls[self._asked % len(self._urls)]
+        base = self._urls[self._failures % len(self._urls)]
         try:
             before_s = self._now()
             index = self._get(f"{base}/{self._index}/{INDEX_PATH}", INDEX_FILTER)
             after_s = self._now()
             nodes = self._get(f"{base}/{NODES_PATH}", NODES_FILTER)
         except httpx.TransportError:
-            self._asked += 1
+            self._failures += 1
             raise
         return ElasticsearchSample(
             primaries=shard_counters(index["_all"]["primaries"]),
@@ -96,39 +96,33 @@ class ElasticsearchReader:
         )
 
     def _get(self, url: str, filter_path: str) -> Any:
-        response = self._client.get(url, params={"filter_path": filter_path})
-        response.raise_for_status()
-        return orjson.loads(response.content)
+        return orjson.loads(self._client.get(url, params={"filter_path": filter_path}).raise_for_status().content)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
 
-def shard_counters(stats: dict[str, Any]) -> ShardCounters:
+def shard_counters(stats: Mapping[str, Any]) -> ShardCounters:
     """Index counters out of one half (`primaries` or `total`) of a `_stats` answer."""
-    return ShardCounters(**{name: _required(stats, path) for name, path in SHARD_FIELDS.items()})
+    counters = {name: _at(stats, path) for name, path in SHARD_FIELDS.items()}
+    for name, value in counters.items():
+        if value is None:
+            raise KeyError(SHARD_FIELDS[name])
+    return ShardCounters.model_validate(counters)
 
 
-def node_counters(stats: dict[str, Any]) -> NodeCounters:
+def node_counters(stats: Mapping[str, Any]) -> NodeCounters:
     """Node counters out of one node of a `_nodes/stats` answer."""
-    found = {name: _at(stats, path) for name, path in NODE_FIELDS.items()}
-    if found["cpu_percent"] == -1:  # how Elasticsearch says that the system does not tell
-        found["cpu_percent"] = None
-    return NodeCounters(**found)
+    counters = {name: _at(stats, path) for name, path in NODE_FIELDS.items()}
+    if counters["cpu_percent"] == -1:  # how Elasticsearch says that it does not know
+        counters["cpu_percent"] = None
+    return NodeCounters.model_validate(counters)
 
 
-def _at(tree: dict[str, Any], path: str) -> int | None:
-    node: Any = tree
+def _at(stats: Any, path: str) -> int | None:
     for key in path.split("."):
-        if not isinstance(node, dict) or key not in node:
+        if not isinstance(stats, dict) or key not in stats:
             return None
-        node = node[key]
-    return int(node)
-
-
-def _required(tree: dict[str, Any], path: str) -> int:
-    found = _at(tree, path)
-    if found is None:
-        raise KeyError(path)
-    return found
+        stats = stats[key]
+    return int(stats)

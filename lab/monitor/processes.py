@@ -1,8 +1,9 @@
 """Reads what server processes and the machine have used, from `/proc`."""
 
+import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import psutil
@@ -40,10 +41,10 @@ class ProcessReader:
         return read, lost
 
     def _handle(self, name: str, pid: int) -> psutil.Process:
-        known = self._handles.get(name)
-        if known is None or known.pid != pid:
-            known = self._handles[name] = psutil.Process(pid)
-        return known
+        handle = self._handles.get(name)
+        if handle is None or handle.pid != pid:
+            handle = self._handles[name] = psutil.Process(pid)
+        return handle
 
 
 def process_sample(process: psutil.Process) -> ProcessSample:
@@ -64,29 +65,19 @@ def process_sample(process: psutil.Process) -> ProcessSample:
 def tree_sample(process: psutil.Process) -> ProcessSample:
     """What a process and all processes below it have used; of those that have ended, the CPU time."""
     own = process_sample(process)
-    below = [own, *(sample for child in process.children(recursive=True) for sample in still_there(child))]
+    below = [own]
+    for child in process.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
+            below.append(process_sample(child))
+    ended = process.cpu_times()  # of the children that have ended and that the process has waited for
     return ProcessSample(
         pid=own.pid,
-        cpu_s=round(sum(sample.cpu_s for sample in below) + ended_children_cpu_s(process), 2),
+        cpu_s=round(sum(sample.cpu_s for sample in below) + ended.children_user + ended.children_system, 2),
         rss_bytes=sum(sample.rss_bytes for sample in below),
         major_page_faults=sum(sample.major_page_faults for sample in below),
         disk_read_bytes=known_sum([sample.disk_read_bytes for sample in below]),
         disk_write_bytes=known_sum([sample.disk_write_bytes for sample in below]),
     )
-
-
-def still_there(process: psutil.Process) -> Iterator[ProcessSample]:
-    """The sample of a process; none if it has ended meanwhile."""
-    try:
-        yield process_sample(process)
-    except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
-        return
-
-
-def ended_children_cpu_s(process: psutil.Process) -> float:
-    """CPU time of the children that have ended and that the process has waited for."""
-    times = process.cpu_times()
-    return float(times.children_user + times.children_system)
 
 
 def known_sum(values: Collection[int | None]) -> int | None:
@@ -113,10 +104,14 @@ def major_page_faults(stat: str) -> int:
 
 
 class MachineReader:
-    """Share of usable cores' time between two readings: of the time that they were busy, unless told otherwise."""
+    """Share of usable cores' time that was spent so between two readings.
 
-    def __init__(self, cpu_times: Callable[[], tuple[float, float]] | None = None) -> None:
-        self._cpu_times = cpu_times or busy_and_all_cpu_s
+    Args:
+        cpu_times: CPU seconds spent so, and all that there were.
+    """
+
+    def __init__(self, cpu_times: Callable[[], tuple[float, float]]) -> None:
+        self._cpu_times = cpu_times
         self._before: tuple[float, float] | None = None
 
     def read(self) -> float | None:

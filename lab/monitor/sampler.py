@@ -10,35 +10,23 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import orjson
 
+from lab.endpoints import Endpoints
 from lab.errors import StackError
-from lab.monitor.containers import ContainerReader, ContainersSample
+from lab.monitor.containers import ContainerReader, Containers
 from lab.monitor.elasticsearch import ElasticsearchReader
-from lab.monitor.jolokia import SinkReader
-from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
-from lab.monitor.processes import MachineReader, ProcessReader, reason, waiting_and_all_cpu_s
-from lab.monitor.sources import Sources
-from lab.records import ElasticsearchSample, KafkaSample, ProcessSample, Record, Sample, SinkSample
+from lab.monitor.kafka import KafkaReader
+from lab.monitor.processes import MachineReader, ProcessReader, busy_and_all_cpu_s, reason, waiting_and_all_cpu_s
+from lab.monitor.sink import SinkReader
+from lab.records import Sample
 
 T = TypeVar("T")
 
 ANSWER_WITHIN = 0.8
 """Part of the interval that a source has for its answer."""
-
-
-class Clock(Protocol):
-    """Time as the sampler needs it."""
-
-    def now_s(self) -> float:
-        """Seconds since the epoch; never goes back."""
-        ...
-
-    def wait(self, stop: threading.Event, seconds: float) -> bool:
-        """Wait until `seconds` have passed or `stop` is set; whether it is set."""
-        ...
 
 
 class SystemClock:
@@ -63,7 +51,7 @@ CLOCK = SystemClock()
 class Reader(Protocol):
     """One source of a sample."""
 
-    def read(self) -> Record:
+    def read(self) -> object:
         """Its part of the sample at this instant; any exception is a lost reading."""
         ...
 
@@ -72,57 +60,46 @@ class Reader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Readers:
-    """The sources of a sample; `None` for one that the run does not have."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sources:
+    """The servers that a sampler asks.
 
-    elasticsearch: Reader | None = None
-    kafka: Reader | None = None
-    sink: Reader | None = None
-    containers: Reader | None = None
+    Attributes:
+        endpoints: Any node that answers is asked. Without `metrics_url` the sink's ledger is not sampled.
+        index: The index under test.
+        topic: The topic under test; `None` where there is none, and Kafka is then not asked.
+        consumer_group: Whose committed offset counts; a sink connector's is `connect-<connector>`.
+        connector: Name of the sink connector; `None` where the sink keeps no ledger of ours.
+        containers: `None` for servers that are processes of this machine, or are elsewhere.
+    """
 
-    def by_name(self) -> dict[str, Reader]:
-        """The readers that there are, by their name in a sample."""
-        named = {
-            "elasticsearch": self.elasticsearch,
-            "kafka": self.kafka,
-            "sink": self.sink,
-            "containers": self.containers,
-        }
-        return {name: reader for name, reader in named.items() if reader is not None}
+    endpoints: Endpoints
+    index: str
+    topic: str | None
+    consumer_group: str
+    connector: str | None
+    containers: Containers | None = None
 
 
-def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]) -> Readers:
+def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]) -> dict[str, Reader]:
     """The readers of a run's sources; nothing is asked yet, so servers that are not up yet are no error."""
-    endpoints = sources.endpoints
-    return Readers(
-        elasticsearch=ElasticsearchReader(
-            endpoints.elasticsearch_urls,
-            sources.index,
-            timeout_s=timeout_s,
-            now=now,
-            access=endpoints.access.elasticsearch,
-        ),
-        kafka=(
-            KafkaReader(
-                ConsumerOffsetsClient(
-                    endpoints.kafka_bootstrap,
-                    sources.topic,
-                    sources.consumer_group,
-                    timeout_s=timeout_s,
-                    client=endpoints.access.kafka,
-                )
-            )
-            if sources.topic
-            else None
-        ),
-        sink=(
-            SinkReader(endpoints.metrics_url, sources.connector, timeout_s=timeout_s, access=endpoints.access.metrics)
-            if endpoints.metrics_url and sources.connector
-            else None
-        ),
-        containers=ContainerReader(sources.containers, timeout_s=timeout_s) if sources.containers else None,
-    )
+    endpoints, access = sources.endpoints, sources.endpoints.access
+    readers: dict[str, Reader] = {
+        "elasticsearch": ElasticsearchReader(
+            endpoints.elasticsearch_urls, sources.index, timeout_s=timeout_s, now=now, access=access.elasticsearch
+        )
+    }
+    if sources.topic:
+        readers["kafka"] = KafkaReader(
+            endpoints.kafka_bootstrap, sources.topic, sources.consumer_group, timeout_s=timeout_s, client=access.kafka
+        )
+    if endpoints.metrics_url and sources.connector:
+        readers["sink"] = SinkReader(
+            endpoints.metrics_url, sources.connector, timeout_s=timeout_s, access=access.metrics
+        )
+    if sources.containers:
+        readers["containers"] = ContainerReader(sources.containers, timeout_s=timeout_s)
+    return readers
 
 
 class Sampler:
@@ -140,7 +117,7 @@ class Sampler:
         phase: The phase of the run that is under way.
         produced: Records acknowledged by Kafka so far; `None` when nothing produces.
         clock: Time.
-        readers: Stand-ins for the readers of `sources`.
+        readers: By their name in a sample, stand-ins for the readers of `sources`.
     """
 
     def __init__(
@@ -152,8 +129,8 @@ class Sampler:
         processes: Callable[[], Mapping[str, int]] = dict,
         phase: Callable[[], str],
         produced: Callable[[], int | None] = lambda: None,
-        clock: Clock | None = None,
-        readers: Readers | None = None,
+        clock: SystemClock | None = None,
+        readers: Mapping[str, Reader] | None = None,
     ) -> None:
         if interval_s <= 0:
             raise ValueError(f"sampler: interval_s: got {interval_s}, expected more than 0")
@@ -165,16 +142,18 @@ class Sampler:
         self._interval_s = interval_s
         self._clock = clock or CLOCK
         self._answer_within_s = interval_s * ANSWER_WITHIN
-        self._readers = readers or open_readers(sources, timeout_s=self._answer_within_s, now=self._clock.now_s)
+        if readers is None:
+            readers = open_readers(sources, timeout_s=self._answer_within_s, now=self._clock.now_s)
+        self._readers = readers
         self._processes = ProcessReader(processes)
-        self._machine = MachineReader()
+        self._machine_busy = MachineReader(busy_and_all_cpu_s)
         self._machine_waits = MachineReader(waiting_and_all_cpu_s)
         self._phase = phase
         self._produced = produced
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._pools: dict[str, ThreadPoolExecutor] = {}
-        self._asked: dict[str, Future[tuple[Record, float]]] = {}
+        self._asked: dict[str, Future[tuple[object, float]]] = {}
 
     def __enter__(self) -> Self:
         """Start sampling.
@@ -201,14 +180,13 @@ class Sampler:
             self._thread.join()
 
     def _run(self) -> None:
-        readers = self._readers.by_name()
         # A thread for each source: one that hangs delays no other.
-        self._pools = {name: ThreadPoolExecutor(1, thread_name_prefix=f"sampler-{name}") for name in readers}
+        self._pools = {name: ThreadPoolExecutor(1, thread_name_prefix=f"sampler-{name}") for name in self._readers}
         try:
             with self._file as file:
                 self._tick_until_stopped(file)
         finally:
-            for name, reader in readers.items():
+            for name, reader in self._readers.items():
                 self._pools[name].shutdown(wait=True)
                 reader.close()
 
@@ -245,38 +223,28 @@ class Sampler:
         at_s = self._clock.now_s()
         lost: dict[str, str] = {}
         asked = self._ask(lost)
-        phase = _or_lost("phase", self._phase, lost)
+        phase = _or_lost("phase", self._phase, lost) or "unknown"
         produced = _or_lost("producer", self._produced, lost)
-        machine_cpu_percent = _or_lost("machine", self._machine.read, lost)
+        machine_cpu_percent = _or_lost("machine", self._machine_busy.read, lost)
         machine_iowait_percent = _or_lost("machine", self._machine_waits.read, lost)
-        processes: dict[str, ProcessSample] = {}
-        read = _or_lost("processes", self._processes.read, lost)
-        if read is not None:
-            processes = read[0]
-            lost.update(read[1])
+        processes, lost_processes = _or_lost("processes", self._processes.read, lost) or ({}, {})
         answers = self._answers(asked, lost)
-        elasticsearch, kafka, sink = answers.get("elasticsearch"), answers.get("kafka"), answers.get("sink")
-        containers = answers.get("containers")
-        if isinstance(containers, ContainersSample):
-            processes = {**processes, **containers.processes}
-            lost.update(containers.lost)
+        containers, lost_containers = answers.pop("containers", ({}, {}))
         return Sample(
             at_s=at_s,
-            phase=phase or "unknown",
+            phase=phase,
             produced=produced,
-            elasticsearch=elasticsearch if isinstance(elasticsearch, ElasticsearchSample) else None,
-            kafka=kafka if isinstance(kafka, KafkaSample) else None,
-            sink=sink if isinstance(sink, SinkSample) else None,
-            processes=processes,
+            **answers,
+            processes={**processes, **containers},
             machine_cpu_percent=machine_cpu_percent,
             machine_iowait_percent=machine_iowait_percent,
-            lost=lost,
+            lost={**lost, **lost_processes, **lost_containers},
         )
 
-    def _ask(self, lost: dict[str, str]) -> dict[str, Future[tuple[Record, float]]]:
+    def _ask(self, lost: dict[str, str]) -> dict[str, Future[tuple[object, float]]]:
         """Ask every source that has answered, or failed, since it was last asked."""
         asked = {}
-        for name, reader in self._readers.by_name().items():
+        for name, reader in self._readers.items():
             before = self._asked.get(name)
             if before is not None and not before.done():
                 lost[name] = "still waiting for the answer to an earlier tick"
@@ -284,7 +252,7 @@ class Sampler:
             self._asked[name] = asked[name] = self._pools[name].submit(_timed, reader.read)
         return asked
 
-    def _answers(self, asked: Mapping[str, Future[tuple[Record, float]]], lost: dict[str, str]) -> dict[str, Record]:
+    def _answers(self, asked: Mapping[str, Future[tuple[object, float]]], lost: dict[str, str]) -> dict[str, Any]:
         done, _ = wait_for(asked.values(), timeout=self._answer_within_s)
         answers = {}
         for name, future in asked.items():
@@ -298,10 +266,9 @@ class Sampler:
         return answers
 
 
-def _timed(read: Callable[[], Record]) -> tuple[Record, float]:
+def _timed(read: Callable[[], object]) -> tuple[object, float]:
     before_s = time.thread_time()
-    record = read()
-    return record, time.thread_time() - before_s
+    return read(), time.thread_time() - before_s
 
 
 def _or_lost(name: str, read: Callable[[], T], lost: dict[str, str]) -> T | None:

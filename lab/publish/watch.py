@@ -18,7 +18,7 @@ from lab.clients.target import cluster_of, worker_of
 from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor import Sampler, Sources, read_sink_histograms
-from lab.monitor.jolokia import JolokiaError
+from lab.monitor.sink import JolokiaError
 from lab.profiles import Profile
 from lab.publish.document import Document
 from lab.publish.samples import INDEX, Label, curve_documents, sample_documents

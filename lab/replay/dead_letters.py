@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Message
 
 from lab.clients.kafka import KafkaTopics, as_text
 from lab.errors import ProfileError, StackError
-from lab.monitor.kafka import ConsumerOffsetsClient
+from lab.monitor.kafka import KafkaReader
 from lab.records import DeadLetterGroup
 from lab.run.verify.reasons import Reason, reason_of
 
@@ -130,15 +130,13 @@ def committed_offsets(
     bootstrap: str, topic: str, group: str, client: Mapping[str, str] | None = None
 ) -> dict[int, int]:
     """For each partition the next offset that the group wants; 0 where it has not committed."""
-    consumer = ConsumerOffsetsClient(bootstrap, topic, group, timeout_s=ANSWER_WITHIN_S, client=client)
+    reader = KafkaReader(bootstrap, topic, group, timeout_s=ANSWER_WITHIN_S, client=client)
     try:
-        partitions = consumer.partitions()
-        committed = consumer.committed_offsets(partitions)
+        return reader.committed_offsets()
     except KafkaException as error:
         raise StackError(f"topic {topic}: its committed offsets cannot be read ({error.args[0].str()})") from error
     finally:
-        consumer.close()
-    return {partition: max(0, offset) for partition, offset in zip(partitions, committed, strict=True)}
+        reader.close()
 
 
 def letter_of(message: Message) -> Letter:

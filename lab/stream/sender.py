@@ -8,7 +8,7 @@ from lab.clients.connect import ConnectWorker
 from lab.clients.target import worker_of
 from lab.endpoints import Endpoints
 from lab.errors import StackError
-from lab.monitor.kafka import ConsumerOffsetsClient, KafkaReader
+from lab.monitor.kafka import KafkaReader
 from lab.profiles import Profile
 from lab.run.load.produce import client_settings
 from lab.run.names import Names
@@ -44,9 +44,7 @@ def send_stream(
     """
     bootstrap, access = endpoints.kafka_bootstrap, endpoints.access.kafka
     client = producer_of(profile, endpoints)
-    reader = KafkaReader(
-        ConsumerOffsetsClient(bootstrap, names.topic, names.consumer_group, timeout_s=ANSWER_WITHIN_S, client=access)
-    )
+    reader = KafkaReader(bootstrap, names.topic, names.consumer_group, timeout_s=ANSWER_WITHIN_S, client=access)
     mark = Mark(bootstrap, names, access)
     worker = worker_of(endpoints, 0.0)
 

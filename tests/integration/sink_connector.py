@@ -12,7 +12,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicP
 from confluent_kafka.admin import AdminClient
 
 from lab.clients.kafka import KafkaTopics
-from lab.monitor.jolokia import JolokiaError, SinkNotRegisteredError, read_beans
+from lab.monitor.sink import JolokiaError, SinkNotRegisteredError, read_beans
 from lab.stack.local import Endpoints
 from lab.stack.places import ROOT
 

@@ -119,15 +119,15 @@ def bulks(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
     percentiles = percentiles_ms(run.sink_histograms.bulk_service_time)
     for name in ("p50", "p99"):
         yield metric(f"bulk_service_time_ms_{name}", percentiles.get(name))
-    counts = {
+    counts: dict[str, int | None] = {
         name: getattr(run.direct, name)
         if run.direct
         else growth_from_zero(getattr(sample.sink, name_of_sink) for sample in load if sample.sink)
         for name, name_of_sink in BULK_COUNTERS.items()
     }
-    requests = counts["bulk_requests"]
-    yield metric("bulk_size_docs_mean", counts["bulk_documents"] / requests if requests else None)
-    yield metric("bulk_size_bytes_mean", counts["bulk_bytes"] / requests if requests else None)
+    for name, total in (("bulk_size_docs_mean", "bulk_documents"), ("bulk_size_bytes_mean", "bulk_bytes")):
+        whole, requests = counts[total], counts["bulk_requests"]
+        yield metric(name, whole / requests if whole is not None and requests else None)
     for name in ("bulk_requests", "bulk_requests_failed", "bulk_retries", "item_retries"):
         yield metric(name, counts[name])
 

@@ -119,7 +119,8 @@ def indexing_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
     """Documents indexed per second from each sample to the next, on `primaries` or on all shards (`total`)."""
 
     def rate(before: Sample, after: Sample) -> float | None:
-        return rate_per_s(*index_totals((before, after), scope), read_s(after) - read_s(before))
+        first, last = index_totals((before, after), scope)
+        return rate_per_s(first, last, read_s(after) - read_s(before))
 
     return differences(samples, rate)
 

@@ -105,9 +105,9 @@ def test_disks_that_the_kernel_does_not_count_are_not_known(tmp_path: Path, seco
     assert (group.read().disk_read_bytes, group.read().disk_write_bytes) == (None, None)
 
 
-def test_memory_that_is_not_told_is_an_error() -> None:
+def test_memory_that_is_not_given_is_an_error() -> None:
     """And not nought."""
-    with pytest.raises(LookupError, match="its memory is not told"):
+    with pytest.raises(LookupError, match="its memory is not given"):
         resident_bytes({"cache": 7})
 
 

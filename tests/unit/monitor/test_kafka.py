@@ -1,73 +1,98 @@
-"""The Kafka reader behind its seam."""
+"""The Kafka reader, with a consumer that a test decides."""
 
-from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from lab.monitor import kafka
 from lab.monitor.kafka import KafkaReader
 from lab.records import KafkaSample
 
 
-class Offsets:
-    """Kafka as a test wants it."""
+class Consumer:
+    """Kafka as a test wants it: partition → end, partition → committed offset."""
 
     def __init__(self, end: dict[int, int], committed: dict[int, int]) -> None:
         self.end = end
-        self.committed = committed
-        self.partitions_asked = 0
+        self.committed_offsets = committed
+        self.lists_asked = 0
         self.down = False
         self.order: list[str] = []
 
-    def partitions(self) -> Sequence[int]:
+    def list_topics(self, topic: str, *, timeout: float) -> Any:
         """The partitions there are now."""
-        self.partitions_asked += 1
-        return sorted(self.end)
+        assert timeout == 2
+        self.lists_asked += 1
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=None, partitions=dict.fromkeys(self.end))})
 
-    def end_offsets(self, partitions: Sequence[int]) -> list[int]:
+    def offsets_for_times(self, asked: list[TopicPartition], *, timeout: float) -> list[TopicPartition]:
         """As the test says."""
+        assert (timeout, {place.offset for place in asked}) == (2, {kafka.LATEST})
         self.order.append("end")
-        return [self.end[partition] for partition in partitions]
+        return [TopicPartition("books", place.partition, self.end[place.partition]) for place in asked]
 
-    def committed_offsets(self, partitions: Sequence[int]) -> list[int]:
+    def committed(self, asked: list[TopicPartition], *, timeout: float) -> list[TopicPartition]:
         """As the test says; a failure while down."""
+        assert timeout == 2
         self.order.append("committed")
         if self.down:
-            raise TimeoutError("no broker")
-        return [self.committed[partition] for partition in partitions]
-
-    def close(self) -> None:
-        """Nothing to close."""
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return [TopicPartition("books", place.partition, self.committed_offsets[place.partition]) for place in asked]
 
 
-def test_offsets_are_summed_over_partitions() -> None:
+@pytest.fixture
+def reader_of(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes a reader whose consumer is the test's."""
+
+    def make(consumer: Consumer) -> KafkaReader:
+        monkeypatch.setattr(kafka, "Consumer", lambda _settings: consumer)
+        return KafkaReader("127.0.0.1:9", "books", "connect-sluice-books", timeout_s=2)
+
+    return make
+
+
+def test_offsets_are_summed_over_partitions(reader_of: Any) -> None:
     """Lag is the topic's, not one partition's."""
-    sample = KafkaReader(Offsets({0: 101, 1: 103}, {0: 97, 1: 101})).read()
+    sample = reader_of(Consumer({0: 101, 1: 103}, {0: 97, 1: 101})).read()
     assert sample == KafkaSample(end_offset=204, committed_offset=198)
     assert sample.lag_records == 6
 
 
-def test_a_partition_without_a_commit_counts_as_nothing_committed() -> None:
+def test_a_partition_without_a_commit_counts_as_nothing_committed(reader_of: Any) -> None:
     """Kafka says -1001 for it, which must not be added."""
-    assert KafkaReader(Offsets({0: 101, 1: 103}, {0: -1001, 1: 7})).read().committed_offset == 7
+    reader = reader_of(Consumer({0: 101, 1: 103}, {0: -1001, 1: 7}))
+    assert reader.read().committed_offset == 7
+    assert reader.committed_offsets() == {0: 0, 1: 7}
 
 
-def test_the_committed_offset_is_read_before_the_end() -> None:
+def test_the_committed_offset_is_read_before_the_end(reader_of: Any) -> None:
     """The other way round, a fast sink would seem to be ahead of the topic."""
-    offsets = Offsets({0: 1}, {0: 0})
-    KafkaReader(offsets).read()
-    assert offsets.order == ["committed", "end"]
+    consumer = Consumer({0: 1}, {0: 0})
+    reader_of(consumer).read()
+    assert consumer.order == ["committed", "end"]
 
 
-def test_partitions_are_asked_once_and_again_after_a_failure() -> None:
+def test_partitions_are_asked_once_and_again_after_a_failure(reader_of: Any) -> None:
     """A topic made anew may have another number of partitions; one that stands does not change."""
-    offsets = Offsets({0: 101}, {0: 97})
-    reader = KafkaReader(offsets)
+    consumer = Consumer({0: 101}, {0: 97})
+    reader = reader_of(consumer)
     reader.read()
     reader.read()
-    assert offsets.partitions_asked == 1
-    offsets.down = True
-    with pytest.raises(TimeoutError):
+    assert consumer.lists_asked == 1
+    consumer.down = True
+    with pytest.raises(KafkaException):
         reader.read()
-    offsets.down = False
-    offsets.end, offsets.committed = {0: 101, 1: 103}, {0: 97, 1: 101}
+    consumer.down = False
+    consumer.end, consumer.committed_offsets = {0: 101, 1: 103}, {0: 97, 1: 101}
     assert reader.read() == KafkaSample(end_offset=204, committed_offset=198)
+
+
+def test_a_partition_that_is_not_answered_for_is_a_lost_reading(reader_of: Any) -> None:
+    """Not an offset of zero."""
+    consumer = Consumer({0: 101}, {0: 97})
+    refusal = SimpleNamespace(partition=0, offset=-1001, error=KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    consumer.committed = lambda _asked, **_: [refusal]  # type: ignore[assignment,method-assign,list-item]
+    with pytest.raises(KafkaException):
+        reader_of(consumer).read()

@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from lab.monitor.containers import ContainerReader, container_sample, engine_client
-from lab.monitor.sources import Containers
+from lab.monitor.containers import ContainerReader, Containers, container_sample, engine_client
 from lab.records import ProcessSample
 
 V2 = {"anon": 1_000_003, "file_mapped": 20_011, "file": 7_000_003, "pgmajfault": 13}
@@ -97,13 +96,13 @@ def test_what_cannot_be_read_has_its_reason_and_the_others_are_read(engine: str)
     names = {"kafka": "runs", "connect": "ended", "elasticsearch-1": "never-was"}
     reader = ContainerReader(Containers(engine, names), timeout_s=5)
     try:
-        read = reader.read()
+        processes, lost = reader.read()
     finally:
         reader.close()
-    assert list(read.processes) == ["kafka"]
-    assert read.processes["kafka"] == container_sample(4_194_305, stats(V2, DISK))
-    assert read.lost["connect"] == "container ended: LookupError: is not running"
-    assert read.lost["elasticsearch-1"].startswith("container never-was: HTTPStatusError: ")
+    assert list(processes) == ["kafka"]
+    assert processes["kafka"] == container_sample(4_194_305, stats(V2, DISK))
+    assert lost["connect"] == "container ended: LookupError: is not running"
+    assert lost["elasticsearch-1"].startswith("container never-was: HTTPStatusError: ")
 
 
 def test_an_engine_that_is_spoken_to_otherwise_is_one_sentence() -> None:

@@ -13,6 +13,7 @@ from lab.monitor import processes
 from lab.monitor.processes import (
     MachineReader,
     ProcessReader,
+    busy_and_all_cpu_s,
     major_page_faults,
     usable_cores,
     waiting_and_all_cpu_s,
@@ -92,7 +93,7 @@ def test_only_the_cores_that_may_be_used_count(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(processes, "limiting_group", lambda: None)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {1})
     monkeypatch.setattr(psutil, "cpu_times", lambda **_: next(cores))
-    machine = MachineReader()
+    machine = MachineReader(busy_and_all_cpu_s)
     assert [machine.read(), machine.read()] == [None, 100.0]
     assert usable_cores() == 1
 
@@ -104,6 +105,6 @@ def test_under_a_quota_the_group_is_the_machine(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(processes, "limiting_group", lambda: group)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
     monkeypatch.setattr(processes.time, "monotonic", lambda: next(now_s))
-    machine = MachineReader()
+    machine = MachineReader(busy_and_all_cpu_s)
     assert [machine.read(), machine.read()] == [None, 100.0]
     assert usable_cores() == 0.5

@@ -11,8 +11,7 @@ import pytest
 from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor.elasticsearch import ElasticsearchReader
-from lab.monitor.sampler import Readers, Sampler
-from lab.monitor.sources import Sources
+from lab.monitor.sampler import Reader, Sampler, Sources, SystemClock
 from lab.records import KafkaSample, Record, Sample
 from tests.unit.monitor.servers import elasticsearch, server
 
@@ -25,7 +24,7 @@ SOURCES = Sources(
 )
 
 
-class CountedClock:
+class CountedClock(SystemClock):
     """A clock that jumps to each tick and stops the sampler after so many of them.
 
     Args:
@@ -100,7 +99,7 @@ def offsets(end: int) -> KafkaSample:
 
 def sampled(
     path: Path,
-    readers: Readers,
+    readers: dict[str, Reader],
     clock: CountedClock,
     *,
     interval_s: float = 1.0,
@@ -123,7 +122,7 @@ def test_a_sample_is_a_line_with_everything_seen(tmp_path: Path) -> None:
         reader = ElasticsearchReader([url], "books", timeout_s=2, now=lambda: 1000.0)
         sampler, samples = sampled(
             path,
-            Readers(elasticsearch=reader, kafka=Answering(offsets(101))),
+            {"elasticsearch": reader, "kafka": Answering(offsets(101))},
             CountedClock(1),
             produced=lambda: 97,
             processes=lambda: {"kafka": os.getpid()},
@@ -140,14 +139,14 @@ def test_a_sample_is_a_line_with_everything_seen(tmp_path: Path) -> None:
 def test_ticks_keep_to_the_schedule(tmp_path: Path) -> None:
     """A tick that is served late does not delay the ones after it."""
     clock = CountedClock(4, late_s={1: 0.3})
-    _, samples = sampled(tmp_path / "samples.ndjson", Readers(), clock)
+    _, samples = sampled(tmp_path / "samples.ndjson", {}, clock)
     assert [sample.at_s for sample in samples] == pytest.approx([1000.0, 1001.3, 1002.0, 1003.0])
 
 
 def test_a_tick_that_is_a_whole_interval_late_is_counted_and_left_out(tmp_path: Path) -> None:
     """Two samples in a row, to make up for one, would show a rate that never was."""
     clock = CountedClock(3, late_s={1: 2.5})
-    sampler, samples = sampled(tmp_path / "samples.ndjson", Readers(), clock)
+    sampler, samples = sampled(tmp_path / "samples.ndjson", {}, clock)
     assert [sample.at_s for sample in samples] == [1000.0, 1003.5, 1004.0]
     assert sampler.ticks_missed == 2
 
@@ -155,7 +154,7 @@ def test_a_tick_that_is_a_whole_interval_late_is_counted_and_left_out(tmp_path: 
 def test_a_source_that_fails_is_lost_with_its_reason_and_comes_back(tmp_path: Path) -> None:
     """A killed server costs its own samples and no others."""
     kafka = Answering(offsets(101), ConnectionError("broker is\ngone"), offsets(103))
-    _, samples = sampled(tmp_path / "samples.ndjson", Readers(kafka=kafka), CountedClock(3))
+    _, samples = sampled(tmp_path / "samples.ndjson", {"kafka": kafka}, CountedClock(3))
     assert [sample.kafka for sample in samples] == [offsets(101), None, offsets(103)]
     assert [sample.lost for sample in samples] == [{}, {"kafka": "ConnectionError: broker is gone"}, {}]
     assert kafka.closed
@@ -169,7 +168,7 @@ def test_a_server_that_is_started_again_is_sampled_again(tmp_path: Path) -> None
     clock = CountedClock(3, before={1: first.close, 2: lambda: second.enter_context(server(elasticsearch, port))})
     reader = ElasticsearchReader([url], "books", timeout_s=2, now=clock.now_s)
     with second:
-        _, samples = sampled(tmp_path / "samples.ndjson", Readers(elasticsearch=reader), clock)
+        _, samples = sampled(tmp_path / "samples.ndjson", {"elasticsearch": reader}, clock)
     assert [sample.elasticsearch is not None for sample in samples] == [True, False, True]
     assert samples[1].lost == {"elasticsearch": "ConnectError: [Errno 111] Connection refused"}
 
@@ -180,7 +179,7 @@ def test_a_source_that_hangs_delays_no_other_and_is_not_asked_twice(tmp_path: Pa
     kafka = Answering(offsets(101), offsets(103))
     threading.Timer(0.5, hanging.let_go.set).start()
     _, samples = sampled(
-        tmp_path / "samples.ndjson", Readers(sink=hanging, kafka=kafka), CountedClock(2), interval_s=0.05
+        tmp_path / "samples.ndjson", {"sink": hanging, "kafka": kafka}, CountedClock(2), interval_s=0.05
     )
     assert [sample.kafka for sample in samples] == [offsets(101), offsets(103)]
     assert [sample.lost for sample in samples] == [
@@ -202,7 +201,7 @@ def test_callbacks_that_fail_do_not_stop_the_sampler(tmp_path: Path) -> None:
         raise ZeroDivisionError("oops")
 
     _, samples = sampled(
-        tmp_path / "samples.ndjson", Readers(), CountedClock(1), produced=fail, phase=fail_too, processes=fail_three
+        tmp_path / "samples.ndjson", {}, CountedClock(1), produced=fail, phase=fail_too, processes=fail_three
     )
     assert samples[0].phase == "unknown"
     assert samples[0].lost == dict.fromkeys(("phase", "producer", "processes"), "ZeroDivisionError: oops")
@@ -211,8 +210,8 @@ def test_callbacks_that_fail_do_not_stop_the_sampler(tmp_path: Path) -> None:
 def test_samples_are_appended(tmp_path: Path) -> None:
     """A run that is taken up again keeps what it has seen before."""
     path = tmp_path / "samples.ndjson"
-    sampled(path, Readers(), CountedClock(2))
-    _, samples = sampled(path, Readers(), CountedClock(3))
+    sampled(path, {}, CountedClock(2))
+    _, samples = sampled(path, {}, CountedClock(3))
     assert len(samples) == 5
 
 
@@ -220,7 +219,7 @@ def test_a_sample_that_cannot_be_written_is_told_in_the_next(tmp_path: Path) -> 
     """A full disk is a counted fact too."""
     path = tmp_path / "samples.ndjson"
     path.symlink_to("/dev/full")
-    with Sampler(SOURCES, path, phase=lambda: "load", clock=(clock := CountedClock(2)), readers=Readers()) as sampler:
+    with Sampler(SOURCES, path, phase=lambda: "load", clock=(clock := CountedClock(2)), readers={}) as sampler:
         assert clock.done.wait(30)
     assert sampler.latest is not None
     assert sampler.latest.lost == {
@@ -232,12 +231,12 @@ def test_a_sample_that_cannot_be_written_is_told_in_the_next(tmp_path: Path) -> 
 def test_an_interval_of_nothing_is_refused(tmp_path: Path) -> None:
     """It would be a busy loop against the servers under test."""
     with pytest.raises(ValueError, match="sampler: interval_s: got 0, expected more than 0"):
-        Sampler(SOURCES, tmp_path / "samples.ndjson", 0, phase=lambda: "load", readers=Readers())
+        Sampler(SOURCES, tmp_path / "samples.ndjson", 0, phase=lambda: "load", readers={})
 
 
 def test_a_file_that_cannot_be_written_ends_the_run_at_once(tmp_path: Path) -> None:
     """Not a thread of which nobody hears, so that a load would seem to stand still."""
     path = tmp_path / "gone" / "samples.ndjson"
-    with pytest.raises(StackError) as failure, Sampler(SOURCES, path, phase=lambda: "load", readers=Readers()):
+    with pytest.raises(StackError) as failure, Sampler(SOURCES, path, phase=lambda: "load", readers={}):
         pass
     assert str(failure.value) == f"{path}: samples cannot be written: No such file or directory"

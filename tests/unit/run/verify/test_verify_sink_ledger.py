@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.endpoints import HttpAccess
-from lab.monitor.jolokia import SinkNotRegisteredError
+from lab.monitor.sink import SinkNotRegisteredError
 from lab.records import Documents, Ledger, ProcessSample, Sample, SinkLedger, SinkSample, TaskLedger, Verification
 from lab.run.verify import sink_ledger
 from lab.run.verify.sink_ledger import (

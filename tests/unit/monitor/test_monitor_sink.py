@@ -6,13 +6,14 @@ import orjson
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from lab.monitor.histograms import merged_histogram, read_sink_histograms
-from lab.monitor.jolokia import (
+from lab.monitor.sink import (
     LEDGER_FIELDS,
     JolokiaError,
     SinkNotRegisteredError,
     SinkReader,
     attribute,
+    merged_histogram,
+    read_sink_histograms,
 )
 from lab.records import SinkHistograms
 from tests.unit.monitor.servers import server

@@ -1,0 +1,139 @@
+"""Reads what the tasks of our sink say of themselves, through the JMX agent (Jolokia) in the Connect worker."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import httpx
+import orjson
+from hdrh.histogram import HdrHistogram
+
+from lab.endpoints import OPEN, HttpAccess
+from lab.records import Ledger, SinkHistograms, SinkLedger, SinkSample, TaskLedger
+
+LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name not in {"tasks", "jit_time_ms"})
+BY_PARTITION = "LedgerByPartition"
+RECORD_AGE = "RecordAgeHistogram"
+BULK_SERVICE_TIME = "BulkServiceTimeHistogram"
+TASK = re.compile(r"[:,]task=(\w+)")
+
+
+class SinkNotRegisteredError(LookupError):
+    """The worker answers, but no task of the connector has registered its metrics."""
+
+
+class JolokiaError(LookupError):
+    """The agent answers with an error of its own."""
+
+
+class SinkReader:
+    """Sums the ledger over the tasks of one connector; two small requests per reading."""
+
+    def __init__(self, url: str, connector: str, *, timeout_s: float, access: HttpAccess = OPEN) -> None:
+        self._url = url
+        self._connector = connector
+        self._client = access.client(timeout=timeout_s)
+
+    def read(self) -> SinkSample:
+        """The ledger at this instant; the histograms, which are costly to encode, are not read."""
+        attributes = {field: attribute(field) for field in LEDGER_FIELDS}
+        beans = read_beans(self._client, self._url, self._connector, list(attributes.values())).values()
+        sums = {field: sum(int(bean[name]) for bean in beans) for field, name in attributes.items()}
+        return SinkSample(tasks=len(beans), jit_time_ms=self._jit_time_ms(), **sums)
+
+    def _jit_time_ms(self) -> int | None:
+        """What the worker's virtual machine has spent on compiling so far; `None` where it does not say."""
+        answer = _post(self._client, self._url, "java.lang:type=Compilation", "TotalCompilationTime")
+        spent_ms = orjson.loads(answer.content).get("value") if answer.is_success else None
+        return spent_ms if isinstance(spent_ms, int) else None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def read_sink_ledger(url: str, connector: str, *, timeout_s: float = 10.0, access: HttpAccess = OPEN) -> SinkLedger:
+    """The ledger of every task of the connector, by partition, at this instant.
+
+    Raises:
+        httpx.HTTPError: The agent does not answer.
+        LookupError: No task of the connector has registered, or a bean keeps no such ledger.
+        ValueError: What it keeps is no ledger.
+    """
+    totals = {field: attribute(f"records_{field}") for field in Ledger.model_fields}
+    with access.client(timeout=timeout_s) as client:
+        beans = read_beans(client, url, connector, [*totals.values(), BY_PARTITION])
+    tasks = {}
+    for name, bean in sorted(beans.items()):
+        number = TASK.search(name)
+        tasks[number[1] if number else name] = TaskLedger(
+            total=Ledger(**{field: bean[of_bean] for field, of_bean in totals.items()}),
+            partitions=orjson.loads(bean[BY_PARTITION]),
+        )
+    return SinkLedger(tasks=tasks)
+
+
+def read_sink_histograms(
+    url: str, connector: str, *, timeout_s: float = 10.0, access: HttpAccess = OPEN
+) -> SinkHistograms:
+    """The sink's histograms now, merged over its tasks; both `None` when no task has registered.
+
+    Raises:
+        httpx.HTTPError: The agent does not answer.
+        JolokiaError: It answers with an error.
+    """
+    with access.client(timeout=timeout_s) as client:
+        try:
+            beans = read_beans(client, url, connector, [RECORD_AGE, BULK_SERVICE_TIME]).values()
+        except SinkNotRegisteredError:
+            return SinkHistograms(record_age=None, bulk_service_time=None)
+    return SinkHistograms(
+        record_age=merged_histogram(bean.get(RECORD_AGE) for bean in beans),
+        bulk_service_time=merged_histogram(bean.get(BULK_SERVICE_TIME) for bean in beans),
+    )
+
+
+def merged_histogram(encoded: Iterable[str | None]) -> str | None:
+    """One histogram that holds the values of all, in the same encoding; `None` when there is none to merge."""
+    histograms = [HdrHistogram.decode(text) for text in encoded if text]
+    if not histograms:
+        return None
+    # Into the widest one, so that every value of the others fits.
+    histograms.sort(key=lambda histogram: int(histogram.highest_trackable_value), reverse=True)
+    widest, *others = histograms
+    for other in others:
+        widest.add(other)
+    merged: bytes = widest.encode()
+    return merged.decode("ascii")
+
+
+def attribute(field: str) -> str:
+    """Name of the bean's attribute that holds a field of `SinkSample`.
+
+    The record names the unit of a time `ms`, Java's name spells it out: `time_blocked_ms_total` →
+    `TimeBlockedMillisTotal`.
+    """
+    return "".join({"ms": "Millis"}.get(word, word.capitalize()) for word in field.split("_"))
+
+
+def read_beans(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """These attributes of the connector's tasks, one dictionary per task, by the bean's name.
+
+    Raises:
+        httpx.HTTPError: No answer.
+        SinkNotRegisteredError: There is no such bean yet.
+        JolokiaError: Any other refusal.
+    """
+    tasks = f"sluice.connect:type=sink-task-metrics,connector={connector},task=*"
+    answer = orjson.loads(_post(client, url, tasks, list(attributes)).raise_for_status().content)
+    if answer.get("status") == 404 or answer.get("value") == {}:
+        raise SinkNotRegisteredError(f"no task of connector {connector} has registered its metrics")
+    if answer.get("status") != 200:
+        raise JolokiaError(f"{answer.get('error_type', 'error')}: {answer.get('error', 'no reason given')}")
+    return dict(answer["value"])
+
+
+def _post(client: httpx.Client, url: str, mbean: str, attributes: str | list[str]) -> httpx.Response:
+    # The agent answers below its context path only, which ends with a slash.
+    question = orjson.dumps({"type": "read", "mbean": mbean, "attribute": attributes})
+    return client.post(f"{url.rstrip('/')}/", content=question, headers={"Content-Type": "application/json"})
