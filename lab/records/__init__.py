@@ -12,13 +12,20 @@ Instants are seconds since the Unix epoch. `None` means "not known", never zero.
 """
 
 from lab.records.base import Count, Record
-from lab.records.dead_letters import DeadLetterGroup, DeadLetterReason
-from lab.records.environment import Environment, Server
-from lab.records.ledger import Ledger, LedgerCheck, LedgerVerdict, SinkLedger, TaskLedger
-from lab.records.load import Delivery, DeliveryFailure, DirectLoad, SinkHistograms
-from lab.records.questions import QuestionAsked
 from lab.records.result import Limit, Metric, Result, Window
-from lab.records.run import Phase, PhaseName, Run
+from lab.records.run import (
+    Delivery,
+    DirectLoad,
+    Environment,
+    Phase,
+    PhaseName,
+    QuestionAsked,
+    Run,
+    RunWarning,
+    Server,
+    SinkHistograms,
+    WarningKind,
+)
 from lab.records.samples import (
     ElasticsearchSample,
     KafkaSample,
@@ -28,8 +35,18 @@ from lab.records.samples import (
     ShardCounters,
     SinkSample,
 )
-from lab.records.verification import Documents, Verification
-from lab.records.warnings import RunWarning, WarningKind
+from lab.records.verification import (
+    DeadLetterGroup,
+    DeadLetterReason,
+    DeliveryFailure,
+    Documents,
+    Ledger,
+    LedgerCheck,
+    LedgerVerdict,
+    SinkLedger,
+    TaskLedger,
+    Verification,
+)
 
 __all__ = [
     "Count",

@@ -3,11 +3,8 @@
 from typing import Literal
 
 from lab.records.base import Count, Record
-from lab.records.environment import Environment
-from lab.records.ledger import SinkLedger
-from lab.records.run import Phase
-from lab.records.verification import Documents, Verification
-from lab.records.warnings import RunWarning
+from lab.records.run import Environment, Phase, RunWarning
+from lab.records.verification import Documents, SinkLedger, Verification
 
 
 class Metric(Record):

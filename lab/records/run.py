@@ -1,18 +1,191 @@
-"""`run.json`: what was done, when, and what came of it."""
+"""`run.json`: what was done, when, on what, and what came of it."""
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
 
 from lab.records.base import Count, Record
-from lab.records.environment import Environment
-from lab.records.ledger import SinkLedger
-from lab.records.load import Delivery, DirectLoad, SinkHistograms
-from lab.records.questions import QuestionAsked
-from lab.records.verification import Documents, Verification
-from lab.records.warnings import RunWarning
+from lab.records.verification import Documents, SinkLedger, Verification
 
 PhaseName = Literal["prepare", "fill", "load", "settle", "verify", "query", "collect"]
+
+
+class Server(Record):
+    """One server of the run."""
+
+    name: str
+    version: str
+    pid: int | None
+    command_line_options: tuple[str, ...] = ()
+
+
+class Environment(Record):
+    """The machine and the software of a run: what another run must share for the two to be compared.
+
+    Attributes:
+        cpu_cores: Those that the run could use, by affinity, cpuset and CPU quota; a quota may allow a part of one.
+        cluster_settings: Those in force, persistent or transient; `None` in records of 0.2.0 and before.
+    """
+
+    sluice_version: str
+    git_commit: str | None
+    machine: str
+    kernel: str
+    cpu_model: str
+    cpu_cores: Count | float
+    memory_bytes: Count
+    python_version: str
+    java_versions: dict[str, str]
+    target: str
+    servers: tuple[Server, ...]
+    index_settings: dict[str, object]
+    connector: dict[str, object]
+    cluster_settings: dict[str, object] | None = None
+
+
+class WarningKind(StrEnum):
+    """What a report may warn of."""
+
+    COLD_SERVERS = "cold_servers"
+    SAMPLES_LOST = "samples_lost"
+    SERVER_RESTARTED = "server_restarted"
+    DEAD_LETTERS = "dead_letters"
+    SHORT_WINDOW = "short_window"
+    DID_NOT_KEEP_UP = "did_not_keep_up"
+    DRIVER_LIMITED = "driver_limited"
+    BUSY_MACHINE = "busy_machine"
+    LATE_PRODUCER = "late_producer"
+    SHARDS_UNASSIGNED = "shards_unassigned"
+    SERVERS_ELSEWHERE = "servers_elsewhere"
+    MEMORY_PRESSURE = "memory_pressure"
+    NO_STEADY_STATE = "no_steady_state"
+    ENVIRONMENTS_DIFFER = "environments_differ"
+    REPETITION_DIFFERS = "repetition_differs"
+    RUNS_FAILED = "runs_failed"
+
+
+class RunWarning(Record):
+    """Something that a reader must know before believing a figure: what was seen, its likely cause, the remedy."""
+
+    kind: WarningKind
+    seen: str
+    likely_cause: str
+    remedy: str
+
+
+class Delivery(Record):
+    """What the producers did, over all of their processes.
+
+    Attributes:
+        source_bytes: Size of the documents delivered (keys and headers not counted).
+        entities: Books, or whatever the dataset counts, that these documents describe.
+        rate_docs_per_s: The rate that was asked for; `None` for as fast as possible.
+        first_intended_s: When the first document was due.
+        last_acknowledged_s: When Kafka had acknowledged the last one.
+        late_documents: Documents sent more than 100 ms after they were due.
+        latency_ms: Due → acknowledged by Kafka, percentile name (`p50`, `p90`, `p99`, `p99_9`, `max`) → ms.
+        latency_samples: How many documents `latency_ms` rests on; `None` in runs of older versions, as the next one.
+        latencies_clamped: How many of them took longer than an hour and were counted as one.
+        cpu_s: CPU time of all producer processes.
+    """
+
+    source_bytes: Count
+    entities: Count
+    rate_docs_per_s: float | None
+    first_intended_s: float
+    last_acknowledged_s: float
+    late_documents: Count
+    latency_ms: dict[str, float]
+    latency_samples: Count | None = None
+    latencies_clamped: Count | None = None
+    cpu_s: float
+
+
+class DirectLoad(Record):
+    """What a direct load did: ready-made bulk requests over several connections, sent as fast as they were answered.
+
+    Attributes:
+        source_bytes: Size of the documents (action lines not counted).
+        entities: Books, or whatever the dataset counts, that these documents describe.
+        body_bytes: Size of all bulk bodies.
+        prepared_s: Time that preparing the bodies took, before the load.
+        started_s: When the connections were told to send.
+        ended_s: When the last answer was read.
+        bulk_documents: Documents in the bulk requests that were answered with 200.
+        accepted: Documents that Elasticsearch answered with success.
+        already_there: Documents of which it had the same or a later version.
+        refused: Status and type of the refusal → documents; each of them makes the run void.
+    """
+
+    connections: Count
+    source_bytes: Count
+    entities: Count
+    body_bytes: Count
+    prepared_s: float
+    started_s: float
+    ended_s: float
+    bulk_requests: Count
+    bulk_requests_failed: Count
+    bulk_retries: Count
+    bulk_documents: Count
+    bulk_bytes: Count
+    item_retries: Count
+    accepted: Count
+    already_there: Count
+    refused: dict[str, Count]
+
+
+class SinkHistograms(Record):
+    """The sink's histograms at the end of the load, summed over its tasks; of a direct load those of its connections.
+
+    Attributes:
+        record_age: Base64 of a compressed HdrHistogram in µs: intended send time → acknowledged by Elasticsearch.
+        bulk_service_time: The same in µs: bulk request sent → response read.
+        lost: Why those of our own sink could not be read; `None` where they were, or there are none.
+    """
+
+    record_age: str | None
+    bulk_service_time: str | None
+    lost: str | None = None
+
+
+class QuestionAsked(Record):
+    """What the answers to one question were like.
+
+    Attributes:
+        question: In words.
+        model: The document model whose requests were sent.
+        fingerprint: Two runs share it exactly when they asked the same and the same was right.
+        answers: How often it was asked, warm-up not counted; the other figures are over these.
+        wrong: Answers that differ from what the dataset says.
+        expected_wrong: Whether the profile is there to show that they are.
+        first_wrong: How the first of them differs.
+        requests: Requests that the answers took together.
+        ids_joined: Ids that went from one request into the next.
+        books: Books in all right answers together.
+        service_time: Base64 of a compressed HdrHistogram in µs: first request sent → last response read.
+        took: The same in µs: Elasticsearch's own time, summed over the requests of an answer; it tells whole ms.
+    """
+
+    name: str
+    question: str
+    model: str
+    fingerprint: str
+    answers: Count
+    wrong: Count
+    expected_wrong: bool
+    first_wrong: str | None
+    requests: Count
+    ids_joined: Count
+    books: Count
+    service_time: str
+    took: str
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether there are wrong answers exactly where the profile is there to show some."""
+        return (self.wrong > 0) == self.expected_wrong
 
 
 class Phase(Record):

@@ -17,9 +17,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, model_validator
 
 from lab.records.base import Count, Record
-from lab.records.environment import Environment
 from lab.records.result import Limit
-from lab.records.warnings import RunWarning
+from lab.records.run import Environment, RunWarning
 
 
 class Variant(Record):
