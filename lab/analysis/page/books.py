@@ -1,9 +1,10 @@
-"""The books of a run as sums that a reader can check."""
+"""The books of a run: sums that a reader can check, and the sink's own ledger with its laws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.records import Documents, Ledger, Run, Sample, SinkSample
+from lab.analysis.text import UNKNOWN, count
+from lab.records import Documents, Ledger, LedgerVerdict, Run, Sample, SinkLedger, SinkSample
 
 SINK_PARTS = {
     "indexed": "indexed as new",
@@ -93,3 +94,37 @@ def ledger_sum(ledgers: Sequence[Ledger]) -> Sum:
         ("records read from Kafka", records("read")),
         tuple((name, records(field)) for field, name in SINK_PARTS.items()),
     )
+
+
+LEDGER_COLUMNS = {
+    "read": "read",
+    "indexed": "indexed",
+    "updated": "updated",
+    "deleted": "deleted",
+    "already_there": "already there",
+    "stale": "stale",
+    "dead_lettered": "dead-lettered",
+    "dropped": "dropped",
+    "in_flight": "in flight",
+}
+PARTITIONS_HEAD = ("task", "partition", *LEDGER_COLUMNS.values())
+MARKS = {"holds": "✓", "broken": "✗", "not checked": UNKNOWN}
+
+
+def law_rows(verdict: LedgerVerdict | None) -> list[tuple[str, ...]]:
+    """Each law, whether it holds, and what was seen or why it could not be checked."""
+    return [(MARKS[check.outcome], check.law, check.found) for check in verdict.checks] if verdict else []
+
+
+def broken_laws(verdict: LedgerVerdict | None) -> list[str]:
+    """What was seen of each law that does not hold."""
+    return [check.found for check in verdict.checks if check.outcome == "broken"] if verdict else []
+
+
+def partition_rows(ledger: SinkLedger | None) -> list[tuple[str, ...]]:
+    """The counts of each partition of each task."""
+    return [
+        (number, partition, *(count(getattr(counts, field)) for field in LEDGER_COLUMNS))
+        for number, task in (ledger.tasks.items() if ledger else ())
+        for partition, counts in task.partitions.items()
+    ]

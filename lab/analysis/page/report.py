@@ -1,18 +1,19 @@
 """The report of a run: one HTML file that needs nothing else, not even a network."""
 
 from datetime import UTC, datetime
-from html import escape
 from pathlib import Path
-from string import Template
 
+from lab.analysis.figures.definitions import TERMS
+from lab.analysis.figures.warnings import shortfall
 from lab.analysis.figures.windows import windows
 from lab.analysis.folder import RunFolder, read_run
-from lab.analysis.page import answers, ledger, sections
+from lab.analysis.page import books, sections
+from lab.analysis.page.answer import waiting_note, what_came_out, what_was_run
 from lab.analysis.page.charts import charts
+from lab.analysis.page.templates import PAGES
 from lab.analysis.result import result_of
+from lab.analysis.text import count
 from lab.records import Result
-
-HERE = Path(__file__).parent
 
 
 def write_report(run_dir: Path) -> Path:
@@ -31,24 +32,36 @@ def report(folder: RunFolder, result: Result) -> str:
     """The page."""
     run = folder.run
     began = datetime.fromtimestamp(run.started_s, UTC)
-    template = Template((HERE / "report.html.template").read_text("utf-8"))
-    return template.substitute(
-        title=escape(f"{run.profile}: {result.status}"),
-        style=(HERE / "report.css").read_text("utf-8"),
-        heading=escape(run.profile),
-        question=escape(run.question),
-        answer=sections.answer(folder, result),
-        tiles=sections.tiles(folder, result),
-        limit=sections.limit(result),
-        warnings=sections.warnings(result),
-        charts=sections.charts(charts(run, windows(folder.samples, run.verification.expect)), result),
-        books=sections.books(folder) + ledger.section(run),
-        dead_letters=sections.dead_letters(folder),
-        questions=answers.section(run),
-        cost=sections.cost(result),
+    dataset = (folder.profile or {}).get("dataset")
+    return PAGES.get_template("page/run.html").render(
+        title=f"{run.profile}: {result.status}",
+        heading=run.profile,
+        question=run.question,
+        run=run,
+        result=result,
+        profile=folder.profile,
+        failed=result.status == "failed",
+        behind=shortfall(result),
+        what_was_run=what_was_run(run),
+        what_came_out=what_came_out(run, result),
+        tiles=sections.tiles(result),
+        waiting_note=waiting_note(run),
+        charts=charts(run, windows(folder.samples, run.verification.expect)),
+        run_sums=books.run_sums(run.documents),
+        sink_sum=books.last_sink_sum(run, folder.samples),
+        laws=books.law_rows(run.verification.ledger),
+        partitions_head=books.PARTITIONS_HEAD,
+        partitions=books.partition_rows(run.sink_ledger),
+        dead_letters=[(reason.reason, reason.first, count(reason.records)) for reason in run.verification.dead_letters],
+        questions_head=sections.QUESTION_COLUMNS,
+        questions=sections.questions(run),
+        question_verdict=sections.question_verdict,
+        processes_head=sections.COST_COLUMNS,
+        processes=sections.processes(result),
+        index_work=sections.index_work(result),
+        nodes=sections.nodes(result),
         phases=sections.phases(result),
-        environment=sections.environment(folder),
-        reproduce=sections.reproduce(folder),
-        glossary=sections.glossary(),
-        footer=escape(f"Run {run.run_id}, begun {began:%Y-%m-%d %H:%M} UTC. All figures are in result.json beside it."),
+        reads_a_file=isinstance(dataset, dict) and dataset.get("name") == "file",
+        terms=TERMS,
+        footer=f"Run {run.run_id}, begun {began:%Y-%m-%d %H:%M} UTC. All figures are in result.json beside it.",
     )

@@ -1,7 +1,6 @@
 """A report's charts as drawings: SVG that takes its text colour from the page."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -215,11 +214,3 @@ def drawn(layers: Sequence[alt.Chart], height: int = HEIGHT) -> str:
     spec = chart.to_dict(validate=False) | {"config": CONFIG}
     svg: str = vl_convert.vegalite_to_svg(spec)
     return svg
-
-
-def inlined(svg: str, name: str) -> str:
-    """The drawing for a page that holds several: ids made its own, size left to the page, hidden from readers aloud."""
-    svg = re.sub(r'id="([^"]+)"', rf'id="{name}-\1"', svg)
-    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r'\1 aria-hidden="true" focusable="false"', svg, count=1)
-    return svg[svg.index("<svg") :]

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.page.ledger import broken_laws
+from lab.analysis.page.books import broken_laws
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records import Result
 

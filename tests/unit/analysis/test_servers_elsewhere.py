@@ -34,7 +34,7 @@ def test_the_report_says_why(tmp_path: Path) -> None:
     analyse(folder)
     page = write_report(folder).read_text("utf-8")
     why = (
-        "CPU, memory and disk of the servers&#x27; processes are not known: they ran on other machines, of whose "
+        "CPU, memory and disk of the servers&#39; processes are not known: they ran on other machines, of whose "
         "processes no server tells."
     )
     assert why in page

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from lab.analysis.folder import read_run
-from lab.analysis.page.answers import section, verdict
 from lab.analysis.page.report import write_report
+from lab.analysis.page.sections import question_verdict
 from lab.analysis.result import result_of
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 
@@ -29,9 +29,10 @@ def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:
     }
 
 
-def test_a_run_that_asked_nothing_has_no_section() -> None:
+def test_a_run_that_asked_nothing_has_no_section(tmp_path: Path) -> None:
     """Most profiles ask nothing, and their reports do not say so."""
-    assert section(run(Truth()).model_copy(update={"questions": ()})) == ""
+    written(tmp_path, run(Truth()).model_copy(update={"questions": ()}), [])
+    assert "What it answers" not in write_report(tmp_path).read_text()
 
 
 def test_the_report_tells_right_answers_from_wrong_ones(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_the_report_tells_right_answers_from_wrong_ones(tmp_path: Path) -> None:
 def test_a_wrong_answer_is_told_with_its_first_difference() -> None:
     """An expected one is told as such."""
     wrong = question().model_copy(update={"wrong": 2, "first_wrong": "answer 3: got 5 books, expected 7"})
-    assert verdict(wrong) == "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7."
-    assert verdict(wrong.model_copy(update={"expected_wrong": True})) == (
+    assert question_verdict(wrong) == "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7."
+    assert question_verdict(wrong.model_copy(update={"expected_wrong": True})) == (
         "2 of 7 answers are wrong, such as answer 3: got 5 books, expected 7; the profile expects that."
     )

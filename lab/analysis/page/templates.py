@@ -1,0 +1,74 @@
+"""The templates of all pages: Jinja2, which escapes every text that is put into them."""
+
+import re
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.endpoints import without_secrets
+
+
+def prose(text: str) -> Markup:
+    """A sentence with its `code` set as such."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped right here
+
+
+def with_small_unit(text: str) -> Markup:
+    """A figure with its unit in smaller letters; `52 700/s` and `2 min 13 s` stay as they are."""
+    marked = re.sub(r"^([\d.\u202f]+)\u202f(\D+)$", r'\1 <span class="unit">\2</span>', str(escape(text)))
+    return Markup(marked)  # noqa: S704 - escaped right here
+
+
+def inlined(svg: str, name: str) -> Markup:
+    """A chart's own SVG, for a page that holds several: its ids start with `name`, and the page sets its size.
+
+    Screen readers skip it, since the element around it has a label.
+    """
+    svg = re.sub(r'id="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r'\1 aria-hidden="true" focusable="false"', svg, count=1)
+    return Markup(svg[svg.index("<svg") :])  # noqa: S704 - our own drawing, escaped by Vega
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Words as they are typed into a shell."""
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def indented_json(tree: object) -> str:
+    """JSON to be read."""
+    return orjson.dumps(tree, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()
+
+
+PAGES = Environment(
+    loader=FileSystemLoader(Path(__file__).parents[1]),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+"""Templates are named by their place under `lab/analysis`: `page/run.html`, `suite/suite.html`."""
+
+PAGES.filters.update(
+    {
+        function.__name__: function
+        for function in (
+            bytes_text,
+            command_line,
+            count,
+            duration,
+            figure,
+            indented_json,
+            inlined,
+            number,
+            prose,
+            with_small_unit,
+            without_secrets,
+        )
+    }
+)
