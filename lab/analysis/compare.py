@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from statistics import fmean
 
-from lab.analysis.folder import RunFolder
 from lab.analysis.inputs import PER_DOCUMENT, differences, inputs, together, tried
-from lab.analysis.result import result_of
+from lab.analysis.result import RunAnalysis
 from lab.analysis.statistics.bootstrap import difference_interval
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict
 from lab.analysis.text import count
@@ -90,13 +89,13 @@ class Comparison:
         return sum(row.ratio is not None for row in self.rows)
 
 
-def side(label: str, folders: Sequence[RunFolder]) -> Side:
-    """One side, made from the folders of its runs."""
+def side(label: str, runs: Sequence[RunAnalysis]) -> Side:
+    """One side, made from its runs."""
     return Side(
         label=label,
-        inputs=together(inputs(folder) for folder in folders),
-        tried=together(tried(folder) for folder in folders),
-        metrics=tuple(result_of(folder).metrics for folder in folders),
+        inputs=together(inputs(run.folder) for run in runs),
+        tried=together(tried(run.folder) for run in runs),
+        metrics=tuple(run.result.metrics for run in runs),
     )
 
 

@@ -1,34 +1,37 @@
-"""The outcome of a run for programs."""
+"""What a run comes to, worked out from its folder once; result, page, terminal and compare are drawn from it."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.metrics import metrics
 from lab.analysis.figures.warnings import warnings
-from lab.analysis.figures.windows import windows
+from lab.analysis.figures.windows import Windows, windows
 from lab.analysis.folder import RunFolder, read_run
 from lab.records import Result
 
 
-def analyse(run_dir: Path) -> Result:
-    """The result of a run, made from its folder alone and written there as `result.json`.
+@dataclass(frozen=True, slots=True)
+class RunAnalysis:
+    """A run's folder as it was read, its samples cut into windows, and its result."""
+
+    folder: RunFolder
+    windows: Windows
+    result: Result
+
+
+def analyse(run_dir: Path) -> RunAnalysis:
+    """A run's figures and verdict, made from its folder alone.
 
     Raises:
         ProfileError: The folder is not a run's.
     """
-    result = result_of(read_run(run_dir))
-    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    (run_dir / "result.json").write_text(text + "\n", "utf-8")
-    return result
-
-
-def result_of(folder: RunFolder) -> Result:
-    """The result of a run."""
+    folder = read_run(run_dir)
     run = folder.run
     cut = windows(folder.samples, run.verification.expect)
     limit = limited_by(run, cut.window)
-    return Result(
+    result = Result(
         run_id=run.run_id,
         profile=run.profile,
         question=run.question,
@@ -46,3 +49,10 @@ def result_of(folder: RunFolder) -> Result:
         warnings=warnings(run, cut, limit),
         limited_by=limit,
     )
+    return RunAnalysis(folder, cut, result)
+
+
+def write_result(analysis: RunAnalysis) -> None:
+    """The file `result.json` in the run's folder, for programs."""
+    text = json.dumps(analysis.result.model_dump(mode="json"), ensure_ascii=False, indent=2)
+    (analysis.folder.path / "result.json").write_text(text + "\n", "utf-8")

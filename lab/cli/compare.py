@@ -10,7 +10,7 @@ from rich.table import Table
 
 from lab.analysis.compare import Comparison, Row, Side, compare, side, told
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.folder import read_run
+from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import LEAST_BLOCKS
 from lab.analysis.statistics.effects import verdict_text as told_verdict
 from lab.analysis.text import UNKNOWN, figure
@@ -57,8 +57,8 @@ def sides(runs: Path, first: str, second: str) -> Pairs:
     suites = [suite_or_none(runs, name) for name in (first, second)]
     one, two = suites
     if one is None and two is None:
-        one_run, two_run = (read_run(find_run(runs, name)) for name in (first, second))
-        refuse_itself(first, second, one_run.path, two_run.path)
+        one_run, two_run = (analyse(find_run(runs, name)) for name in (first, second))
+        refuse_itself(first, second, one_run.folder.path, two_run.folder.path)
         return [(side(first, [one_run]), side(second, [two_run]))]
     if one is None or two is None:
         run, suite = (first, second) if one is None else (second, first)
@@ -93,7 +93,7 @@ def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
     """Each variant of a suite with its verified runs, warm-up drains left out."""
     counted = [run for run in folder.runs() if run.status == "verified" and not run.warm_up and run.folder]
     for variant in folder.plan().variants:
-        mine = [read_run(folder.path / str(run.folder)) for run in counted if run.variant == variant.name]
+        mine = [analyse(folder.path / str(run.folder)) for run in counted if run.variant == variant.name]
         if mine:
             yield variant.name, side(f"{folder.suite_id} {variant.name}", mine)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lab.analysis.page.report import write_report
-from lab.analysis.result import analyse
+from lab.analysis.result import analyse, write_result
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.cli.run import show_result
@@ -29,5 +29,6 @@ def report(
         tell(analyse_suite(suite))
         tell_report(write_suite_report(suite))
         return
-    folder = find_run(runs, run)
-    show_result(analyse(folder), write_report(folder))
+    analysis = analyse(find_run(runs, run))
+    write_result(analysis)
+    show_result(analysis.result, write_report(analysis))

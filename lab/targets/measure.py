@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.analysis.page.report import write_report
-from lab.analysis.result import analyse
+from lab.analysis.result import analyse, write_result
 from lab.clients.target import Target
 from lab.display import RunDisplay
 from lab.endpoints import words_without_secrets
@@ -42,6 +42,7 @@ def measure(profile: Profile, dataset: Dataset, target: Target, folder: RunFolde
 
 def conclude(folder: RunFolder) -> Result:
     """Make result and report of the records."""
-    result = analyse(folder.path)
-    write_report(folder.path)
-    return result
+    analysis = analyse(folder.path)
+    write_result(analysis)
+    write_report(analysis)
+    return analysis.result

@@ -5,31 +5,26 @@ from pathlib import Path
 
 from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.figures.windows import windows
-from lab.analysis.folder import RunFolder, read_run
 from lab.analysis.page import books, sections
 from lab.analysis.page.answer import waiting_note, what_came_out, what_was_run
-from lab.analysis.page.charts import charts
-from lab.analysis.page.templates import PAGES
-from lab.analysis.result import result_of
+from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
-from lab.records import Result
 
 
-def write_report(run_dir: Path) -> Path:
-    """The file `report.html` in the run's folder, drawn from that folder alone.
-
-    Raises:
-        ProfileError: The folder is not a run's.
-    """
-    folder = read_run(run_dir)
-    path = run_dir / "report.html"
-    path.write_text(report(folder, result_of(folder)), "utf-8")
+def write_report(analysis: RunAnalysis) -> Path:
+    """The file `report.html` in the run's folder."""
+    path = analysis.folder.path / "report.html"
+    path.write_text(report(analysis), "utf-8")
     return path
 
 
-def report(folder: RunFolder, result: Result) -> str:
+def report(analysis: RunAnalysis) -> str:
     """The page."""
+    # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
+    from lab.analysis.page.charts import charts  # noqa: PLC0415
+    from lab.analysis.page.templates import PAGES  # noqa: PLC0415
+
+    folder, result = analysis.folder, analysis.result
     run = folder.run
     began = datetime.fromtimestamp(run.started_s, UTC)
     dataset = (folder.profile or {}).get("dataset")
@@ -46,7 +41,7 @@ def report(folder: RunFolder, result: Result) -> str:
         what_came_out=what_came_out(run, result),
         tiles=sections.tiles(result),
         waiting_note=waiting_note(run),
-        charts=charts(run, windows(folder.samples, run.verification.expect)),
+        charts=charts(run, analysis.windows),
         run_sums=books.run_sums(run.documents),
         sink_sum=books.last_sink_sum(run, folder.samples),
         laws=books.law_rows(run.verification.ledger),
@@ -54,7 +49,7 @@ def report(folder: RunFolder, result: Result) -> str:
         partitions=books.partition_rows(run.sink_ledger),
         dead_letters=[(reason.reason, reason.first, count(reason.records)) for reason in run.verification.dead_letters],
         questions_head=sections.QUESTION_COLUMNS,
-        questions=sections.questions(run),
+        questions=sections.questions(run, result),
         question_verdict=sections.question_verdict,
         processes_head=sections.COST_COLUMNS,
         processes=sections.processes(result),

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lab.analysis.figures.metrics import answers
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.page.svg import Chart
 from lab.analysis.page.templates import PAGES
@@ -63,11 +62,11 @@ QUESTION_COLUMNS = (
 )
 
 
-def questions(run: Run) -> list[Row]:
+def questions(run: Run, result: Result) -> list[Row]:
     """Each question with its figures."""
     rows = []
     for question in run.questions:
-        values = {metric.name: metric.value for metric in answers(question)}
+        values = {metric.name: metric.value for metric in result.metrics if metric.scope == question.name}
         means = [number(values[f"{name}_per_answer"]) for name in ("books", "requests", "ids_joined")]
         times = [f"query_service_time_ms_{name}" for name in ("p50", "p90", "p99")]
         times_ms = [figure(values[name], "ms") for name in (*times, "query_took_ms_p50")]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, side, told
-from lab.analysis.folder import RunFolder, read_run
+from lab.analysis.result import RunAnalysis, analyse
 from lab.records import Environment, Metric
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
@@ -22,16 +22,16 @@ PROFILE: dict[str, Any] = {
 
 def folder(
     path: Path, truth: Truth, profile: dict[str, Any] | None = None, environment: dict[str, Any] | None = None
-) -> RunFolder:
-    """A run's folder whose environment differs so."""
+) -> RunAnalysis:
+    """A run whose environment differs so."""
     made = run(truth)
     changed = Environment.model_validate(made.environment.model_dump() | (environment or {}))
-    return read_run(
+    return analyse(
         written(path, made.model_copy(update={"environment": changed}), samples(truth), {**PROFILE, **(profile or {})})
     )
 
 
-def compared(first: RunFolder, second: RunFolder, **options: Any) -> Comparison:
+def compared(first: RunAnalysis, second: RunAnalysis, **options: Any) -> Comparison:
     """The two runs beside each other."""
     return compare(side("one", [first]), side("two", [second]), **options)
 
@@ -88,7 +88,7 @@ def test_a_file_that_has_changed_is_another_input(tmp_path: Path) -> None:
     contents = ("c0ffee", "beef", None)
     made = [run(Truth()).model_copy(update={"content_hash": content}) for content in contents]
     one, other, old = (
-        read_run(written(tmp_path / str(number), each, samples(Truth()), PROFILE)) for number, each in enumerate(made)
+        analyse(written(tmp_path / str(number), each, samples(Truth()), PROFILE)) for number, each in enumerate(made)
     )
     assert compared(one, other).differing == {"dataset.content": ("c0ffee", "beef")}
     assert compared(one, old).differing == {"dataset.content": ("c0ffee", "not known")}
@@ -128,12 +128,16 @@ def test_force_gives_a_ratio_that_stays_marked_and_without_a_verdict(tmp_path: P
 def test_a_failed_run_is_an_input_that_differs(tmp_path: Path) -> None:
     """Its figures are void."""
     good = folder(tmp_path / "a", Truth())
-    made = good.run.model_copy(
+    made = good.folder.run.model_copy(
         update={
-            "verification": good.run.verification.model_copy(update={"verified": False, "problems": ("7 missing",)})
+            "verification": good.folder.run.verification.model_copy(
+                update={"verified": False, "problems": ("7 missing",)}
+            )
         }
     )
-    assert compared(good, replace(good, run=made)).differing == {"status": ("verified", "failed")}
+    assert compared(good, replace(good, folder=replace(good.folder, run=made))).differing == {
+        "status": ("verified", "failed")
+    }
 
 
 def test_series_of_runs_have_an_interval_and_a_verdict() -> None:

@@ -32,8 +32,8 @@ OF_KAFKA = {
 
 def analysed(folder: Path) -> tuple[Result, Result]:
     """The result of a drain, and that of the same load sent directly."""
-    drained = analyse(written(folder / "drain", run(TRUTH), samples(TRUTH)))
-    return drained, analyse(written(folder / "direct", *directly(TRUTH)))
+    drained = analyse(written(folder / "drain", run(TRUTH), samples(TRUTH))).result
+    return drained, analyse(written(folder / "direct", *directly(TRUTH))).result
 
 
 def test_a_direct_loads_figures_are_those_of_a_drain(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_report_and_terminal_speak_of_no_kafka(tmp_path: Path) -> None:
     """The first sentence says how the documents came in; the books have one law; no chart is empty."""
     _, direct = analysed(tmp_path)
 
-    page = write_report(tmp_path / "direct").read_text("utf-8")
+    page = write_report(analyse(tmp_path / "direct")).read_text("utf-8")
     assert "sent as ready-made bulk requests over 2 connections, past Kafka and Kafka Connect, straight to" in page
     assert "documents made ready ✓" in page
     assert "Into Kafka" not in page
@@ -95,14 +95,15 @@ def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
         assert sample.elasticsearch is not None
         return {"elasticsearch": sample.elasticsearch.model_copy(update={"primaries": empty, "total": empty})}
 
-    result = analyse(written(tmp_path, consumed, with_samples(samples(TRUTH), unindexed)))
+    analysis = analyse(written(tmp_path, consumed, with_samples(samples(TRUTH), unindexed)))
+    result = analysis.result
 
     assert value_of(result.metrics, "consumed_rate_docs_per_s") == TRUTH.docs_per_tick
     assert "indexing_rate_docs_per_s" not in {metric.name for metric in result.metrics}
     assert result.measured_window is not None
     assert result.measured_window.ended_s - result.measured_window.started_s == TRUTH.ticks - 2
     assert "driver_limited" not in {warning.kind.value for warning in result.warnings}
-    page = write_report(tmp_path).read_text("utf-8")
+    page = write_report(analysis).read_text("utf-8")
     assert "were put into Kafka and then read by a sink that stores nothing" in page
     assert "It read 5\u202f000 records per second" in page
     assert "dropped: read and let go, as this sink is meant to" in page
@@ -120,7 +121,7 @@ def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_pa
     """Then the rate is not Elasticsearch's own, and a warning says so."""
     idle = Truth(machine_cpu_percent=53.0, write_threads=4, write_active=1)
 
-    result = analyse(written(tmp_path, *directly(idle)))
+    result = analyse(written(tmp_path, *directly(idle))).result
 
     assert result.limited_by is not None
     assert (result.limited_by.stage, result.limited_by.evidence) == (

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lab.analysis.figures.definitions import DEFINITIONS, value_of
-from lab.analysis.result import analyse
+from lab.analysis.result import analyse, write_result
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
 from lab.records import ElasticsearchSample, ProcessSample, Result, Sample, SinkHistograms, WarningKind, Window
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 def result(folder: Path, truth: Truth, seen: list[Sample] | None = None) -> Result:
     """The result of a synthetic run."""
-    return analyse(written(folder, run(truth), samples(truth) if seen is None else seen))
+    return analyse(written(folder, run(truth), samples(truth) if seen is None else seen)).result
 
 
 def kinds(found: Result) -> set[WarningKind]:
@@ -206,13 +206,15 @@ def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
 
 def test_the_result_is_written_as_it_is_returned(tmp_path: Path) -> None:
     """What programs read is what the caller has."""
-    found = result(tmp_path, Truth())
-    assert Result.model_validate_json((tmp_path / "result.json").read_bytes()) == found
+    analysis = analyse(written(tmp_path, run(Truth()), samples(Truth())))
+    write_result(analysis)
+    assert Result.model_validate_json((tmp_path / "result.json").read_bytes()) == analysis.result
 
 
 def test_the_result_fits_its_schema(tmp_path: Path) -> None:
     """The published schema describes the file that is written."""
-    result(tmp_path, Truth(dead_lettered=13))
+    truth = Truth(dead_lettered=13)
+    write_result(analyse(written(tmp_path, run(truth), samples(truth))))
     schema = orjson.loads((ROOT / "docs/result.schema.json").read_bytes())
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(orjson.loads((tmp_path / "result.json").read_bytes()))
@@ -245,7 +247,7 @@ def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     written(tmp_path, run(Truth()), samples(Truth()))
     with (tmp_path / "samples.ndjson").open("ab") as file:
         file.write(b'{"at_s": 18000')
-    assert analyse(tmp_path).measured_window is not None
+    assert analyse(tmp_path).result.measured_window is not None
 
 
 def test_a_folder_that_is_no_runs_is_one_sentence(tmp_path: Path) -> None:
@@ -272,18 +274,21 @@ def test_the_size_on_disk_is_never_that_of_a_sample(tmp_path: Path) -> None:
     """A run of an older version has only sizes out of a cache, which are as good as none."""
     made = run(Truth())
     older = made.model_copy(update={"store_size_bytes": {}})
-    sizes = [
-        value_of(analyse(written(tmp_path / str(place), which, samples(Truth()))).metrics, "store_size_bytes", "total")
+    results = [
+        analyse(written(tmp_path / str(place), which, samples(Truth()))).result
         for place, which in enumerate((made, older))
     ]
-    assert sizes == [2 * 503 * made.documents.indexed, None]
+    assert [value_of(one.metrics, "store_size_bytes", "total") for one in results] == [
+        2 * 503 * made.documents.indexed,
+        None,
+    ]
 
 
 def test_latencies_of_the_sink_that_were_lost_are_warned_of(tmp_path: Path) -> None:
     """A dash in the report would look like a sink that keeps none."""
     made = run(Truth())
     lost = SinkHistograms(record_age=None, bulk_service_time=None, lost="ReadTimeout: timed out")
-    found = analyse(written(tmp_path, made.model_copy(update={"sink_histograms": lost}), samples(Truth())))
+    found = analyse(written(tmp_path, made.model_copy(update={"sink_histograms": lost}), samples(Truth()))).result
     assert [warning.seen for warning in found.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
         "the sink's latencies could not be read: ReadTimeout: timed out"
     ]

@@ -16,7 +16,7 @@ SATURATED = Truth(machine_cpu_percent=97.0)
 
 def result(folder: Path, truth: Truth) -> Result:
     """The result of such a run."""
-    return analyse(written(folder, *elsewhere(truth)))
+    return analyse(written(folder, *elsewhere(truth))).result
 
 
 def test_what_the_processes_used_is_not_known(tmp_path: Path) -> None:
@@ -31,8 +31,7 @@ def test_what_the_processes_used_is_not_known(tmp_path: Path) -> None:
 def test_the_report_says_why(tmp_path: Path) -> None:
     """Below the table that has the gaps."""
     folder = written(tmp_path, *elsewhere(SATURATED))
-    analyse(folder)
-    page = write_report(folder).read_text("utf-8")
+    page = write_report(analyse(folder)).read_text("utf-8")
     why = (
         "CPU, memory and disk of the servers&#39; processes are not known: they ran on other machines, of whose "
         "processes no server tells."

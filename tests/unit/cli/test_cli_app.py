@@ -136,7 +136,7 @@ def test_a_report_that_is_drawn_again_says_what_its_run_said(
     """Warnings, and the path of the report as it can be typed."""
     warned = with_warnings(measured(Truth(ticks=2)), servers_elsewhere())
     folder = written(tmp_path / "runs" / "books" / "1", warned, samples(Truth(ticks=2)))
-    result = analyse(folder)
+    result = analyse(folder).result
     servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=folder), result))
     monkeypatch.setattr(run, "servers_of", lambda *_: servers)
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,7 @@ WARM = Truth(ticks=31, docs_per_tick=10_007)
 
 def result(folder: Path, truth: Truth) -> Result:
     """The result of a synthetic run."""
-    return analyse(written(folder, run(truth), samples(truth)))
+    return analyse(written(folder, run(truth), samples(truth))).result
 
 
 def test_the_cut_is_the_one_of_the_worked_example() -> None:

@@ -2,19 +2,16 @@
 
 from pathlib import Path
 
-from lab.analysis.folder import read_run
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import question_verdict
-from lab.analysis.result import result_of
+from lab.analysis.result import analyse
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 
 
 def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:
     """Means are per answer; percentiles are those of the histograms, in ms."""
     written(tmp_path, run(Truth()), samples(Truth()))
-    found = {
-        metric.name: metric.value for metric in result_of(read_run(tmp_path)).metrics if metric.scope == "cheap-books"
-    }
+    found = {metric.name: metric.value for metric in analyse(tmp_path).result.metrics if metric.scope == "cheap-books"}
     assert found == {
         "query_service_time_ms_p50": 29.007,
         "query_service_time_ms_p90": 37.023,
@@ -32,13 +29,13 @@ def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:
 def test_a_run_that_asked_nothing_has_no_section(tmp_path: Path) -> None:
     """Most profiles ask nothing, and their reports do not say so."""
     written(tmp_path, run(Truth()).model_copy(update={"questions": ()}), [])
-    assert "What it answers" not in write_report(tmp_path).read_text()
+    assert "What it answers" not in write_report(analyse(tmp_path)).read_text()
 
 
 def test_the_report_tells_right_answers_from_wrong_ones(tmp_path: Path) -> None:
     """The question in words, and whether to believe its answers."""
     written(tmp_path, run(Truth()), samples(Truth()))
-    text = write_report(tmp_path).read_text()
+    text = write_report(analyse(tmp_path)).read_text()
     assert "Which books cost less than that? All 7 answers are right." in text
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lab.analysis.page.report import write_report
 from lab.analysis.page.terminal import terminal_table
-from lab.analysis.result import analyse
+from lab.analysis.result import analyse, write_result
 from lab.records import Ledger, LedgerCheck, LedgerVerdict, Result, Run, SinkLedger, TaskLedger
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
@@ -41,14 +41,14 @@ def with_ledger(*checks: LedgerCheck) -> Run:
 
 def words(folder: Path, made: Run) -> str:
     """The report's text."""
-    html = write_report(written(folder, made, samples(Truth()))).read_text("utf-8")
+    html = write_report(analyse(written(folder, made, samples(Truth())))).read_text("utf-8")
     return " ".join(re.sub(r"<[^>]*>", " ", html).replace("\u202f", "").split())
 
 
 def terminal(folder: Path, made: Run) -> str:
     """The terminal's table."""
     console = Console(width=80, record=True, file=(folder / "out").open("w"))
-    console.print(terminal_table(analyse(written(folder, made, samples(Truth())))))
+    console.print(terminal_table(analyse(written(folder, made, samples(Truth()))).result))
     return console.export_text()
 
 
@@ -80,7 +80,7 @@ def test_the_result_has_the_ledger_and_the_verdict(tmp_path: Path) -> None:
     """As the run's record has them."""
     made = with_ledger(BALANCES)
     folder = written(tmp_path, made, samples(Truth()))
-    analyse(folder)
+    write_result(analyse(folder))
     result = Result.model_validate_json((folder / "result.json").read_bytes())
     assert (result.sink_ledger, result.verification.ledger) == (made.sink_ledger, made.verification.ledger)
 

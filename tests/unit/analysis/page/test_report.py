@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 def page(folder: Path, made: Run, seen: list[Sample]) -> str:
     """The report of a run."""
-    return write_report(written(folder, made, seen)).read_text("utf-8")
+    return write_report(analyse(written(folder, made, seen))).read_text("utf-8")
 
 
 def plain(html: str) -> str:
@@ -167,7 +167,7 @@ def test_no_setting_of_an_index_is_hidden(tmp_path: Path) -> None:
     environment = made.environment.model_copy(update={"index_settings": settings})
     profile = {"index": {"analysis.analyzer.mine.max_token_length": 11}}
     folder = written(tmp_path, made.model_copy(update={"environment": environment}), samples(Truth()), profile)
-    shown = unescape(write_report(folder).read_text())
+    shown = unescape(write_report(analyse(folder)).read_text())
     for line in (
         '"index.analysis.analyzer.mine.tokenizer": "nori"',
         '"index.analysis.analyzer.mine.max_token_length": "7"',
@@ -199,7 +199,7 @@ def test_the_runs_books_are_both_laws() -> None:
 def test_the_terminals_table_fits_eighty_columns(tmp_path: Path) -> None:
     """Figures, books, limit and verdict."""
     console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
-    console.print(terminal_table(analyse(written(tmp_path, run(Truth()), samples(Truth())))))
+    console.print(terminal_table(analyse(written(tmp_path, run(Truth()), samples(Truth()))).result))
     text = console.export_text().replace("\u202f", " ")
     assert max(len(line) for line in text.splitlines()) <= 80
     rows = [re.split(r"\s*[│┃]\s*", line.strip()) for line in text.splitlines()]
@@ -211,10 +211,10 @@ def test_the_terminals_table_fits_eighty_columns(tmp_path: Path) -> None:
 def test_a_stream_that_did_not_keep_up_says_so_first(tmp_path: Path) -> None:
     """In amber and before it is called verified: its latencies are those of a growing backlog."""
     truth = Truth(load="stream", rate_docs_per_s=9001.0, lag_records=39_427)
-    folder = written(tmp_path, run(truth), samples(truth))
-    shown = write_report(folder).read_text("utf-8")
+    analysis = analyse(written(tmp_path, run(truth), samples(truth)))
+    shown = write_report(analysis).read_text("utf-8")
     console = Console(width=80, record=True, file=StringIO())
-    console.print(terminal_table(analyse(folder)))
+    console.print(terminal_table(analysis.result))
     rows = console.export_text().replace("\u202f", " ").splitlines()
     assert '<div class="answer care">' in shown
     assert '<span class="verdict">Did NOT keep up with 9\u202f000/s. Verified.</span>' in shown
@@ -240,4 +240,4 @@ def test_how_to_do_it_again_is_true_of_a_file_too(
     """A file has no seed, and may change; a run of an older version knows no hash of it."""
     made = run(Truth()).model_copy(update={"content_hash": content})
     folder = written(tmp_path, made, [], {"dataset": {"name": dataset}})
-    assert sentence in unescape(plain(write_report(folder).read_text("utf-8")))
+    assert sentence in unescape(plain(write_report(analyse(folder)).read_text("utf-8")))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lab.analysis.result import analyse
+from lab.analysis.result import analyse, write_result
 from lab.records import Run, Sample, Verification
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
@@ -187,7 +187,7 @@ def _write_run(path: Path, truth: SuiteTruth, one: _Attempt) -> None:
         )
     )
     made = _moved_run(rung.change_run(run(seen)), one)
-    analyse(written(path, made, [_moved_sample(sample, one) for sample in samples(seen)]))
+    write_result(analyse(written(path, made, [_moved_sample(sample, one) for sample in samples(seen)])))
 
 
 def _moved(at_s: float, one: _Attempt) -> float:
