@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
-from lab.analysis.page.svg import Chart
-from lab.analysis.page.templates import PAGES
 from lab.analysis.text import bytes_text, count, duration, figure, number
 from lab.records import Environment, QuestionAsked, Result, Run, RunWarning
 
@@ -135,19 +133,24 @@ def phases(result: Result) -> dict[str, str]:
 
 # --- for the pages of suites, until they are templates: then this goes, and `markup.py` ------------------------------
 
-MACROS: Any = PAGES.get_template("page/macros.html").module
+
+def _macro(name: str, *values: object) -> str:
+    from lab.analysis.page.templates import PAGES  # noqa: PLC0415 - as in `report.py`
+
+    macros: Any = PAGES.get_template("page/macros.html").module
+    return str(getattr(macros, name)(*values))
 
 
-def chart_figure(chart: Chart, name: str) -> str:
+def chart_figure(chart: object, name: str) -> str:
     """A chart with its title, how to read it, and its legend."""
-    return str(MACROS.figure(chart, name))
+    return _macro("figure", chart, name)
 
 
 def warning_section(warnings: Sequence[RunWarning]) -> str:
     """The warnings, each with its cause and what to do."""
-    return str(MACROS.warning_section(warnings))
+    return _macro("warning_section", warnings)
 
 
 def environment_cards(environment: Environment) -> str:
     """Machine and software, and the settings of servers, index and connector."""
-    return str(MACROS.environment_cards(environment))
+    return _macro("environment_cards", environment)
