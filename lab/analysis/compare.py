@@ -1,17 +1,33 @@
-"""Lays two runs, or two series of runs, beside each other, as far as they can be compared at all."""
+"""Lays two runs, or two series of runs, beside each other, as far as what went into them allows it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import exp, log
-from statistics import fmean
+from statistics import fmean, geometric_mean
+from typing import Any
 
-from lab.analysis.inputs import PER_DOCUMENT, differences, inputs, together, tried
+from lab.analysis.folder import RunFolder
 from lab.analysis.result import RunAnalysis
 from lab.analysis.statistics.bootstrap import difference_interval
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict
 from lab.analysis.text import count
-from lab.records import Metric
+from lab.records import Environment, Metric
 from lab.records.suite import Verdict
+
+Inputs = dict[str, str]
+"""What went into a run: by name, as a reader sees it."""
+
+UNKNOWN_INPUT = "not known"
+SIZE_KEYS = {"documents", "books", "duration", "name", "seed"}
+OF_ONE_INDEX = {"index.uuid", "index.creation_date", "index.provided_name", "index.version.created"}
+TRIED_SECTIONS = ("mapping", "topic", "producer", "sink", "elasticsearch", "load", "sampling")
+
+LOAD = "load.mode"
+"""The one setting that is no matter of choice: a stream goes at its own rate, and a drain as fast as it can."""
+
+PER_DOCUMENT = frozenset({"documents", "bytes", "dataset.model"})
+"""Inputs that only matter to figures that count documents: books nested or flat are the same books."""
 
 COUNTED_UNITS = {"docs", "docs/s", "records", "requests", "CPU-s"}
 COUNTED_NAMES = ("latency_ms", "service_time_ms", "bulk_size")
@@ -33,10 +49,10 @@ class Side:
     def values(self, name: str, scope: str) -> list[float]:
         """The values of a metric that are known, by run."""
         return [
-            found.value
+            metric.value
             for metrics in self.metrics
-            for found in metrics
-            if (found.name, found.scope) == (name, scope) and found.value is not None
+            for metric in metrics
+            if (metric.name, metric.scope) == (name, scope) and metric.value is not None
         ]
 
 
@@ -121,7 +137,7 @@ def depends_on(metric: str, unit: str, name: str) -> bool:
     return unit in COUNTED_UNITS or any(part in metric for part in COUNTED_NAMES)
 
 
-def told(name: str, pair: tuple[str, str]) -> str:
+def difference_text(name: str, pair: tuple[str, str]) -> str:
     """An input that differs, as a reader sees it: `documents: 100 000 and 400 000`."""
     first, second = (count(int(value)) if value.isdigit() and len(value) > 4 else value for value in pair)
     return f"{name}: {first} and {second}"
@@ -138,20 +154,107 @@ def _row(
 ) -> Row:
     name, scope = key
     flagged = tuple(other for other in differing if depends_on(name, unit, other))
-    values = [side.values(name, scope) for side in (first, second)]
-    logs = [[log(value) for value in seen] for seen in values if seen and min(seen) > 0]
-    both = len(logs) == 2
-    middles = [exp(fmean(found)) for found in logs] if both else [fmean(seen) if seen else None for seen in values]
-    bare = Row(name=name, scope=scope, unit=unit, first=middles[0], second=middles[1], differing=flagged)
-    if not both or (flagged and not force):
-        return bare
-    found = difference_interval(logs[1], logs[0])
-    if flagged or min(map(len, logs)) < LEAST_BLOCKS:
-        return replace(bare, ratio=exp(found.mean))
+    row = Row(name=name, scope=scope, unit=unit, first=None, second=None, differing=flagged)
+    firsts, seconds = (side.values(name, scope) for side in (first, second))
+    if not (firsts and seconds and min(firsts + seconds) > 0):
+        return replace(row, first=fmean(firsts) if firsts else None, second=fmean(seconds) if seconds else None)
+    row = replace(row, first=geometric_mean(firsts), second=geometric_mean(seconds))
+    if flagged and not force:
+        return row
+    effect = difference_interval([log(value) for value in seconds], [log(value) for value in firsts])
+    row = replace(row, ratio=exp(effect.mean))
+    if flagged or min(len(firsts), len(seconds)) < LEAST_BLOCKS:
+        return row
     return replace(
-        bare,
-        ratio=exp(found.mean),
-        low=None if found.low is None else exp(found.low),
-        high=None if found.high is None else exp(found.high),
-        verdict=verdict(name, found.mean, found.low, found.high),
+        row,
+        low=None if effect.low is None else exp(effect.low),
+        high=None if effect.high is None else exp(effect.high),
+        verdict=verdict(name, effect.mean, effect.low, effect.high),
     )
+
+
+# --- what went into a run --------------------------------------------------------------------------------------------
+
+
+def inputs(folder: RunFolder) -> Inputs:
+    """What another run must share with this one: documents, machine, versions; what is tried is not in here."""
+    run = folder.run
+    section = (folder.profile or {}).get("dataset")
+    dataset: Mapping[str, Any] = section if isinstance(section, dict) else {}
+    return {
+        "status": "verified" if run.verification.verified else "failed",
+        "dataset": str(dataset.get("name", UNKNOWN_INPUT)),
+        "seed": str(dataset.get("seed", UNKNOWN_INPUT)),
+        "entities": _known(run.entities),
+        **({"dataset.content": run.content_hash} if run.content_hash else {}),
+        "documents": str(run.documents.produced),
+        "bytes": _known(run.source_bytes),
+        **{f"dataset.{key}": str(value) for key, value in sorted(dataset.items()) if key not in SIZE_KEYS},
+        LOAD: run.load,
+        **_machine(run.environment),
+    }
+
+
+def tried(folder: RunFolder) -> Inputs:
+    """What a profile may try: its settings, and those of the index as Elasticsearch gives them."""
+    profile = {name: (folder.profile or {}).get(name, UNKNOWN_INPUT) for name in TRIED_SECTIONS}
+    index = {name: value for name, value in folder.run.environment.index_settings.items() if name not in OF_ONE_INDEX}
+    settings = {**dict(_flat("", profile)), **dict(_flat("", index))}
+    return {name: value for name, value in settings.items() if name != LOAD}
+
+
+def differences(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The inputs that are not the same, with both values, in the order of the first."""
+    names = [*first, *(name for name in second if name not in first)]
+    pairs = {name: (first.get(name, UNKNOWN_INPUT), second.get(name, UNKNOWN_INPUT)) for name in names}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def together(runs: Iterable[Inputs]) -> Inputs:
+    """The inputs of several runs as one; where the runs themselves differ, every value that occurs."""
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in run.items():
+            values.setdefault(name, set()).add(value)
+    return {name: " and ".join(sorted(each)) for name, each in values.items()}
+
+
+def _machine(environment: Environment) -> Inputs:
+    servers = [(_kind(server.name), server.version) for server in environment.servers]
+    javas = [(_kind(name), version) for name, version in environment.java_versions.items()]
+    return {
+        "machine": environment.machine,
+        "cpu_model": environment.cpu_model,
+        "cpu_cores": str(environment.cpu_cores),
+        "memory": f"{environment.memory_bytes / 1e9:.1f} GB",
+        "kernel": environment.kernel,
+        "target": environment.target,
+        **{f"version.{kind}": versions for kind, versions in _by_kind(servers)},
+        **{f"java.{kind}": versions for kind, versions in _by_kind(javas)},
+        "python": environment.python_version,
+        "sluice": environment.sluice_version,
+        "commit": environment.git_commit or UNKNOWN_INPUT,
+    }
+
+
+def _by_kind(named: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    grouped = groupby(sorted(set(named)), key=lambda pair: pair[0])
+    return [(kind, " and ".join(value for _, value in pairs)) for kind, pairs in grouped]
+
+
+def _kind(server: str) -> str:
+    """`elasticsearch` for `elasticsearch-2`: how many nodes there are is something to be tried."""
+    stem, _, number = server.rpartition("-")
+    return stem if number.isdigit() else server
+
+
+def _known(value: int | None) -> str:
+    return UNKNOWN_INPUT if value is None else str(value)
+
+
+def _flat(prefix: str, value: object) -> Iterable[tuple[str, str]]:
+    if not isinstance(value, Mapping):
+        yield prefix, str(value)
+        return
+    for key, inner in value.items():
+        yield from _flat(f"{prefix}.{key}" if prefix else str(key), inner)

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.analysis.compare import Comparison, Row, Side, compare, side, told
+from lab.analysis.compare import Comparison, Row, Side, compare, difference_text, side
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import LEAST_BLOCKS
@@ -125,9 +125,9 @@ def show(found: Comparison, *, every: bool) -> None:
     """One comparison, with what differs before the figures and what they cannot say after them."""
     console.print(f"[bold]{escape(found.first.label)}[/bold] and [bold]{escape(found.second.label)}[/bold]")
     for name, pair in found.differing.items():
-        console.print(f"[yellow]![/yellow] {escape(told(name, pair))}", soft_wrap=True)
+        console.print(f"[yellow]![/yellow] {escape(difference_text(name, pair))}", soft_wrap=True)
     for name, pair in found.compared.items():
-        console.print(f"  compared: {escape(told(name, pair))}", soft_wrap=True)
+        console.print(f"  compared: {escape(difference_text(name, pair))}", soft_wrap=True)
     if not found.comparable:
         return
     console.print(table(found, every=every))

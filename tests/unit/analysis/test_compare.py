@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, side, told
+from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, difference_text, side
 from lab.analysis.result import RunAnalysis, analyse
 from lab.records import Environment, Metric
 from tests.unit.analysis.synthetic import Truth, run, samples, written
@@ -177,5 +177,5 @@ def test_only_what_counts_documents_depends_on_their_shape() -> None:
 
 def test_a_difference_is_told_with_both_values() -> None:
     """Large numbers in groups of three."""
-    assert told("documents", ("100000", "400000")) == "documents: 100\u202f000 and 400\u202f000"
-    assert told("seed", ("1", "2")) == "seed: 1 and 2"
+    assert difference_text("documents", ("100000", "400000")) == "documents: 100\u202f000 and 400\u202f000"
+    assert difference_text("seed", ("1", "2")) == "seed: 1 and 2"
