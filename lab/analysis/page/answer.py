@@ -10,10 +10,8 @@ WAITING = "For a drain this contains the time a record waited in the topic, whic
 
 def what_was_run(run: Run) -> str:
     """The first sentence."""
-    environment = run.environment
-    where = (
-        f"on one machine with {environment.cpu_cores} cores" if environment.target != "remote" else "on remote servers"
-    )
+    environment, is_remote = run.environment, run.environment.target == "remote"
+    where = "on remote servers" if is_remote else f"on one machine with {environment.cpu_cores} cores"
     documents = f"{count(run.documents.produced)} documents ({bytes_text(run.source_bytes)})"
     if run.entities != run.documents.loaded:
         documents += f" that describe {count(run.entities)} entities"
@@ -26,7 +24,7 @@ def how_loaded(run: Run) -> str:
     """By which way the documents came into Elasticsearch, ending in a preposition."""
     if run.direct is not None:
         connections = f"{run.direct.connections} connection{'s' if run.direct.connections > 1 else ''}"
-        return f"sent as ready-made bulk requests over {connections}, past Kafka and Kafka Connect, straight to"
+        return f"sent as ready-made bulk requests over {connections}, without Kafka and Kafka Connect, straight to"
     command = run.environment.connector.get("command")
     pipeline = f"the pipeline {str(command).partition(' ')[0]}" if command else "Kafka Connect"
     if run.load == "drain":
@@ -41,10 +39,10 @@ def what_came_out(run: Run, result: Result) -> str:
     """The second sentence."""
     if result.status == "failed":
         problems = "; ".join(problem.rstrip(".") for problem in run.verification.problems) or "no reason is recorded"
-        answered = all(asked.as_expected for asked in run.questions)
-        # Only an index that holds what was produced is asked.
-        what = "What is stored is not what was produced" if answered else "The index does not answer as it should"
-        return f"{what}, so that the figures below are void: {problems}."
+        # Questions are asked only of an index that holds what was produced.
+        as_expected = all(question.as_expected for question in run.questions)
+        what = "What is stored is not what was produced" if as_expected else "The index gives wrong answers"
+        return f"{what}, so the figures below are void: {problems}."
     if run.verification.expect == "consumed":
         return consumed_in_words(run, result)
     rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
@@ -72,9 +70,9 @@ def over_which_window(result: Result, rate: float | None) -> str:
     """How long a rate was measured, as the end of a clause."""
     window = result.measured_window
     if window:
-        lasted = f", over a measured window of {duration(window.ended_s - window.started_s)}"
-        lasted += f" after {duration(window.warm_up_s)} of warm-up" if window.warm_up_s else ""
-        return lasted + (" in which the rate was not steady" if window.steady is False else "")
+        length = f", over a measured window of {duration(window.ended_s - window.started_s)}"
+        length += f" after {duration(window.warm_up_s)} of warm-up" if window.warm_up_s else ""
+        return length + (" in which the rate was not steady" if window.steady is False else "")
     return "" if rate is None else " (a rough guide: the load was too short to be measured well)"
 
 
@@ -83,11 +81,9 @@ def books_in_words(run: Run) -> str:
     documents = run.documents
     compared = f"{count(documents.sampled)} drawn at random equal what was sent"
     if documents.dead_lettered:
-        return (
-            f"{count(documents.dead_lettered)} of them were refused and are accounted for, the rest was found again,"
-            f" and {compared}"
-        )
-    return f"every one of them was found again, and {compared}"
+        refused = f"{count(documents.dead_lettered)} of {count(documents.produced)} documents were rejected"
+        return f"{refused} (dead letters), all others are in the index, and {compared}"
+    return f"all documents are in the index, and {compared}"
 
 
 def elasticsearch_version(environment: Environment) -> str:
@@ -98,8 +94,5 @@ def elasticsearch_version(environment: Environment) -> str:
 
 def waiting_note(run: Run) -> str | None:
     """The sentence that keeps a drain's end-to-end latency from being misread; `None` where it does not apply."""
-    return (
-        WAITING
-        if run.load == "drain" and run.via == "kafka" and percentiles_ms(run.sink_histograms.record_age)
-        else None
-    )
+    waited = run.load == "drain" and run.via == "kafka" and percentiles_ms(run.sink_histograms.record_age)
+    return WAITING if waited else None

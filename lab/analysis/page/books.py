@@ -59,13 +59,13 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
 
     A direct load knows no Kafka and has one law: produced = indexed + overwritten.
     """
-    found = (
-        ("indexed: found in the index, id by id", documents.indexed),
+    stored = (
+        ("indexed: in the index, checked id by id", documents.indexed),
         ("overwritten: by a later record of the same key", documents.already_there),
     )
-    dropped = [("dropped: read and let go, as this sink is meant to", documents.dropped)] if documents.dropped else []
+    dropped = [("dropped: read and discarded, as this sink should", documents.dropped)] if documents.dropped else []
     if documents.delivered is None or documents.failed is None:
-        return (Sum("Into Elasticsearch", ("documents made ready", documents.produced), found),)
+        return (Sum("Into Elasticsearch", ("documents made ready", documents.produced), stored),)
     return (
         Sum(
             "Into Kafka",
@@ -78,7 +78,7 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
         Sum(
             "Into Elasticsearch",
             ("records delivered", documents.delivered),
-            (*found, ("dead-lettered: refused, kept with the reason", documents.dead_lettered or 0), *dropped),
+            (*stored, ("dead-lettered: rejected, kept with the reason", documents.dead_lettered or 0), *dropped),
         ),
     )
 

@@ -23,14 +23,14 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
     first, last = -MARGIN * length_s, (1 + MARGIN) * length_s
     first = max(first, min(phase.started_s for phase in run.phases) - zero_s)
     last = min(last, max(phase.ended_s for phase in run.phases) - zero_s)
-    seen = [
+    phases = [
         (phase.name, max(first, phase.started_s - zero_s), min(last, phase.ended_s - zero_s)) for phase in run.phases
     ]
     return Axis(
         zero_s=zero_s,
         first=first,
         last=max(last, length_s),
-        phases=tuple((name, start, end) for name, start, end in seen if end > start),
+        phases=tuple((name, start, end) for name, start, end in phases if end > start),
         window=(window.started_s - zero_s, window.ended_s - zero_s) if window else None,
         warm_up=(window.started_s - window.warm_up_s - zero_s, window.started_s - zero_s)
         if window and window.warm_up_s
@@ -40,15 +40,16 @@ def time_axis(run: Run, window: Window | None) -> Axis | None:
 
 def charts(run: Run, cut: Windows) -> list[Chart]:
     """All charts of a run, in the order in which they are read."""
-    axis = time_axis(run, cut.measured)
-    drawn = (rate, latency, progress, lag, cpu) if run.via == "kafka" else (rate, latency, cpu)
-    over_time = [] if axis is None else [chart(run, cut, axis) for chart in drawn]
-    return [*over_time, percentiles(run)]
+    axis, samples = time_axis(run, cut.measured), cut.run
+    if axis is None:
+        return [percentiles(run)]
+    of_kafka = [progress(samples, axis), lag(samples, axis)] if run.via == "kafka" else []
+    return [rate(samples, axis), latency(samples, axis), *of_kafka, cpu(run, samples, axis), percentiles(run)]
 
 
-def rate(_run: Run, cut: Windows, axis: Axis) -> Chart:
+def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Rate*."""
-    rows, series = _primaries_and_total([(scope, indexing_rate_series(cut.run, scope)) for scope in SCOPES], axis)
+    rows, series = _primaries_and_total([(scope, indexing_rate_series(samples, scope)) for scope in SCOPES], axis)
     return Chart(
         "Indexing rate",
         "Documents per second from each sample to the next, as Kibana's Stack Monitoring counts them."
@@ -59,9 +60,9 @@ def rate(_run: Run, cut: Windows, axis: Axis) -> Chart:
     )
 
 
-def latency(_run: Run, cut: Windows, axis: Axis) -> Chart:
+def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Latency*."""
-    rows, series = _primaries_and_total([(scope, indexing_latency_series(cut.run, scope)) for scope in SCOPES], axis)
+    rows, series = _primaries_and_total([(scope, indexing_latency_series(samples, scope)) for scope in SCOPES], axis)
     return Chart(
         "Indexing latency",
         "Milliseconds Elasticsearch spent per document, from each sample to the next; 0 while nothing is indexed."
@@ -72,33 +73,30 @@ def latency(_run: Run, cut: Windows, axis: Axis) -> Chart:
     )
 
 
-def progress(_run: Run, cut: Windows, axis: Axis) -> Chart:
+def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
     """How far the documents have come."""
-    seen = {
-        "in the topic": ([Point(s.at_s, s.kafka.end_offset if s.kafka else None) for s in cut.run], GREY),
-        "indexed": (
-            [Point(s.at_s, s.elasticsearch.primaries.index_total if s.elasticsearch else None) for s in cut.run],
-            BLUE,
+    produced, indexed, committed = "in the topic", "indexed", "committed by the sink"
+    colours = {produced: GREY, indexed: BLUE, committed: ORANGE}
+    rows = [
+        *axis.rows(produced, [Point(s.at_s, s.kafka.end_offset if s.kafka else None) for s in samples]),
+        *axis.rows(
+            indexed,
+            [Point(s.at_s, s.elasticsearch.primaries.index_total if s.elasticsearch else None) for s in samples],
         ),
-        "committed by the sink": (
-            [Point(s.at_s, s.kafka.committed_offset if s.kafka else None) for s in cut.run],
-            ORANGE,
-        ),
-    }
-    rows = [row for name, (points, _) in seen.items() for row in axis.rows(name, points)]
-    colours = {name: colour for name, (_, colour) in seen.items()}
+        *axis.rows(committed, [Point(s.at_s, s.kafka.committed_offset if s.kafka else None) for s in samples]),
+    ]
     return Chart(
         "Progress",
         "Records in the topic, documents indexed, and records the sink has committed to Kafka as done.",
         _extent(rows, "records"),
-        line_chart(rows, colours, axis, "records", dashed="committed by the sink"),
+        line_chart(rows, colours, axis, "records", dashed=committed),
         colours,
     )
 
 
-def lag(_run: Run, cut: Windows, axis: Axis) -> Chart:
+def lag(samples: Sequence[Sample], axis: Axis) -> Chart:
     """How many records wait."""
-    rows = axis.rows("lag", [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in cut.run])
+    rows = axis.rows("lag", [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in samples])
     return Chart(
         "Lag",
         "Records in the topic that the sink has not committed yet. It commits now and then, hence the steps.",
@@ -108,14 +106,13 @@ def lag(_run: Run, cut: Windows, axis: Axis) -> Chart:
     )
 
 
-def cpu(run: Run, cut: Windows, axis: Axis) -> Chart:
+def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     """Who keeps the cores busy."""
-    names = process_names(cut.run)
-    lines = {name: cpu_cores_series(cut.run, name) for name in names}
-    lines["other programs"] = _other_programs(cut.run, list(lines.values()), run.environment.cpu_cores)
+    cores = run.environment.cpu_cores
+    lines = {name: cpu_cores_series(samples, name) for name in process_names(samples)}
+    lines["other programs"] = _other_programs(samples, list(lines.values()), cores)
     colours = _process_colours(list(lines))
     rows = [row for name, points in lines.items() for row in axis.rows(name, points)]
-    cores = run.environment.cpu_cores
     whose = "Cores busy" + ("" if servers_are_here(run) else " on the machine that drove the run, not the servers'")
     return Chart(
         "CPU by process",
@@ -171,14 +168,14 @@ def _primaries_and_total(lines: list[tuple[str, list[Point]]], axis: Axis) -> tu
     return [*axis.rows(second, total), *axis.rows(first, primaries)], {first: BLUE, second: ORANGE}
 
 
-def _other_programs(samples: Sequence[Sample], known: Sequence[Sequence[Point]], cores: float) -> list[Point]:
+def _other_programs(samples: Sequence[Sample], processes: Sequence[Sequence[Point]], cores: float) -> list[Point]:
     """What the machine was busy with beside the processes that are sampled."""
-    found = []
+    others = []
     for place, sample in enumerate(samples[1:]):
         percent = sample.machine_cpu_percent
-        taken = sum(points[place].value or 0.0 for points in known)
-        found.append(Point(sample.at_s, None if percent is None else max(0.0, percent / 100 * cores - taken)))
-    return found
+        taken = sum(points[place].value or 0.0 for points in processes)
+        others.append(Point(sample.at_s, None if percent is None else max(0.0, percent / 100 * cores - taken)))
+    return others
 
 
 def _process_colours(names: Sequence[str]) -> dict[str, str]:
@@ -190,7 +187,5 @@ def _process_colours(names: Sequence[str]) -> dict[str, str]:
 
 
 def _extent(rows: Sequence[Row], unit: str) -> str:
-    known = [row.y for row in rows if row.y is not None]
-    if not known:
-        return "Nothing was sampled."
-    return f"From {min(known):.4g} to {max(known):.4g} {unit}."
+    values = [row.y for row in rows if row.y is not None]
+    return f"From {min(values):.4g} to {max(values):.4g} {unit}." if values else "Nothing was sampled."

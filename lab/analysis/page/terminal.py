@@ -23,7 +23,7 @@ ROWS = (
     ("drain_s", ("run",)),
 )
 
-OF_QUESTIONS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
+QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
 
 
 def terminal_table(result: Result) -> Table:
@@ -41,10 +41,10 @@ def terminal_table(result: Result) -> Table:
         for scope in scopes:
             if (name, scope) in named:
                 _add_metric(table, result, name, scope)
-    for found in result.metrics:
-        is_cost = found.name == "cpu_s_per_million_docs" and found.value is not None
-        if is_cost or found.name in OF_QUESTIONS:
-            _add_metric(table, result, found.name, found.scope)
+    for metric in result.metrics:
+        is_cost = metric.name == "cpu_s_per_million_docs" and metric.value is not None
+        if is_cost or metric.name in QUESTION_METRICS:
+            _add_metric(table, result, metric.name, metric.scope)
     table.add_section()
     _add_books(table, result)
     table.add_section()

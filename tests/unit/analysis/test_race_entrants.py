@@ -70,7 +70,7 @@ def test_report_and_terminal_speak_of_no_kafka(tmp_path: Path) -> None:
     _, direct = analysed(tmp_path)
 
     page = write_report(analyse(tmp_path / "direct")).read_text("utf-8")
-    assert "sent as ready-made bulk requests over 2 connections, past Kafka and Kafka Connect, straight to" in page
+    assert "sent as ready-made bulk requests over 2 connections, without Kafka and Kafka Connect, straight to" in page
     assert "documents made ready ✓" in page
     assert "Into Kafka" not in page
     assert "Not measured: the samples hold nothing" not in page
@@ -106,7 +106,7 @@ def test_an_empty_sink_is_measured_by_what_it_reads(tmp_path: Path) -> None:
     page = write_report(analysis).read_text("utf-8")
     assert "were put into Kafka and then read by a sink that stores nothing" in page
     assert "It read 5\u202f000 records per second" in page
-    assert "dropped: read and let go, as this sink is meant to" in page
+    assert "dropped: read and discarded, as this sink should" in page
 
 
 def test_what_a_sink_without_a_ledger_has_read_is_what_it_has_committed() -> None:
