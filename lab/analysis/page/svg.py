@@ -1,6 +1,7 @@
 """A report's charts as drawings: SVG that takes its text colour from the page."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,12 +99,12 @@ class Axis:
         return [Row(round(x, 3), y, series) for x, y in shown if self.first <= x <= self.last]
 
 
-def inline(values: Sequence[Mapping[str, Any]]) -> Any:
+def inline(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     """Values as a part of the specification."""
     return alt.InlineData(values=list(values))
 
 
-def _values(rows: Sequence[Row]) -> Any:
+def _values(rows: Sequence[Row]) -> alt.InlineData:
     return inline([{"x": row.x, "y": row.y, "series": row.series} for row in rows])
 
 
@@ -115,48 +116,40 @@ def _colour(colours: dict[str, str]) -> alt.Color:
     return alt.Color("series:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
 
 
-def _known(rows: Sequence[Row]) -> int:
-    return sum(1 for row in rows if row.y is not None)
+def _has_a_line(rows: Sequence[Row]) -> bool:
+    return sum(row.y is not None for row in rows) > 1
 
 
 def line_chart(
     rows: Sequence[Row], colours: dict[str, str], axis: Axis, unit: str, *, filled: bool = False, dashed: str = ""
 ) -> str | None:
     """A line for each series, one of them broken if it is `dashed`; `None` with fewer than two points."""
-    if _known(rows) < 2:
+    if not _has_a_line(rows):
         return None
     base = alt.Chart(_values(rows)).encode(x=_x(axis), y=amount_y(unit), color=_colour(colours))
     *area, line = lines(base, points=len(rows) / len(colours) <= FEW_POINTS, filled=filled)
     if dashed:
-        dashes = alt.Scale(domain=[name for name in colours if name != dashed] + [dashed], range=_dashes(len(colours)))
+        # It may lie on top of another line.
+        dashes = alt.Scale(domain=list(colours), range=[[6, 5] if name == dashed else [1, 0] for name in colours])
         line = line.encode(strokeDash=alt.StrokeDash("series:N", scale=dashes, legend=None))
     return drawn([*_background(axis), *area, line])
 
 
-def _dashes(series: int) -> list[list[int]]:
-    """Whole lines, and a broken one for the last series, which may lie on top of another."""
-    return [[1, 0]] * (series - 1) + [[6, 5]]
-
-
 def stack_chart(rows: Sequence[Row], colours: dict[str, str], axis: Axis, cores: float) -> str | None:
     """Areas upon each other below the line of what the machine has; `None` with fewer than two points."""
-    if _known(rows) < 2:
+    if not _has_a_line(rows):
         return None
     order = {name: place for place, name in enumerate(colours)}
     values = [{"x": row.x, "y": row.y or 0.0, "series": row.series, "order": order[row.series]} for row in rows]
-    highest = max([cores, *_stacked(rows)])
+    heights: dict[float, float] = defaultdict(float)
+    for row in rows:
+        heights[row.x] += row.y or 0.0
+    highest = max([cores, *heights.values()])
     base = alt.Chart(inline(values)).encode(
         x=_x(axis), y=cores_y(scale=alt.Scale(domain=[0, highest * 1.05], nice=False)), color=_colour(colours)
     )
     limit = alt.Chart(inline([{"y": cores}])).mark_rule(strokeDash=[5, 4], stroke="currentColor").encode(y="y:Q")
     return drawn([*_background(axis), stacked(base), limit])
-
-
-def _stacked(rows: Sequence[Row]) -> list[float]:
-    heights: dict[float, float] = {}
-    for row in rows:
-        heights[row.x] = heights.get(row.x, 0.0) + (row.y or 0.0)
-    return list(heights.values())
 
 
 def _background(axis: Axis) -> list[alt.Chart]:
@@ -187,21 +180,17 @@ def _background(axis: Axis) -> list[alt.Chart]:
     return layers
 
 
-def _decades(rows: Sequence[Row]) -> list[float]:
-    """From the power of ten below all values to the one above them."""
-    known = [row.y for row in rows if row.y is not None]
-    return [10 ** math.floor(math.log10(min(known))), 10 ** math.ceil(math.log10(max(known) * 1.0001))]
-
-
 def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:
     """A line for each kind of latency, both axes logarithmic."""
     furthest = max(row.x for row in rows)
+    values = [row.y for row in rows if row.y is not None]
+    decades = [10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values) * 1.0001))]
     base = alt.Chart(_values(rows)).encode(
         x=share_x(
             alt.Scale(type="log", domain=[2, max(10, furthest)], nice=False),
             [end for end in SHARES if end <= furthest * 1.2],
         ),
-        y=latency_y(alt.Scale(type="log", domain=_decades(rows), nice=False)),
+        y=latency_y(alt.Scale(type="log", domain=decades, nice=False)),
         color=_colour(colours),
     )
     return drawn([curve(base)])
