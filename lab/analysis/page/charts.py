@@ -1,6 +1,6 @@
 """The charts of a run's report: what each shows, and how it is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lab.analysis.figures.cost import cpu_cores_series, process_names, servers_are_here
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
@@ -49,7 +49,7 @@ def charts(run: Run, cut: Windows) -> list[Chart]:
 
 def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Rate*."""
-    rows, series = _primaries_and_total([(scope, indexing_rate_series(samples, scope)) for scope in SCOPES], axis)
+    rows, series = _primaries_and_total(indexing_rate_series, samples, axis)
     return Chart(
         "Indexing rate",
         "Documents per second from each sample to the next, as Kibana's Stack Monitoring counts them."
@@ -62,7 +62,7 @@ def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
 
 def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Latency*."""
-    rows, series = _primaries_and_total([(scope, indexing_latency_series(samples, scope)) for scope in SCOPES], axis)
+    rows, series = _primaries_and_total(indexing_latency_series, samples, axis)
     return Chart(
         "Indexing latency",
         "Milliseconds Elasticsearch spent per document, from each sample to the next; 0 while nothing is indexed."
@@ -145,9 +145,6 @@ def percentiles(run: Run) -> Chart:
     )
 
 
-SCOPES = ("primaries", "total")
-
-
 def _in_kibana(series: Mapping[str, str]) -> str:
     """Why Kibana may show another line, where there are replicas."""
     # Metricbeat since elastic/beats pull request 45049 sums the shards of all nodes and writes one sum under both.
@@ -159,13 +156,16 @@ def _in_kibana(series: Mapping[str, str]) -> str:
     )
 
 
-def _primaries_and_total(lines: list[tuple[str, list[Point]]], axis: Axis) -> tuple[list[Row], dict[str, str]]:
+def _primaries_and_total(
+    series: Callable[[Sequence[Sample], str], list[Point]], samples: Sequence[Sample], axis: Axis
+) -> tuple[list[Row], dict[str, str]]:
     """The lines of both scopes, or one line where there are no replicas that would tell them apart."""
-    (first, primaries), (second, total) = lines
+    primaries, total = series(samples, "primaries"), series(samples, "total")
     if [point.value for point in primaries] == [point.value for point in total]:
         name = "primaries and total, which are equal"
         return axis.rows(name, primaries), {name: BLUE}
-    return [*axis.rows(second, total), *axis.rows(first, primaries)], {first: BLUE, second: ORANGE}
+    rows = [*axis.rows("total", total), *axis.rows("primaries", primaries)]
+    return rows, {"primaries": BLUE, "total": ORANGE}
 
 
 def _other_programs(samples: Sequence[Sample], processes: Sequence[Sequence[Point]], cores: float) -> list[Point]:
