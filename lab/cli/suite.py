@@ -13,7 +13,7 @@ from rich.table import Table
 from lab.analysis.statistics.warm_up import is_warm
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
-from lab.analysis.suite.terminal import suite_table
+from lab.analysis.suite.tables import suite_table
 from lab.cli.run import RUNS, dataset_of
 from lab.console import console
 from lab.display import tell_report, tell_warnings

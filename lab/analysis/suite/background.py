@@ -9,10 +9,9 @@ from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.page.markup import box, folded, pairs, paragraph, preformatted, prose, table
 from lab.analysis.page.sections import chart_figure, environment_cards
 from lab.analysis.page.svg import Chart
+from lab.analysis.suite.charts import rate_over_time
 from lab.analysis.suite.folder import last_attempts
-from lab.analysis.suite.names import common_prefix, published_text, short_name
-from lab.analysis.suite.run_charts import rate_over_time
-from lab.analysis.suite.terms import SUITE_TERMS
+from lab.analysis.suite.names import SUITE_TERMS, common_prefix, published_text, short_name
 from lab.analysis.text import UNKNOWN, duration, figure
 from lab.records.suite import SuiteResult, SuiteRun
 

@@ -1,17 +1,22 @@
-"""The charts of a suite's report: ratios with their intervals, and how the values drifted from run to run."""
+"""The charts of a suite's report: ratios with intervals, the drift from run to run, and each run's rate over time."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import altair as alt
 
-from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, RED, VIOLET
+from lab.analysis.figures.rates import indexing_rate_series
+from lab.analysis.folder import read_run
+from lab.analysis.page.drawing import BLUE, BREAK, GREEN, GREY, ORANGE, RED, VIOLET
 from lab.analysis.page.svg import WIDTH, Chart, drawn, inline
-from lab.analysis.suite.comparison_rows import Row
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
-from lab.records.suite import MetricAsked, SuiteResult
+from lab.analysis.suite.rows import Row
+from lab.errors import ProfileError
+from lab.records.suite import MetricAsked, SuiteResult, SuiteRun
 
 ROW_HEIGHT = 40
 COLOURS = {
@@ -28,20 +33,22 @@ TICK_GAP = 0.085
 """Smallest part of the axis between two labels."""
 BEYOND = 1.5
 """How far an interval may stretch the axis beyond the outermost ratio."""
+RUN_COLOURS = (BLUE, ORANGE, GREEN, VIOLET, "#cf4f4f", "#2aa1a8", "#b08a2e", GREY, "#c76b98", "#5c7f3a")
+AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
-def ladder_chart(rows: Sequence[Row], asked: MetricAsked) -> Chart:
+def ladder_chart(rows: Sequence[Row], metric: MetricAsked) -> Chart:
     """Every comparison as a point with the interval of its verdict; what is undecided is grey."""
-    seen = [row for row in rows if row.effect is not None and row.effect.ratio is not None]
-    verdicts = dict.fromkeys(row.verdict for row in seen)
+    measured = [row for row in rows if row.effect is not None and row.effect.ratio is not None]
+    verdicts = {row.verdict for row in measured}
     return Chart(
-        f"{metric_label(asked)}: ratio to what it is compared with",
+        f"{metric_label(metric)}: ratio to what it is compared with",
         "Point and bar: mean ratio of the blocks and the verdict's interval. Small strokes: the ratio in each block."
         " Hollow diamond: the published ratio, whose spread is not known. The scale is logarithmic.",
-        "; ".join(f"{row.variant} against {row.against}: {row.verdict_text}" for row in seen if row.effect)
+        "; ".join(f"{row.variant} against {row.against}: {row.verdict_text}" for row in measured)
         or "Nothing was measured.",
-        _ladder(seen) if seen else None,
-        {verdict: COLOURS[verdict] for verdict in COLOURS if verdict in verdicts},
+        _ladder(measured) if measured else None,
+        {verdict: colour for verdict, colour in COLOURS.items() if verdict in verdicts},
     )
 
 
@@ -51,8 +58,7 @@ def _ladder(rows: Sequence[Row]) -> str:
     axis = alt.Axis(values=_ticks(first, last), grid=True, labelExpr="toString(datum.value)")
     x = alt.X("x:Q", title="times", scale=scale, axis=axis)
     y = alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
-    colour = alt.Color("colour:N", scale=None)
-    values = [_value(place, row) for place, row in enumerate(rows)]
+    values = [_point(place, row) for place, row in enumerate(rows)]
     blocks = [
         {"row": place, "x": ratio, "colour": COLOURS[row.verdict]}
         for place, row in enumerate(rows)
@@ -66,11 +72,11 @@ def _ladder(rows: Sequence[Row]) -> str:
         alt.Chart(inline([{"x": 1}])).mark_rule(stroke="currentColor", opacity=0.55).encode(x=x),
         alt.Chart(inline(blocks))
         .mark_tick(thickness=1.5, size=11, opacity=0.45, **below)
-        .encode(x=x, y=y, color=colour),
+        .encode(x=x, y=y, color=AS_GIVEN),
         alt.Chart(inline(known))
         .mark_rule(strokeWidth=3, **below)
-        .encode(x=alt.X("low:Q", scale=scale, axis=axis, title="times"), x2="high:Q", y=y, color=colour),
-        base.mark_point(filled=True, size=70, opacity=1, **below).encode(x=x, color=colour),
+        .encode(x=alt.X("low:Q", scale=scale, axis=axis, title="times"), x2="high:Q", y=y, color=AS_GIVEN),
+        base.mark_point(filled=True, size=70, opacity=1, **below).encode(x=x, color=AS_GIVEN),
         alt.Chart(inline(published))
         .mark_point(shape="diamond", filled=False, size=85, stroke="currentColor", strokeWidth=1.4, **below)
         .encode(x=x, y=y),
@@ -84,29 +90,27 @@ def _ladder(rows: Sequence[Row]) -> str:
 
 def _ratio_texts(values: Sequence[Mapping[str, Any]], y: alt.Y) -> list[alt.Chart]:
     """The ratio of each row at its right end; what is undecided in pale letters, since grey itself is too pale."""
-    told = [value for value in values if value["colour"] != GREY]
-    untold = [value for value in values if value["colour"] == GREY]
+    coloured = [value for value in values if value["colour"] != GREY]
+    grey = [value for value in values if value["colour"] == GREY]
     placed: dict[str, Any] = {"align": "right", "fontSize": 12, "yOffset": -7}
     x = alt.value(WIDTH)
     return [
-        alt.Chart(inline(told))
+        alt.Chart(inline(coloured))
         .mark_text(fontWeight="bold", **placed)
-        .encode(x=x, y=y, text="ratio:N", color=alt.Color("colour:N", scale=None)),
-        alt.Chart(inline(untold))
-        .mark_text(fill="currentColor", opacity=0.65, **placed)
-        .encode(x=x, y=y, text="ratio:N"),
+        .encode(x=x, y=y, text="ratio:N", color=AS_GIVEN),
+        alt.Chart(inline(grey)).mark_text(fill="currentColor", opacity=0.65, **placed).encode(x=x, y=y, text="ratio:N"),
     ]
 
 
-def _value(place: int, row: Row) -> dict[str, Any]:
-    found = row.effect
+def _point(place: int, row: Row) -> dict[str, Any]:
+    effect = row.effect
     return {
         "row": place,
         "name": "A/A: the control against itself" if row.is_check else f"{row.variant} ÷ {row.against}",
-        "x": found.ratio if found else None,
-        "low": found.low if found else None,
-        "high": found.high if found else None,
-        "ratio": ratio_with_interval(found) if found else "",
+        "x": effect.ratio if effect else None,
+        "low": effect.low if effect else None,
+        "high": effect.high if effect else None,
+        "ratio": ratio_with_interval(effect) if effect else "",
         "colour": COLOURS[row.verdict],
     }
 
@@ -125,9 +129,9 @@ def _domain(rows: Sequence[Row]) -> tuple[float, float]:
 
 def _ticks(first: float, last: float) -> list[float]:
     """Round ratios within the axis, 1 among them, that leave room for their labels."""
+    gap = TICK_GAP * math.log(last / first)
     chosen = [1.0]
     for tick in sorted(TICKS, key=lambda tick: abs(math.log(tick))):
-        gap = TICK_GAP * math.log(last / first)
         if first <= tick <= last and all(abs(math.log(tick / other)) >= gap for other in chosen):
             chosen.append(tick)
     return sorted(chosen)
@@ -136,27 +140,32 @@ def _ticks(first: float, last: float) -> list[float]:
 # --- drift ----------------------------------------------------------------------------------------------------------
 
 
-def drift_chart(result: SuiteResult, asked: MetricAsked) -> Chart:
+def drift_chart(result: SuiteResult, metric: MetricAsked) -> Chart:
     """Each run relative to its variant's median, in the order of the runs."""
-    points = _relative_values(result, asked)
-    named = {
-        short_name(result.plan, name): colour
-        for name, colour in ((result.plan.control, BLUE), (result.plan.repetition, ORANGE))
-        if name is not None and any(point["variant"] == name for point in points)
-    }
-    colours = named | ({"other variants": GREY} if any(point["colour"] == GREY for point in points) else {})
-    medians = _block_medians(points)
+    points = _relative_values(result, metric)
+    variants = {point["variant"] for point in points}
+    special = {result.plan.control: BLUE, result.plan.repetition: ORANGE}
+    colours = {short_name(result.plan, name): colour for name, colour in special.items() if name and name in variants}
+    if variants - special.keys():
+        colours["other variants"] = GREY
+    blocks = defaultdict(list)
+    for point in points:
+        blocks[point["block"]].append(point)
+    medians = [
+        {"x": median(point["x"] for point in mine), "y": median(point["y"] for point in mine)}
+        for _, mine in sorted(blocks.items())
+    ]
     return Chart(
-        f"{metric_label(asked)}: block by block",
+        f"{metric_label(metric)}: block by block",
         "Each run against the median of its variant, in the order in which they ran; the line joins the medians of the"
         " blocks. A slope is a drift of the machine; ratios within a block do not contain it.",
         "Medians of the blocks: " + ", ".join(ratio_text(point["y"]) for point in medians) + ".",
-        _drift(points, medians, lower_first(metric_label(asked))) if len(points) > 1 else None,
+        _drift(points, medians, lower_first(metric_label(metric))) if len(points) > 1 else None,
         colours,
     )
 
 
-def _relative_values(result: SuiteResult, asked: MetricAsked) -> list[dict[str, Any]]:
+def _relative_values(result: SuiteResult, metric: MetricAsked) -> list[dict[str, Any]]:
     begun = {
         (run.block, run.variant): (run.started_s - result.plan.started_s) / 60
         for run in result.runs
@@ -165,26 +174,16 @@ def _relative_values(result: SuiteResult, asked: MetricAsked) -> list[dict[str, 
     colours = {result.plan.control: BLUE, result.plan.repetition: ORANGE}
     return [
         {
-            "x": begun[block, found.variant],
-            "y": value / found.median,
+            "x": begun[block, figure.variant],
+            "y": value / figure.median,
             "block": block,
-            "variant": found.variant,
-            "colour": colours.get(found.variant, GREY),
+            "variant": figure.variant,
+            "colour": colours.get(figure.variant, GREY),
         }
-        for found in result.figures
-        if (found.name, found.scope) == (asked.name, asked.scope) and found.median
-        for block, value in enumerate(found.values, 1)
-        if value is not None and (block, found.variant) in begun
-    ]
-
-
-def _block_medians(points: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
-    blocks: dict[int, list[Mapping[str, Any]]] = {}
-    for point in points:
-        blocks.setdefault(point["block"], []).append(point)
-    return [
-        {"x": median(point["x"] for point in mine), "y": median(point["y"] for point in mine)}
-        for _, mine in sorted(blocks.items())
+        for figure in result.figures
+        if (figure.name, figure.scope) == (metric.name, metric.scope) and figure.median
+        for block, value in enumerate(figure.values, 1)
+        if value is not None and (block, figure.variant) in begun
     ]
 
 
@@ -199,6 +198,46 @@ def _drift(points: Sequence[Mapping[str, Any]], medians: Sequence[Mapping[str, A
     dots = alt.Chart(inline(points)).mark_point(filled=True, size=34, opacity=0.8)
     line = alt.Chart(inline(medians)).mark_line(stroke="currentColor", strokeWidth=2, point=False)
     even = alt.Chart(inline([{"y": 1}])).mark_rule(stroke="currentColor", opacity=0.4, strokeDash=[5, 4])
-    return drawn(
-        [even.encode(y=y), dots.encode(x=x, y=y, color=alt.Color("colour:N", scale=None)), line.encode(x=x, y=y)]
+    return drawn([even.encode(y=y), dots.encode(x=x, y=y, color=AS_GIVEN), line.encode(x=x, y=y)])
+
+
+# --- the runs behind a figure ---------------------------------------------------------------------------------------
+
+
+def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun]) -> Chart:
+    """One line for each run of a variant; runs whose samples are gone have none."""
+    lines = {f"block {run.block}": line for run in runs if (line := _rate(suite, run))}
+    colours = {name: RUN_COLOURS[place % len(RUN_COLOURS)] for place, name in enumerate(lines)}
+    points = [
+        {"x": x, "y": y, "series": name, "colour": colours[name]} for name, line in lines.items() for x, y in line
+    ]
+    return Chart(
+        f"{variant}: indexing rate over time",
+        "Documents per second on primaries from each sample to the next, one line for each run.",
+        f"{len(lines)} of {len(runs)} runs have samples.",
+        _rates(points) if points else None,
+        colours,
     )
+
+
+def _rate(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
+    """Seconds since the load began, and documents per second; empty where the run's samples cannot be read."""
+    try:
+        folder = read_run(suite / (run.folder or ""))
+    except ProfileError:
+        return []
+    load = next((phase for phase in folder.run.phases if phase.name == "load"), None)
+    if load is None:
+        return []
+    return [
+        (round(point.at_s - load.started_s, 2), point.value)
+        for point in indexing_rate_series(folder.samples, "primaries")
+        if load.started_s <= point.at_s <= load.ended_s
+    ]
+
+
+def _rates(points: Sequence[Mapping[str, Any]]) -> str:
+    x = alt.X("x:Q", title="seconds since the load began", axis=alt.Axis(grid=False, tickCount=7))
+    y = alt.Y("y:Q", title="documents/s", axis=alt.Axis(tickCount=4, labelExpr="format(datum.value, '~s')"))
+    lines = alt.Chart(inline(points)).mark_line(strokeWidth=1.6, opacity=0.85, invalid=BREAK)
+    return drawn([lines.encode(x=x, y=y, detail="series:N", color=AS_GIVEN)], height=150)

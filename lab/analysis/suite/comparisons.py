@@ -1,10 +1,13 @@
-"""Which variants are compared with which, and what each comparison says."""
+"""Which variants are compared with which, by the plan and by a source document, and what each comparison says."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import log
 from statistics import geometric_mean
 
-from lab.analysis.statistics.effects import DETECTED, effect, verdict_text
-from lab.records.suite import Effect, MetricAsked, SuitePlan, VariantMetric
+from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
+from lab.analysis.suite.figures import compared_metrics
+from lab.profiles.published import Published, PublishedComparison
+from lab.records.suite import Agreement, Effect, MetricAsked, PublishedStep, SuitePlan, VariantMetric
 
 Pair = tuple[str, str]
 """A variant and what it is compared with."""
@@ -21,63 +24,124 @@ def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
     return tuple(sorted(pairs, key=lambda pair: pair[0] != plan.repetition))
 
 
-def effects(
-    plan: SuitePlan,
-    pairs: Iterable[Pair],
-    metrics: Sequence[MetricAsked],
-    figures: Sequence[VariantMetric],
-) -> tuple[Effect, ...]:
+def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMetric]) -> tuple[Effect, ...]:
     """What every comparison says of every metric, metric by metric.
 
     Where the control runs twice in a block, what is compared with it is compared with the geometric mean of both runs:
     where all runs scatter alike, ratios to one run scatter 1.15 times as much.
     """
-    values = {(figure.variant, figure.name, figure.scope): figure.values for figure in figures}
-    chosen = list(pairs)
-
-    def reference(variant: str, against: str, asked: MetricAsked) -> Sequence[float | None]:
-        own = values[against, asked.name, asked.scope]
-        if plan.repetition is None or variant == plan.repetition or against != plan.control:
-            return own
-        again = values[plan.repetition, asked.name, asked.scope]
-        return [_of_both(*pair) for pair in zip(own, again, strict=True)]
-
-    return tuple(
-        effect(
-            variant,
-            against,
-            asked,
-            list(zip(values[variant, asked.name, asked.scope], reference(variant, against, asked), strict=True)),
-        )
-        for asked in metrics
-        for variant, against in chosen
-    )
+    pairs = list(pairs)
+    compared = []
+    for metric in compared_metrics(plan):
+        values = {
+            figure.variant: figure.values
+            for figure in figures
+            if (figure.name, figure.scope) == (metric.name, metric.scope)
+        }
+        for variant, against in pairs:
+            reference: Sequence[float | None] = values[against]
+            if plan.repetition is not None and variant != plan.repetition and against == plan.control:
+                both = zip(reference, values[plan.repetition], strict=True)
+                reference = [_mean_of_both(*runs) for runs in both]
+            compared.append(effect(variant, against, metric, list(zip(values[variant], reference, strict=True))))
+    return tuple(compared)
 
 
-def _of_both(first: float | None, second: float | None) -> float | None:
+def _mean_of_both(first: float | None, second: float | None) -> float | None:
     """The geometric mean; of a run that failed, or is not above zero, nothing goes into it."""
     known = [value for value in (first, second) if value is not None and value > 0]
     return geometric_mean(known) if known else None
 
 
-def effect_on(effects: Iterable[Effect], pair: Pair, asked: MetricAsked) -> Effect | None:
+def effect_on(effects: Iterable[Effect], pair: Pair, metric: MetricAsked) -> Effect | None:
     """What a comparison says of a metric; `None` where the two were not compared by it."""
-    for found in effects:
-        if (found.variant, found.against) == pair and metric_of(found) == asked:
-            return found
-    return None
+    return next(
+        (
+            effect
+            for effect in effects
+            if (effect.variant, effect.against, effect.metric, effect.scope) == (*pair, metric.name, metric.scope)
+        ),
+        None,
+    )
 
 
-def is_detected(found: Effect | None) -> bool:
+def is_detected(effect: Effect | None) -> bool:
     """Whether an effect claims a difference."""
-    return found is not None and found.verdict in DETECTED
+    return effect is not None and effect.verdict in DETECTED
 
 
-def verdict_of(found: Effect) -> str:
+def verdict_of(effect: Effect) -> str:
     """The verdict with the interval that it is taken from."""
-    return verdict_text(found.verdict, found.ratio, found.low, found.high)
+    return verdict_text(effect.verdict, effect.ratio, effect.low, effect.high)
 
 
-def metric_of(found: Effect) -> MetricAsked:
-    """The metric that an effect is one of."""
-    return MetricAsked(name=found.metric, scope=found.scope)
+# --- the steps of a source document ---------------------------------------------------------------------------------
+
+
+def published_pairs(plan: SuitePlan, published: Published | None, planned: Sequence[Pair]) -> tuple[Pair, ...]:
+    """Comparisons that the source draws and the plan does not, of variants that ran all the same."""
+    ours = _variants_by_profile(plan)
+    drawn = [
+        (ours[step.variant], ours[step.against])
+        for step in (published.comparisons if published else ())
+        if step.variant in ours and step.against in ours
+    ]
+    return tuple(pair for pair in dict.fromkeys(drawn) if pair not in planned)
+
+
+def published_steps(
+    plan: SuitePlan, published: Published | None, planned: Sequence[Pair], effects: Sequence[Effect]
+) -> tuple[PublishedStep, ...]:
+    """Every comparison of the source, and those of ours for which it holds both values, beside our effect."""
+    if published is None:
+        return ()
+    ours = _variants_by_profile(plan)
+    theirs = {name: profile for profile, name in ours.items() if profile in published.values}
+    unstated = [
+        step
+        for variant, against in planned
+        if variant in theirs and against in theirs
+        for step in published.unstated(theirs[variant], theirs[against])
+    ]
+    return tuple(_step(step, ours, effects) for step in (*published.comparisons, *unstated))
+
+
+def _variants_by_profile(plan: SuitePlan) -> dict[str, str]:
+    """Profile → the variant that stands for it: the one of its name, or else the first that runs it."""
+    chosen = [
+        variant for variant in plan.variants if variant.name != plan.repetition and variant.name not in plan.skipped
+    ]
+    by_profile = {variant.profile: variant.name for variant in reversed(chosen)}
+    return by_profile | {variant.name: variant.name for variant in chosen}
+
+
+def _step(step: PublishedComparison, ours: Mapping[str, str], effects: Iterable[Effect]) -> PublishedStep:
+    variant, against = ours.get(step.variant, step.variant), ours.get(step.against, step.against)
+    effect = effect_on(effects, (variant, against), MetricAsked(name=step.metric, scope=step.scope))
+    low, high = step.rounded
+    return PublishedStep(
+        variant=variant,
+        against=against,
+        metric=step.metric,
+        scope=step.scope,
+        published_value=step.value,
+        published_against=step.against_value,
+        published_ratio=step.ratio,
+        published_low=low,
+        published_high=high,
+        agreement=agreement(step.ratio, effect),
+        is_inside=effect.low <= high and low <= effect.high if effect and effect.low and effect.high else None,
+        source=step.source,
+        note=step.note,
+    )
+
+
+def agreement(published_ratio: float, effect: Effect | None) -> Agreement:
+    """Whether our effect goes the way of the published one, where both are a change."""
+    if effect is None or effect.ratio is None:
+        return "not measured"
+    if abs(log(published_ratio)) < SAME:
+        return "published as no change"
+    if not is_detected(effect):
+        return "ours is the same" if effect.verdict == "same within 5 %" else "ours is undecided"
+    return "same direction" if (effect.ratio - 1) * (published_ratio - 1) > 0 else "opposite"

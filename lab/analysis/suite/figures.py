@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.suite.folder import SuiteFolder
+from lab.analysis.suite.folder import SuiteRecords
 from lab.records import Metric, Result
 from lab.records.suite import MetricAsked, SuitePlan, VariantMetric
 
@@ -18,45 +18,45 @@ def compared_metrics(plan: SuitePlan) -> tuple[MetricAsked, ...]:
     return (*plan.metrics, *(metric for metric in (PER_ENTITY, PER_MB) if metric not in plan.metrics))
 
 
-def value_asked(metrics: Sequence[Metric], asked: MetricAsked) -> float | None:
+def value_in(metrics: Sequence[Metric], wanted: MetricAsked) -> float | None:
     """The value of a metric in one run; `None` where it was not measured.
 
     A scope such as `elasticsearch` that no process has is the sum over all that are called `elasticsearch-…`.
     """
-    named = {metric.scope: metric.value for metric in metrics if metric.name == asked.name}
-    if asked.scope in named:
-        return named[asked.scope]
-    parts = [value for scope, value in named.items() if scope.startswith(f"{asked.scope}-")]
+    by_scope = {metric.scope: metric.value for metric in metrics if metric.name == wanted.name}
+    if wanted.scope in by_scope:
+        return by_scope[wanted.scope]
+    parts = [value for scope, value in by_scope.items() if scope.startswith(f"{wanted.scope}-")]
     known = [part for part in parts if part is not None]
     return sum(known) if parts and len(known) == len(parts) else None
 
 
-def unit_of(results: Sequence[Result], asked: MetricAsked) -> str:
+def unit_of(results: Sequence[Result], wanted: MetricAsked) -> str:
     """The unit of a metric: its definition's, or that of the runs; empty where neither knows it."""
-    if asked.name in BY_NAME:
-        return BY_NAME[asked.name].unit
-    return next((metric.unit for result in results for metric in result.metrics if metric.name == asked.name), "")
+    if wanted.name in BY_NAME:
+        return BY_NAME[wanted.name].unit
+    return next((metric.unit for result in results for metric in result.metrics if metric.name == wanted.name), "")
 
 
-def figures(folder: SuiteFolder) -> tuple[VariantMetric, ...]:
+def figures(suite: SuiteRecords) -> tuple[VariantMetric, ...]:
     """Every compared metric of every variant that the plan runs, metric by metric."""
     return tuple(
-        figure(folder, variant.name, asked)
-        for asked in compared_metrics(folder.plan)
-        for variant in folder.plan.variants
-        if variant.name not in folder.plan.skipped
+        _figure(suite, variant.name, metric)
+        for metric in compared_metrics(suite.plan)
+        for variant in suite.plan.variants
+        if variant.name not in suite.plan.skipped
     )
 
 
-def figure(folder: SuiteFolder, variant: str, asked: MetricAsked) -> VariantMetric:
-    """One metric of one variant over all blocks."""
-    values = tuple(_value(folder, block, variant, asked) for block in range(1, folder.plan.repeats + 1))
+def _figure(suite: SuiteRecords, variant: str, metric: MetricAsked) -> VariantMetric:
+    runs = {block: suite.counted.get((block, variant)) for block in range(1, suite.plan.repeats + 1)}
+    values = tuple(value_in(run.result.metrics, metric) if run else None for run in runs.values())
     known = [value for value in values if value is not None]
     return VariantMetric(
         variant=variant,
-        name=asked.name,
-        scope=asked.scope,
-        unit=unit_of([counted.result for counted in folder.of_variant(variant)], asked),
+        name=metric.name,
+        scope=metric.scope,
+        unit=unit_of([run.result for run in runs.values() if run], metric),
         values=values,
         median=median(known) if known else None,
         low=min(known, default=None),
@@ -64,6 +64,15 @@ def figure(folder: SuiteFolder, variant: str, asked: MetricAsked) -> VariantMetr
     )
 
 
-def _value(folder: SuiteFolder, block: int, variant: str, asked: MetricAsked) -> float | None:
-    counted = folder.counted.get((block, variant))
-    return value_asked(counted.result.metrics, asked) if counted else None
+def documents_per_entity(suite: SuiteRecords, variant: str) -> float | None:
+    """Documents that describe one entity, such as a book; `None` where the runs do not say.
+
+    One document model may need several documents for what another one holds in one.
+    """
+    ratios = []
+    for run in suite.of_variant(variant):
+        documents = value_in(run.result.metrics, PER_DOCUMENT)
+        entities = value_in(run.result.metrics, PER_ENTITY)
+        if documents and entities:
+            ratios.append(documents / entities)
+    return median(ratios) if ratios else None

@@ -1,7 +1,7 @@
 """Reads the folder of a suite."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class CountedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteFolder:
+class SuiteRecords:
     """What a suite has left behind.
 
     Attributes:
@@ -44,34 +44,56 @@ class SuiteFolder:
 
     def of_variant(self, name: str) -> list[CountedRun]:
         """The runs of a variant that count, block by block."""
-        return [counted for (_, variant), counted in sorted(self.counted.items()) if variant == name]
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing is left to do: each planned run is verified, or has failed for good."""
-        planned = [(block, name) for block, names in enumerate(self.plan.order, 1) for name in names]
-        return all(cell in self.final and _is_settled(self.final[cell]) for cell in planned)
+        return [run for (_, variant), run in sorted(self.counted.items(), key=lambda item: item[0]) if variant == name]
 
 
-def read_suite(path: Path) -> SuiteFolder:
+def read_suite(path: Path) -> SuiteRecords:
     """The records of a suite's folder and the results of its runs.
 
     Raises:
         ProfileError: The folder, or a file in it, is not what a suite leaves behind, or no run has finished.
     """
-    plan = parsed(SuitePlan, content_of(path / "plan.json", A_SUITE), str(path / "plan.json"))
-    runs = tuple(parsed_lines(SuiteRun, path / "runs.ndjson", A_SUITE)) if (path / "runs.ndjson").exists() else ()
+    plan, runs = read_plan(path), read_runs(path)
     final = last_attempts(runs)
     if not final:
         raise ProfileError(
             f"{path}: no run of this suite has finished; finish it with: {shlex.join(plan.command)} --resume"
         )
     counted = {cell: CountedRun(run, _result(path, run)) for cell, run in final.items() if run.status == "verified"}
-    return SuiteFolder(path, plan, runs, final, counted)
+    return SuiteRecords(path, plan, runs, final, counted)
 
 
-def last_attempts(runs: Sequence[SuiteRun]) -> dict[Cell, SuiteRun]:
-    """The attempt of each run that decides what becomes of it; warm-up drains are none."""
+def read_plan(path: Path) -> SuitePlan:
+    """The plan of the suite in a folder.
+
+    Raises:
+        ProfileError: There is none, or it is one of another version.
+    """
+    return parsed(SuitePlan, content_of(path / "plan.json", A_SUITE), str(path / "plan.json"))
+
+
+def read_runs(path: Path) -> tuple[SuiteRun, ...]:
+    """The runs that have ended so far; none in a folder whose suite has just begun.
+
+    Raises:
+        ProfileError: A line is no such record.
+    """
+    file = path / "runs.ndjson"
+    return tuple(parsed_lines(SuiteRun, file, A_SUITE)) if file.exists() else ()
+
+
+def _result(path: Path, run: SuiteRun) -> Result:
+    file = path / (run.folder or "") / "result.json"
+    return parsed(Result, content_of(file, "the result of a verified run"), str(file))
+
+
+def planned_runs(plan: SuitePlan) -> list[Cell]:
+    """The runs that count, in the plan's order."""
+    return [(block, name) for block, names in enumerate(plan.order, 1) for name in names]
+
+
+def last_attempts(runs: Iterable[SuiteRun]) -> dict[Cell, SuiteRun]:
+    """The attempt of each run that decides its outcome; warm-up drains are left out."""
     final: dict[Cell, SuiteRun] = {}
     for run in runs:
         cell = (run.block, run.variant)
@@ -80,10 +102,8 @@ def last_attempts(runs: Sequence[SuiteRun]) -> dict[Cell, SuiteRun]:
     return final
 
 
-def _is_settled(run: SuiteRun) -> bool:
-    return run.status == "verified" or run.attempt >= ATTEMPTS
-
-
-def _result(path: Path, run: SuiteRun) -> Result:
-    file = path / (run.folder or "") / "result.json"
-    return parsed(Result, content_of(file, "the result of a verified run"), str(file))
+def runs_left(plan: SuitePlan, runs: Iterable[SuiteRun]) -> list[Cell]:
+    """The planned runs that are neither verified nor have failed for good."""
+    final = last_attempts(runs)
+    settled = {cell for cell, run in final.items() if run.status == "verified" or run.attempt >= ATTEMPTS}
+    return [cell for cell in planned_runs(plan) if cell not in settled]

@@ -1,17 +1,34 @@
-"""How a suite's variants, ratios and metrics are written for a reader."""
+"""How a suite's variants, metrics and ratios are written for a reader, and what its words mean."""
 
-from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME, TERMS
 from lab.analysis.text import UNKNOWN
 from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
 
 WHOLE_RUN = frozenset({"run", "primaries"})
 """Scopes that a metric's label need not name."""
 
+SUITE_TERMS = {
+    "variant": "A profile with some values set otherwise: one cell of the suite.",
+    "control": "The variant that stands for `nothing changed`.",
+    "A/A": "The control compared with its own repetition. A difference there is one of the method, not of a setting.",
+    "block": "A round in which every variant runs once, in an order drawn by lot. All blocks share one start of the"
+    " servers; how much another start would differ is in no interval.",
+    "ratio": "A variant's value divided by that of what it is compared with, in the same block; over all blocks their"
+    " geometric mean. Where the control ran twice in a block, it is the geometric mean of both runs.",
+    "verdict": "What the interval says. `faster`, `slower`, `higher` or `lower`: it leaves out no change."
+    " `same within 5 %`: it holds no change and lies between 1/1.05 and 1.05. `undecided`: neither.",
+    "interval": "Where the true ratio lies, as a change in percent. At 95 % for one comparison alone (A/A); wider where"
+    " a suite makes several of a metric, as Holm's procedure asks. Metrics are not corrected for each other.",
+    "smallest detectable": "The smallest difference that so many repeats show four times of five, Holm included; in"
+    " brackets where it may lie, since a few blocks tell their own spread badly.",
+    **{term: TERMS[term] for term in ("document", "entity", "primary shard", "measured window", "verified")},
+}
+
 
 def common_prefix(plan: SuitePlan) -> str:
     """The folder that the names of all variants begin with, such as `aladin/`; empty where they share none."""
-    folders = {name.partition("/")[0] if "/" in name else "" for name in (variant.name for variant in plan.variants)}
-    return f"{folders.pop()}/" if len(folders) == 1 and "" not in folders else ""
+    prefixes = {variant.name[: variant.name.find("/") + 1] for variant in plan.variants}
+    return prefixes.pop() if len(prefixes) == 1 else ""
 
 
 def short_name(plan: SuitePlan, variant: str) -> str:
@@ -19,10 +36,10 @@ def short_name(plan: SuitePlan, variant: str) -> str:
     return variant.removeprefix(common_prefix(plan))
 
 
-def metric_label(asked: MetricAsked) -> str:
+def metric_label(metric: MetricAsked) -> str:
     """A metric as a reader calls it: `Indexing rate`, `CPU per million documents (elasticsearch)`."""
-    label = BY_NAME[asked.name].label if asked.name in BY_NAME else asked.name
-    return label if asked.scope in WHOLE_RUN else f"{label} ({asked.scope})"
+    label = BY_NAME[metric.name].label if metric.name in BY_NAME else metric.name
+    return label if metric.scope in WHOLE_RUN else f"{label} ({metric.scope})"
 
 
 def lower_first(text: str) -> str:
@@ -31,7 +48,7 @@ def lower_first(text: str) -> str:
 
 
 def ratio_text(ratio: float | None) -> str:
-    """A ratio: `1.06`, `12.3`; one next to 1 with the digit that tells on which side of it."""
+    """A ratio: `1.06`, `12.3`; one next to 1 with the digit that shows on which side of it."""
     if ratio is None:
         return UNKNOWN
     if ratio >= 10:
@@ -39,20 +56,17 @@ def ratio_text(ratio: float | None) -> str:
     return f"{ratio:.3f}" if 0.0005 <= abs(ratio - 1) < 0.005 else f"{ratio:.2f}"
 
 
-def ratio_range(low: float, high: float) -> str:
-    """`1.03–1.09`; `1.06` where both ends are written so."""
-    return "–".join(dict.fromkeys(map(ratio_text, (low, high))))
-
-
-def ratio_with_interval(found: Effect) -> str:
+def ratio_with_interval(effect: Effect) -> str:
     """`1.06 [1.03–1.09]`; without an interval where there is none."""
-    interval = "" if found.low is None or found.high is None else f" [{ratio_text(found.low)}–{ratio_text(found.high)}]"
-    return f"{ratio_text(found.ratio)}{interval}"
+    if effect.low is None or effect.high is None:
+        return ratio_text(effect.ratio)
+    return f"{ratio_text(effect.ratio)} [{ratio_text(effect.low)}–{ratio_text(effect.high)}]"
 
 
 def published_text(step: PublishedStep) -> str:
-    """The published ratio, as far as the rounding of its two values tells it."""
-    return ratio_range(step.published_low or step.published_ratio, step.published_high or step.published_ratio)
+    """The published ratio as far as the rounding of its two values allows: `1.03–1.09`, or `1.06`."""
+    ends = (step.published_low or step.published_ratio, step.published_high or step.published_ratio)
+    return "–".join(dict.fromkeys(map(ratio_text, ends)))
 
 
 def percent(share: float | None) -> str:
@@ -62,3 +76,11 @@ def percent(share: float | None) -> str:
     if share >= 10:
         return "> 1,000 %"
     return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
+
+
+def detectable_text(effect: Effect) -> str:
+    """The smallest detectable effect, and how well that is known: `21 % (12–73 %)`."""
+    if effect.smallest_detectable_range is None:
+        return percent(effect.smallest_detectable)
+    low, high = map(percent, effect.smallest_detectable_range)
+    return f"{percent(effect.smallest_detectable)} ({low.removesuffix(' %')}–{high})"

@@ -8,9 +8,8 @@ from string import Template
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.page.sections import warning_section
 from lab.analysis.suite import background, sections
-from lab.analysis.suite.csv_table import suite_csv
 from lab.analysis.suite.folder import read_suite
-from lab.analysis.suite.markdown import suite_markdown
+from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.records.suite import SuiteResult
 
 HERE = Path(__file__).parent

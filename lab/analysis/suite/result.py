@@ -1,21 +1,22 @@
 """What a suite says, made from its folder alone."""
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons
-from lab.analysis.suite.agreement import published_pairs, published_steps
-from lab.analysis.suite.comparisons import Pair, effects, planned_pairs
-from lab.analysis.suite.counting import Counting, counting
-from lab.analysis.suite.figures import compared_metrics, figures
-from lab.analysis.suite.folder import SuiteFolder, read_suite
-from lab.analysis.suite.limits import variant_limits
+from lab.analysis.suite.answer import Findings, answer, conclusions
+from lab.analysis.suite.comparisons import Pair, effects, planned_pairs, published_pairs, published_steps
+from lab.analysis.suite.figures import documents_per_entity, figures
+from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_suite, runs_left
 from lab.analysis.suite.warnings import warnings
-from lab.analysis.suite.words import Findings, answer, conclusions
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
-from lab.records import Environment
-from lab.records.suite import SuitePlan, SuiteResult, repeats_text
+from lab.records.suite import SuiteResult, VariantLimit, repeats_text
+
+SAME_COUNT = 0.01
+"""Variants whose documents per entity differ by less count alike."""
 
 
 def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
@@ -28,48 +29,56 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
     Raises:
         ProfileError: The folder is not a suite's, or the published figures cannot be read.
     """
-    read = read_suite(folder)
-    published = load_published(read.plan.published, root) if read.plan.published else None
-    result = suite_result(read, published)
+    suite = read_suite(folder)
+    published = load_published(suite.plan.published, root) if suite.plan.published else None
+    result = suite_result(suite, published)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
     (folder / "suite.json").write_text(text + "\n", "utf-8")
     return result
 
 
-def suite_result(folder: SuiteFolder, published: Published | None) -> SuiteResult:
+def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResult:
     """What the suite says; comparisons that only the source draws are judged by themselves."""
-    plan = folder.plan
-    pairs = planned_pairs(plan)
-    found = figures(folder)
-    asked = compared_metrics(plan)
-    ours = among_comparisons(effects(plan, pairs, asked, found), repetition=plan.repetition)
-    compared = (*ours, *effects(plan, published_pairs(plan, published, pairs), asked, found))
+    plan = suite.plan
+    pairs, found = planned_pairs(plan), figures(suite)
+    ours = among_comparisons(effects(plan, pairs, found), repetition=plan.repetition)
+    compared = (*ours, *effects(plan, published_pairs(plan, published, pairs), found))
     steps = published_steps(plan, published, pairs, compared)
-    findings = Findings(plan, repeats_text(plan, folder.runs), pairs, compared, steps, _countings(folder, pairs))
-    ended_s = max((run.ended_s for run in folder.runs), default=None)
+    findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, _counted_unlike(suite, pairs))
+    ended_s = max(run.ended_s for run in suite.runs)
+    of_control_first = [*suite.of_variant(plan.control), *suite.counted.values()]
     return SuiteResult(
         plan=plan,
         ended_s=ended_s,
-        wall_time_s=None if ended_s is None else ended_s - plan.started_s,
-        complete=folder.is_complete,
-        runs=folder.runs,
+        wall_time_s=ended_s - plan.started_s,
+        complete=not runs_left(plan, suite.runs),
+        runs=suite.runs,
         figures=found,
         effects=compared,
         published=steps,
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
-        limits=variant_limits(folder),
+        limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         answer=answer(findings),
         conclusions=conclusions(findings),
-        warnings=warnings(folder, pairs, compared),
-        environment=_environment(folder, plan),
+        warnings=warnings(suite, pairs, compared),
+        environment=of_control_first[0].result.environment if of_control_first else None,
     )
 
 
-def _countings(folder: SuiteFolder, pairs: tuple[Pair, ...]) -> list[Counting]:
-    return [found for pair in pairs if (found := counting(folder, pair)) is not None]
+def _counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:
+    """Documents per entity of both variants, for the pairs of which one makes more documents of the same entities."""
+    unlike = {}
+    for pair in pairs:
+        ours, theirs = (documents_per_entity(suite, name) for name in pair)
+        if ours is not None and theirs is not None and abs(ours / theirs - 1) > SAME_COUNT:
+            unlike[pair] = (ours, theirs)
+    return unlike
 
 
-def _environment(folder: SuiteFolder, plan: SuitePlan) -> Environment | None:
-    """The control's, or that of the first run that counts."""
-    runs = [*folder.of_variant(plan.control), *folder.counted.values()]
-    return runs[0].result.environment if runs else None
+def _limit(variant: str, runs: list[CountedRun]) -> VariantLimit:
+    """The stage that had no slack, and in how many runs of a variant, with the evidence of the last of the most."""
+    limits = [run.result.limited_by for run in runs]
+    stages = Counter(limit.stage if limit else "not known" for limit in limits)
+    most = stages.most_common(1)[0][0]
+    evidence = next((limit for limit in reversed(limits) if limit and limit.stage == most), None)
+    return VariantLimit(variant=variant, limits=dict(stages.most_common()), evidence=evidence)

@@ -7,11 +7,11 @@ from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.page.markup import box, card, paragraph, prose, table
 from lab.analysis.page.sections import chart_figure
 from lab.analysis.suite.charts import drift_chart, ladder_chart
-from lab.analysis.suite.comparison_rows import HEAD, Row, head_and_cells, rows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.names import metric_label, ratio_text
+from lab.analysis.suite.rows import HEAD, Row, head_and_cells, rows
 from lab.records.suite import MetricAsked, SuiteResult
 
 

@@ -1,67 +1,61 @@
 """What a reader must know before believing the comparisons of a suite."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lab.analysis.suite.comparisons import Pair, is_detected, metric_of, verdict_of
-from lab.analysis.suite.environments import differences
-from lab.analysis.suite.folder import CountedRun, SuiteFolder
-from lab.analysis.suite.limits import is_driver_limited
+from lab.analysis.suite.comparisons import Pair, is_detected, verdict_of
+from lab.analysis.suite.folder import CountedRun, SuiteRecords, planned_runs
 from lab.analysis.suite.names import lower_first, metric_label, short_name
+from lab.analysis.text import bytes_text
 from lab.records import RunWarning, WarningKind
-from lab.records.suite import Effect, SuitePlan
+from lab.records.suite import Effect, MetricAsked, SuitePlan
 
 MOST_NAMED = 6
 
 
-def warnings(folder: SuiteFolder, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tuple[RunWarning, ...]:
+def warnings(suite: SuiteRecords, pairs: Sequence[Pair], effects: Sequence[Effect]) -> tuple[RunWarning, ...]:
     """Those of the suite as a whole, and how many of its runs warned of what."""
     return (
-        *repetition_differs(folder.plan, effects),
-        *driver_limited(folder, pairs),
-        *environments_differ(folder),
-        *runs_failed(folder),
-        *of_runs(folder),
+        *_repetition_differs(suite.plan, effects),
+        *_driver_limited(suite, pairs),
+        *_environments_differ(suite),
+        *_runs_failed(suite),
+        *_of_runs(suite),
     )
 
 
-def repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[RunWarning]:
+def _repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[RunWarning]:
     """The control differs from itself, which only chance or the method can have caused."""
-    found = [effect for effect in effects if effect.variant == plan.repetition and is_detected(effect)]
-    if not found:
-        return
-    told = ", ".join(f"{verdict_of(effect)} in {lower_first(metric_label(metric_of(effect)))}" for effect in found)
-    yield RunWarning(
-        kind=WarningKind.REPETITION_DIFFERS,
-        seen=f"the control differs from its own repetition (A/A): {told}",
-        likely_cause="chance, in one metric of twenty; or something else changed during the suite: a drift, other"
-        " programs, servers that were not warm",
-        remedy="do not believe a difference of that size in this suite; look at the drift between blocks, quiet the"
-        " machine, and run it again with more repeats",
-    )
+    differences = [
+        f"{verdict_of(effect)} in {lower_first(metric_label(MetricAsked(name=effect.metric, scope=effect.scope)))}"
+        for effect in effects
+        if effect.variant == plan.repetition and is_detected(effect)
+    ]
+    if differences:
+        yield RunWarning(
+            kind=WarningKind.REPETITION_DIFFERS,
+            seen=f"the control differs from its own repetition (A/A): {', '.join(differences)}",
+            likely_cause="chance, in one metric of twenty; or something else changed during the suite: a drift, other"
+            " programs, servers that were not warm",
+            remedy="do not believe a difference of that size in this suite; look at the drift between blocks, quiet the"
+            " machine, and run it again with more repeats",
+        )
 
 
-def driver_limited(folder: SuiteFolder, pairs: Sequence[Pair]) -> Iterator[RunWarning]:
+def _driver_limited(suite: SuiteRecords, pairs: Sequence[Pair]) -> Iterator[RunWarning]:
     """Runs at the pace of what drives the load, and the pairs of which both variants are such."""
-    driven = [counted for counted in folder.counted.values() if is_driver_limited(counted)]
+    driven = [run for run in suite.counted.values() if _warns_of(run, WarningKind.DRIVER_LIMITED)]
     if not driven:
         return
-    plan = folder.plan
-    mostly = {
-        variant.name
-        for variant in plan.variants
-        if 2 * sum(map(is_driver_limited, runs := folder.of_variant(variant.name))) > len(runs)
-    }
+    plan = suite.plan
+    times = Counter(run.run.variant for run in driven)
+    mostly = {name for name in times if 2 * times[name] > len(suite.of_variant(name))}
     both = [f"{short_name(plan, pair[0])} against {short_name(plan, pair[1])}" for pair in pairs if mostly >= set(pair)]
-    seen = (
-        f"in {len(driven)} of {len(folder.counted)} runs ({_by_variant(plan, driven)}) what drives the load was the"
-        " limit (producer, sink, or a machine that these filled)"
-    )
-    if both:
-        seen += f", and in most runs of both variants of: {_named(both)}"
+    also = f", and in most runs of both variants of: {_named(both)}" if both else ""
     yield RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
-        seen=seen,
+        seen=f"{_in_runs(suite, driven)} what drives the load was the limit (producer, sink, or a machine that these"
+        f" filled){also}",
         likely_cause="what drives the load needs more than it has; where that is so of both variants, they ran at its"
         " pace and not at that of what they compare",
         remedy="do not read `same` or `undecided` there as Elasticsearch's: give the driver more tasks,"
@@ -69,56 +63,102 @@ def driver_limited(folder: SuiteFolder, pairs: Sequence[Pair]) -> Iterator[RunWa
     )
 
 
-def environments_differ(folder: SuiteFolder) -> Iterator[RunWarning]:
-    """Runs that are laid beside each other although they ran on different things."""
-    found = differences(folder)
-    if found:
-        yield RunWarning(
-            kind=WarningKind.ENVIRONMENTS_DIFFER,
-            seen=f"the runs do not share {_named(found)}",
-            likely_cause="the suite was resumed on another machine, or something was installed or changed meanwhile",
-            remedy="compare within a block only, or run the suite again as a whole",
-        )
-
-
-def runs_failed(folder: SuiteFolder) -> Iterator[RunWarning]:
+def _runs_failed(suite: SuiteRecords) -> Iterator[RunWarning]:
     """Runs that were not verified, and what was lost by it."""
-    failed = [run for run in folder.runs if run.status != "verified" and not run.warm_up and run.block]
+    failed = [run for run in suite.runs if run.status != "verified" and not run.warm_up and run.block]
     if not failed:
         return
-    lost = sum(run.status != "verified" for run in folder.final.values())
-    variants = Counter(short_name(folder.plan, run.variant) for run in failed)
+    lost = sum(run.status != "verified" for run in suite.final.values())
+    variants = Counter(short_name(suite.plan, run.variant) for run in failed)
     reason = next((run.reason for run in failed if run.reason), None)
     yield RunWarning(
         kind=WarningKind.RUNS_FAILED,
         seen=f"attempts not verified: {_named([f'{name} {times}' for name, times in variants.most_common()])};"
-        f" {lost} of {sum(map(len, folder.plan.order))} planned runs have no figures for it",
+        f" {lost} of {len(planned_runs(suite.plan))} planned runs have no figures for it",
         likely_cause=f"the first reason given: {reason}" if reason else "no reason is recorded",
         remedy="a block without one of two variants is dropped from their comparison; mend the cause and run again",
     )
 
 
-def of_runs(folder: SuiteFolder) -> Iterator[RunWarning]:
+def _of_runs(suite: SuiteRecords) -> Iterator[RunWarning]:
     """Each other kind of warning of the runs that count, once, with how many of them gave it."""
-    kinds: dict[WarningKind, list[CountedRun]] = {}
-    for counted in folder.counted.values():
-        for warning in counted.result.warnings:
-            kinds.setdefault(warning.kind, []).append(counted)
-    for kind, runs in kinds.items():
-        if kind == WarningKind.DRIVER_LIMITED:
-            continue
-        example = next(warning for warning in runs[0].result.warnings if warning.kind == kind)
-        where = f"in {len(runs)} of {len(folder.counted)} runs ({_by_variant(folder.plan, runs)})"
-        yield example.model_copy(update={"seen": f"{where}; the first of them: {example.seen}"})
+    counted = list(suite.counted.values())
+    examples: dict[WarningKind, RunWarning] = {}
+    for run in counted:
+        for warning in run.result.warnings:
+            examples.setdefault(warning.kind, warning)
+    for kind, example in examples.items():
+        if kind != WarningKind.DRIVER_LIMITED:
+            where = _in_runs(suite, [run for run in counted if _warns_of(run, kind)])
+            yield example.model_copy(update={"seen": f"{where}; the first of them: {example.seen}"})
 
 
-def _by_variant(plan: SuitePlan, runs: Sequence[CountedRun]) -> str:
-    """How many of the runs are of which variant, in the plan's order."""
-    times = Counter(counted.run.variant for counted in runs)
-    named = [f"{short_name(plan, variant.name)} {times[variant.name]}" for variant in plan.variants]
-    return _named([text for text, variant in zip(named, plan.variants, strict=True) if times[variant.name]])
+def _warns_of(run: CountedRun, kind: WarningKind) -> bool:
+    return any(warning.kind == kind for warning in run.result.warnings)
+
+
+def _in_runs(suite: SuiteRecords, runs: Sequence[CountedRun]) -> str:
+    """`in 3 of 9 runs (control 1, static 2)`, in the plan's order."""
+    times = Counter(run.run.variant for run in runs)
+    names = [variant.name for variant in suite.plan.variants if times[variant.name]]
+    by_variant = _named([f"{short_name(suite.plan, name)} {times[name]}" for name in names])
+    return f"in {len(runs)} of {len(suite.counted)} runs ({by_variant})"
 
 
 def _named(things: Sequence[str]) -> str:
     more = len(things) - MOST_NAMED
     return ", ".join(things[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+# --- what the runs should have in common ----------------------------------------------------------------------------
+
+
+def _environments_differ(suite: SuiteRecords) -> Iterator[RunWarning]:
+    """Machine and Sluice should be those of all runs, servers and documents those of all runs of a variant."""
+    differences = list(_differences("", suite.counted.values(), _machine))
+    for variant in suite.plan.variants:
+        differences += _differences(f"{variant.name}: ", suite.of_variant(variant.name), _servers_and_documents)
+    if differences:
+        yield RunWarning(
+            kind=WarningKind.ENVIRONMENTS_DIFFER,
+            seen=f"the runs do not share {_named(differences)}",
+            likely_cause="the suite was resumed on another machine, or something was installed or changed meanwhile",
+            remedy="compare within a block only, or run the suite again as a whole",
+        )
+
+
+def _differences(
+    where: str, runs: Iterable[CountedRun], facts_of: Callable[[CountedRun], Mapping[str, object]]
+) -> Iterator[str]:
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in facts_of(run).items():
+            values.setdefault(name, set()).add(str(value))
+    for name, distinct in values.items():
+        if len(distinct) > 1:
+            yield f"{where}{name}: {' and '.join(sorted(distinct))}"
+
+
+def _machine(run: CountedRun) -> Mapping[str, object]:
+    environment = run.result.environment
+    return {
+        "machine": environment.machine,
+        "CPU model": environment.cpu_model,
+        "CPU cores": environment.cpu_cores,
+        "memory": bytes_text(environment.memory_bytes),
+        "kernel": environment.kernel,
+        "target": environment.target,
+        "Python": environment.python_version,
+        "Sluice": environment.sluice_version,
+        "commit of Sluice": environment.git_commit,
+    }
+
+
+def _servers_and_documents(run: CountedRun) -> Mapping[str, object]:
+    environment = run.result.environment
+    return {
+        "documents": run.result.documents.produced,
+        "cluster settings": environment.cluster_settings or "none",
+        **{f"version of {server.name}": server.version for server in environment.servers},
+        **{f"Java for {name}": version for name, version in environment.java_versions.items()},
+    }

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.suite.agreement import agreement
-from lab.analysis.suite.comparisons import effect_on
-from lab.analysis.suite.figures import value_asked
+from lab.analysis.suite.comparisons import agreement, effect_on
+from lab.analysis.suite.figures import value_in
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
@@ -198,10 +197,10 @@ def test_a_scope_of_several_nodes_is_their_sum() -> None:
         Metric(name=CPU.name, value=7.0, unit="CPU-s", scope="elasticsearch-2"),
         Metric(name=CPU.name, value=3.0, unit="CPU-s", scope="connect"),
     )
-    assert value_asked(seen, CPU) == 38.0
-    assert value_asked(seen, MetricAsked(name=CPU.name, scope="connect")) == 3.0
-    assert value_asked(seen, MetricAsked(name=CPU.name, scope="kafka")) is None
-    assert value_asked((*seen[1:], seen[0].model_copy(update={"value": None})), CPU) is None
+    assert value_in(seen, CPU) == 38.0
+    assert value_in(seen, MetricAsked(name=CPU.name, scope="connect")) == 3.0
+    assert value_in(seen, MetricAsked(name=CPU.name, scope="kafka")) is None
+    assert value_in((*seen[1:], seen[0].model_copy(update={"value": None})), CPU) is None
 
 
 # --- published figures ----------------------------------------------------------------------------------------------

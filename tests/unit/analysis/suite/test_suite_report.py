@@ -10,11 +10,11 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from lab.analysis.schema import suite_schema
+from lab.analysis.suite.charts import rate_over_time
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
-from lab.analysis.suite.run_charts import rate_over_time
-from lab.analysis.suite.terminal import suite_table
+from lab.analysis.suite.tables import suite_table
 from lab.errors import ProfileError
 from lab.records.suite import MetricAsked, SuiteResult
 from tests.unit.analysis.page.test_report import HOSTILE, Page, plain

@@ -1,0 +1,186 @@
+"""The answer of a suite in two sentences, and one sentence for each comparison."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.analysis.suite.comparisons import Pair, effect_on, is_detected, verdict_of
+from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
+from lab.analysis.suite.names import (
+    detectable_text,
+    lower_first,
+    metric_label,
+    percent,
+    published_text,
+    ratio_text,
+    short_name,
+)
+from lab.analysis.suite.rows import published_step
+from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
+
+MOST_NAMED = 5
+TOO_FEW = "too few runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that the sentences are written from.
+
+    Attributes:
+        repeats: How often each variant has run, in words.
+        pairs: What the plan compares, the A/A check first.
+        documents_per_entity: Of pairs whose variants count differently, the variant's and the other's.
+    """
+
+    plan: SuitePlan
+    repeats: str
+    pairs: Sequence[Pair]
+    effects: Sequence[Effect]
+    published: Sequence[PublishedStep]
+    documents_per_entity: Mapping[Pair, tuple[float, float]]
+
+    @property
+    def metric(self) -> MetricAsked:
+        """The metric that matters most."""
+        return self.plan.metrics[0]
+
+    def named(self, variant: str) -> str:
+        """A variant as the sentences call it."""
+        return f"`{short_name(self.plan, variant)}`"
+
+    def on(self, pair: Pair, metric: MetricAsked) -> Effect | None:
+        """What a comparison says of a metric."""
+        return effect_on(self.effects, pair, metric)
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+def answer(findings: Findings) -> str:
+    """Which variants differ, and how far that can be believed: two sentences."""
+    at = {pair: findings.on(pair, findings.metric) for pair in findings.pairs}
+    check = next((effect for pair, effect in at.items() if pair[0] == findings.plan.repetition), None)
+    measured = [
+        effect
+        for pair, effect in at.items()
+        if pair[0] != findings.plan.repetition and effect is not None and effect.verdict != TOO_FEW
+    ]
+    if not measured and (check is None or check.verdict == TOO_FEW):
+        return (
+            "There are too few verified runs to compare anything. Run the suite to its end, or with more repeats, and"
+            " look at the warnings for the runs that failed."
+        )
+    reliability = [_checked(check), _smallest(measured), *(_per_entity(findings, pair) for pair in findings.pairs)]
+    second = "; ".join(text for text in reliability if text)
+    return f"{_differences(findings, measured)} {second[:1].upper()}{second[1:]}."
+
+
+def _differences(findings: Findings, measured: Sequence[Effect]) -> str:
+    metric, repeats = lower_first(metric_label(findings.metric)), findings.repeats
+    if not measured:
+        return f"Nothing but the control itself was compared, over {repeats}."
+    differing = sorted(filter(is_detected, measured), key=_size, reverse=True)
+    rest = Counter(effect.verdict for effect in measured if not is_detected(effect))
+    others = " and ".join(f"{times} {verdict}" for verdict, times in sorted(rest.items()))
+    if not differing:
+        where = "the one comparison" if len(measured) == 1 else f"any of {len(measured)} comparisons"
+        return f"No difference in {metric} is shown by {where} at {repeats}: {others}."
+    shown = [
+        f"{findings.named(effect.variant)} {verdict_of(effect)} against {findings.named(effect.against)}"
+        for effect in differing[:MOST_NAMED]
+    ]
+    if len(differing) > MOST_NAMED:
+        shown.append(f"and {len(differing) - MOST_NAMED} more")
+    return (
+        f"At {repeats}, {len(differing)} of {len(measured)} comparisons show a difference in {metric}:"
+        f" {', '.join(shown)}{f'; {others}' if others else ''}."
+    )
+
+
+def _size(effect: Effect) -> float:
+    return max(effect.ratio or 1, 1 / (effect.ratio or 1))
+
+
+def _checked(check: Effect | None) -> str:
+    """What the control against itself says of the method."""
+    if check is None:
+        return "the suite has no A/A check, so that nothing shows what the method finds where there is no difference"
+    if check.verdict == TOO_FEW:
+        return "the control against itself (A/A) has too few runs to check the method"
+    if is_detected(check):
+        return (
+            f"but the control differs from itself (A/A: {verdict_of(check)}), so that no difference of that size can be"
+            " believed"
+        )
+    band = ", and within that band nothing proves the method" if check.verdict == "undecided" else ""
+    return f"the control against itself (A/A) is {verdict_of(check)}{band}"
+
+
+def _smallest(measured: Sequence[Effect]) -> str:
+    known = [effect for effect in measured if effect.smallest_detectable is not None]
+    if not known:
+        return ""
+    known.sort(key=lambda effect: effect.smallest_detectable or 0.0)
+    ends = f"{percent(known[0].smallest_detectable)} to {percent(known[-1].smallest_detectable)}, by comparison"
+    size = detectable_text(known[0]) if len(known) == 1 else ends
+    return f"at 80 % power the smallest detectable difference is {size}"
+
+
+def _per_entity(findings: Findings, pair: Pair) -> str:
+    """What remains, when documents are not counted, of a difference that was detected."""
+    if pair not in findings.documents_per_entity or findings.metric != PER_DOCUMENT:
+        return ""
+    effect = findings.on(pair, PER_ENTITY)
+    if not is_detected(findings.on(pair, PER_DOCUMENT)) or effect is None or effect.ratio is None:
+        return ""
+    return (
+        f"counted per entity (book) instead of per document, {findings.named(pair[0])} against"
+        f" {findings.named(pair[1])} is {verdict_of(effect)}"
+    )
+
+
+# --- one sentence for each comparison -------------------------------------------------------------------------------
+
+
+def conclusions(findings: Findings) -> tuple[str, ...]:
+    """What each comparison says: every metric that the plan asks for, the source's figure, and what is counting."""
+    return tuple(_conclusion(findings, pair) for pair in findings.pairs)
+
+
+def _conclusion(findings: Findings, pair: Pair) -> str:
+    about = " (A/A: the same profile twice)" if pair[0] == findings.plan.repetition else ""
+    # Units that do not depend on what counts as a document have a clause of their own, unless they matter most.
+    metrics = [m for m in findings.plan.metrics if m == findings.metric or m not in {PER_ENTITY, PER_MB}]
+    verdicts = "; ".join(_verdict(findings, pair, metric) for metric in metrics)
+    return f"{findings.named(pair[0])} against {findings.named(pair[1])}{about}: {verdicts}{_counted(findings, pair)}."
+
+
+def _verdict(findings: Findings, pair: Pair, metric: MetricAsked) -> str:
+    effect, step = findings.on(pair, metric), published_step(findings.published, pair, metric)
+    source = f" (published {published_text(step)}{_agreed(step)})" if step else ""
+    return f"{verdict_of(effect) if effect else TOO_FEW} in {lower_first(metric_label(metric))}{source}"
+
+
+def _agreed(step: PublishedStep) -> str:
+    """What the verdict beside it does not say already."""
+    direction = f", {step.agreement}" if step.agreement in {"same direction", "opposite"} else ""
+    if step.is_inside is None:
+        return direction
+    return f"{direction}, {'in' if step.is_inside else 'outside'} our interval"
+
+
+def _counted(findings: Findings, pair: Pair) -> str:
+    """What counting contributes to a ratio per document, and what remains."""
+    if pair not in findings.documents_per_entity:
+        return ""
+    ours, theirs = findings.documents_per_entity[pair]
+    remains = [
+        f"{verdict_of(effect)} per {unit}"
+        for unit, metric in (("entity (book)", PER_ENTITY), ("MB", PER_MB))
+        if (effect := findings.on(pair, metric)) is not None and effect.ratio is not None
+    ]
+    text = (
+        f". An entity (book) is {ours:.3g} documents here and {theirs:.3g} there: counting alone makes the rate per"
+        f" document {ratio_text(ours / theirs)} times, and what one document takes {ratio_text(theirs / ours)} times"
+    )
+    return f"{text}; what remains of the rate is {' and '.join(remains)}" if remains else text

@@ -1,0 +1,126 @@
+"""The comparisons of one metric as a reader sees them: the same rows in the page, in Markdown and on a terminal."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of
+from lab.analysis.suite.names import detectable_text, published_text, ratio_text, short_name
+from lab.analysis.text import UNKNOWN, figure, number
+from lab.records.suite import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
+
+HEAD = (
+    "variant",
+    "against",
+    "median [min–max]",
+    "ratio",
+    "verdict (interval)",
+    "smallest detectable",
+    "published",
+    "agreement (our interval)",
+)
+OF_THE_SOURCE = 2
+"""The last columns, which are empty where no source is cited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison, or the control, which is compared with nothing.
+
+    Attributes:
+        is_check: The control against itself (A/A).
+        is_planned: Whether the suite asks for it; otherwise only the source draws it.
+    """
+
+    variant: str
+    against: str
+    figure: VariantMetric | None
+    effect: Effect | None = None
+    published: PublishedStep | None = None
+    is_check: bool = False
+    is_planned: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, `control`, or that it was not measured."""
+        if not self.against:
+            return "control"
+        return self.effect.verdict if self.effect and self.effect.ratio is not None else "not measured"
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict with its interval."""
+        return verdict_of(self.effect) if self.effect and self.effect.ratio is not None else self.verdict
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The cells under `HEAD`."""
+        return (
+            self.variant + (" (A/A)" if self.is_check else ""),
+            self.against,
+            spread(self.figure),
+            ratio_text(self.effect.ratio) if self.effect else UNKNOWN,
+            self.verdict_text,
+            detectable_text(self.effect) if self.effect else UNKNOWN,
+            published_text(self.published) if self.published else UNKNOWN,
+            agreement_text(self.published) if self.published else UNKNOWN,
+        )
+
+
+def rows(result: SuiteResult, metric: MetricAsked) -> list[Row]:
+    """The control, the control against itself, what the plan compares, and what only the source does."""
+    plan = result.plan
+    figures = {
+        figure.variant: figure
+        for figure in result.figures
+        if (figure.name, figure.scope) == (metric.name, metric.scope)
+    }
+    planned = planned_pairs(plan)
+    drawn = [(effect.variant, effect.against) for effect in result.effects]
+    control = Row(short_name(plan, plan.control), "", figures.get(plan.control))
+    return [
+        control,
+        *(
+            Row(
+                variant=short_name(plan, pair[0]),
+                against=short_name(plan, pair[1]),
+                figure=figures.get(pair[0]),
+                effect=effect_on(result.effects, pair, metric),
+                published=published_step(result.published, pair, metric),
+                is_check=pair[0] == plan.repetition,
+                is_planned=pair in planned,
+            )
+            for pair in dict.fromkeys((*planned, *drawn))
+        ),
+    ]
+
+
+def head_and_cells(chosen: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The table of these rows, with the columns that say something."""
+    width = len(HEAD) - (0 if any(row.published for row in chosen) else OF_THE_SOURCE)
+    return HEAD[:width], [row.texts[:width] for row in chosen]
+
+
+def agreement_text(step: PublishedStep) -> str:
+    """Whether ours goes the way of the published ratio, and whether our interval holds it."""
+    if step.is_inside is None:
+        return step.agreement
+    return f"{step.agreement} ({'inside' if step.is_inside else 'outside'})"
+
+
+def spread(metric: VariantMetric | None) -> str:
+    """Median with the smallest and the largest value: `6 260/s [6 100–6 300]`."""
+    if metric is None or metric.median is None:
+        return UNKNOWN
+    return f"{figure(metric.median, metric.unit)} [{number(metric.low)}–{number(metric.high)}]"
+
+
+def published_step(steps: Iterable[PublishedStep], pair: Pair, metric: MetricAsked) -> PublishedStep | None:
+    """What the source says of a comparison; `None` where it says nothing."""
+    return next(
+        (
+            step
+            for step in steps
+            if (step.variant, step.against, step.metric, step.scope) == (*pair, metric.name, metric.scope)
+        ),
+        None,
+    )

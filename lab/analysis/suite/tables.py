@@ -1,0 +1,166 @@
+"""A suite beside its page: `suite.csv` for statistics programs, `suite.md` for a note, a table for the terminal."""
+
+import csv
+import io
+import shlex
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
+from lab.analysis.suite.folder import SuiteRecords
+from lab.analysis.suite.names import lower_first, metric_label, published_text, short_name
+from lab.analysis.suite.rows import Row, head_and_cells, rows
+from lab.analysis.text import bytes_text, duration
+from lab.records.suite import MetricAsked, SuiteResult, SuiteRun
+
+COLUMNS = (
+    "suite_id",
+    "block",
+    "variant",
+    "against",
+    "attempt",
+    "status",
+    "warm_up",
+    "counted",
+    "started_s",
+    "ended_s",
+    "folder",
+    "metric",
+    "scope",
+    "unit",
+    "value",
+)
+
+STYLES = {"faster": "green", "slower": "red", "higher": "blue", "lower": "blue", "control": "bold"}
+SIGNS = {"same direction": "✓", "opposite": "✗", "published as no change": "=", "not measured": ""}
+
+
+# --- suite.csv ------------------------------------------------------------------------------------------------------
+
+
+def suite_csv(suite: SuiteRecords) -> str:
+    """One row for each run and metric, in the order in which the runs ended; no value for a run that does not count."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for run in suite.runs:
+        writer.writerows(_csv_rows(suite, run))
+    return text.getvalue()
+
+
+def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]]:
+    counted = suite.counted.get((run.block, run.variant))
+    results = [counted.result] if counted is not None and counted.run == run else []
+    against = next((variant.against for variant in suite.plan.variants if variant.name == run.variant), None)
+    for metric in compared_metrics(suite.plan):
+        yield (
+            suite.plan.suite_id,
+            run.block,
+            run.variant,
+            against,
+            run.attempt,
+            run.status,
+            str(run.warm_up).lower(),
+            str(bool(results)).lower(),
+            run.started_s,
+            run.ended_s,
+            run.folder,
+            metric.name,
+            metric.scope,
+            unit_of(results, metric),
+            value_in(results[0].metrics, metric) if results else None,
+        )
+
+
+# --- suite.md -------------------------------------------------------------------------------------------------------
+
+
+def suite_markdown(result: SuiteResult) -> str:
+    """Answer, tables, conclusions, warnings, what limited the variants, and how to run it again."""
+    plan = result.plan
+    lines = [f"# {_plain(plan.suite)}", "", _plain(plan.question), "", f"**{_plain(result.answer)}**", ""]
+    for metric in plan.metrics:
+        lines += [f"## {metric_label(metric)}", "", *_markdown_table(*head_and_cells(rows(result, metric))), ""]
+    lines += ["## Comparisons", "", *(f"- {_plain(text)}" for text in result.conclusions), ""]
+    if result.warnings:
+        lines += ["## Warnings", "", *_warnings(result), ""]
+    lines += ["## What limited each variant", "", *_limits(result), ""]
+    lines += ["## Where, and how to run it again", "", *_where(result)]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text from outside as one line that begins no HTML."""
+    return " ".join(text.split()).replace("<", "&lt;")
+
+
+def _markdown_table(head: Sequence[str], texts: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in texts:
+        yield f"| {' | '.join(_plain(text).replace('|', chr(92) + '|') for text in row)} |"
+
+
+def _warnings(result: SuiteResult) -> Iterator[str]:
+    for warning in result.warnings:
+        name = warning.kind.value.replace("_", " ").capitalize()
+        yield (
+            f"- **{name}**: {_plain(warning.seen)}. Likely cause: {_plain(warning.likely_cause)}."
+            f" What to do: {_plain(warning.remedy)}."
+        )
+
+
+def _limits(result: SuiteResult) -> Iterator[str]:
+    for limit in result.limits:
+        stages = ", ".join(f"{stage} ({runs})" for stage, runs in limit.limits.items())
+        yield f"- {_plain(short_name(result.plan, limit.variant))}: {stages}"
+
+
+def _where(result: SuiteResult) -> Iterator[str]:
+    plan, environment = result.plan, result.environment
+    if environment is not None:
+        servers = ", ".join(dict.fromkeys(f"{server.name} {server.version}" for server in environment.servers))
+        commit = f" ({environment.git_commit})" if environment.git_commit else ""
+        yield (
+            f"{_plain(environment.cpu_model)}, {environment.cpu_cores} cores, {bytes_text(environment.memory_bytes)};"
+            f" {servers}; Sluice {environment.sluice_version}{commit}."
+        )
+    ended = "" if result.complete else " The suite is not finished."
+    yield f"{result.repeats}, seed {plan.seed}, {duration(result.wall_time_s)}.{ended}"
+    yield ""
+    yield f"    {shlex.join(plan.command or ('./sluice', 'suite', plan.suite))}"
+
+
+# --- the terminal ---------------------------------------------------------------------------------------------------
+
+
+def suite_table(result: SuiteResult, metric: MetricAsked | None = None) -> Table:
+    """The comparisons of a metric, or of the one that matters most, for a terminal of 80 columns."""
+    metric = metric or result.plan.metrics[0]
+    table = Table(
+        title=f"{result.plan.suite} · {lower_first(metric_label(metric))} · {result.repeats}",
+        title_justify="left",
+        show_edge=False,
+        pad_edge=False,
+    )
+    table.add_column("variant ÷ against", overflow="fold")
+    table.add_column("median", justify="right", no_wrap=True)
+    table.add_column("verdict (interval)", no_wrap=True)
+    shown = [row for row in rows(result, metric) if row.is_planned]
+    if any(row.published for row in shown):
+        table.add_column("published", no_wrap=True)
+        table.caption = "published: ✓ same direction, ✗ opposite, = no change, ? ours claims none"
+        table.caption_justify = "left"
+    for row in shown:
+        table.add_row(*_cells(row)[: len(table.columns)])
+    return table
+
+
+def _cells(row: Row) -> tuple[Text, ...]:
+    name = "A/A: control twice" if row.is_check else f"{row.variant} ÷ {row.against}".removesuffix(" ÷ ")
+    step = row.published
+    source = f"{published_text(step)} {SIGNS.get(step.agreement, '?')}".rstrip() if step else ""
+    median = row.texts[2].partition(" [")[0]
+    return (Text(name), Text(median), Text(row.verdict_text, STYLES.get(row.verdict, "dim")), Text(source))
