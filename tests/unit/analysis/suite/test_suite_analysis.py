@@ -279,7 +279,7 @@ def test_a_result_of_version_1_is_read(tmp_path: Path) -> None:
     analysed(tmp_path, published="aladin-indexing")
     old = json.loads((tmp_path / "suite.json").read_text("utf-8"))
     del old["caveats"]
-    old["schema_version"] = 1
+    old["schema_version"], old["answer"] = 1, "One sentence."
     for found in old["effects"]:
         del found["confidence"], found["smallest_detectable_range"]
         found |= {"repeats_for_5_percent": 17, "verdict": "no difference detectable"}
@@ -287,7 +287,7 @@ def test_a_result_of_version_1_is_read(tmp_path: Path) -> None:
         del step["published_low"], step["published_high"], step["is_inside"]
         step["agreement"] = "not detectable"
     (tmp_path / "suite.json").write_text(json.dumps(old), "utf-8")
-    write_suite_report(tmp_path)
+    assert "<p>One sentence.</p>" in write_suite_report(tmp_path).read_text("utf-8")
     text = (tmp_path / "suite.md").read_text("utf-8")
     assert "| undecided | – | 1.06 | ours is undecided |" in text
 
