@@ -19,7 +19,7 @@ from lab.console import console
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run.folder import LATEST, find_run
-from lab.suite.suite import SuiteFolder, find_suite
+from lab.suite.folder import SuiteFolder, find_suite
 
 Pairs = list[tuple[Side, Side]]
 

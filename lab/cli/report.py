@@ -13,7 +13,7 @@ from lab.cli.run import show_result
 from lab.cli.suite import tell
 from lab.display import tell_report
 from lab.run.folder import find_run
-from lab.suite.suite import find_suite, is_suite
+from lab.suite.folder import find_suite, is_suite
 
 
 def report(

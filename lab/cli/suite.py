@@ -22,8 +22,9 @@ from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
+from lab.suite.execution import SuiteExecution
+from lab.suite.folder import SUITES, SuiteFolder, find_suite
 from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
-from lab.suite.suite import SUITES, SuiteFolder, SuiteUnderWay, find_suite
 from lab.targets.choose import Servers, TargetFileOption, TargetName, TargetOption, servers_of
 from lab.targets.measure import typed_command
 from producers.dataset import Dataset
@@ -62,7 +63,7 @@ def suite(
         folder = begun or SuiteFolder.begin(runs, wanted)
         display = SuiteDisplay(wanted, folder.runs(), expected.each)
         try:
-            SuiteUnderWay(folder, bench, display, is_warm=is_warm).execute()
+            SuiteExecution(folder, bench, display, is_warm=is_warm).execute()
         except BaseException as error:
             if not folder.removed_if_empty() and isinstance(error, KeyboardInterrupt):
                 again = escape(shlex.join(wanted.command))

@@ -1,16 +1,18 @@
 """What a suite is going to do, and how long that will take."""
 
+import contextlib
+import random
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from lab.analysis.suite.folder import planned_runs, runs_left
 from lab.profiles import Profile
-from lab.profiles.suites import Suite, SuiteVariant
+from lab.profiles.suites import Suite
 from lab.records import Run
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
-from lab.suite.suite import is_done, planned_order
 
 RUN_BASE_S = 12.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""
@@ -67,7 +69,19 @@ def make_plan(
         repeats=repeats,
         control=suite.control,
         repetition=suite.repetition,
-        variants=tuple(variant_record(variant, documents.get(variant.name)) for variant in chosen),
+        variants=tuple(
+            Variant(
+                name=variant.name,
+                profile=variant.profile.name,
+                overrides=variant.overrides,
+                against=variant.against,
+                question=variant.profile.question,
+                fingerprint=variant.profile.fingerprint(),
+                data_nodes=variant.profile.elasticsearch.data_nodes,
+                documents=documents.get(variant.name),
+            )
+            for variant in chosen
+        ),
         order=planned_order([variant.name for variant in chosen], shapes, repeats, seed),
         metrics=tuple(MetricAsked(name=name, scope=scope) for name, scope in suite.metrics),
         published=suite.published,
@@ -81,37 +95,44 @@ def server_shape(profile: Profile) -> str:
     return profile.elasticsearch.model_dump_json(exclude={"data_nodes", "cluster_settings"})
 
 
-def variant_record(variant: SuiteVariant, documents: int | None) -> Variant:
-    """A variant as the plan holds it."""
-    return Variant(
-        name=variant.name,
-        profile=variant.profile.name,
-        overrides=variant.overrides,
-        against=variant.against,
-        question=variant.profile.question,
-        fingerprint=variant.profile.fingerprint(),
-        data_nodes=variant.profile.elasticsearch.data_nodes,
-        documents=documents,
-    )
+def planned_order(
+    names: Sequence[str], shapes: Mapping[str, Hashable], repeats: int, seed: int
+) -> tuple[tuple[str, ...], ...]:
+    """The order of the runs: blocks that hold each variant once, in an order of their own.
+
+    Variants that need the same servers are neighbours, so that a block changes servers as rarely as it can: groups are
+    shuffled, and variants within their group.
+
+    Args:
+        shapes: By name, what must be equal for two variants to run on the same servers.
+    """
+    draw = random.Random(seed)  # noqa: S311 - an order that can be had again, no secret
+    blocks = []
+    for _ in range(repeats):
+        groups: dict[Hashable, list[str]] = {}
+        for name in names:
+            groups.setdefault(shapes[name], []).append(name)
+        ordered = list(groups.values())
+        draw.shuffle(ordered)
+        for group in ordered:
+            draw.shuffle(group)
+        blocks.append(tuple(name for group in ordered for name in group))
+    return tuple(blocks)
 
 
 def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     """How long the plan will take, from earlier runs of its profiles below `runs` or, without any, from their size."""
-    known = {variant.name: earlier_wall_s(runs, variant) for variant in plan.variants}
-    each = {
-        variant.name: wall_s
-        if (wall_s := known[variant.name]) is not None
-        else RUN_BASE_S + (variant.documents or 100_000) / RATE_DOCS_PER_S
-        for variant in plan.variants
-    }
+    earlier = {variant.name: earlier_wall_s(runs, variant) for variant in plan.variants}
+    from_size = {v.name: RUN_BASE_S + (v.documents or 100_000) / RATE_DOCS_PER_S for v in plan.variants}
+    each = {name: from_size[name] if wall_s is None else wall_s for name, wall_s in earlier.items()}
     kinds = {variant.fingerprint: each[variant.name] for variant in plan.variants}
     # The servers are warmed with one of the kinds; every other one begins with a run that does not count.
     warm_ups = (WARM_UPS - 1) * max(each.values(), default=0.0) + sum(kinds.values())
     return Estimate(
-        runs=sum(map(len, plan.order)),
-        seconds=warm_ups + sum(each[name] for block in plan.order for name in block),
+        runs=len(planned_runs(plan)),
+        seconds=warm_ups + sum(each[name] for _, name in planned_runs(plan)),
         each=each,
-        from_runs=sum(wall_s is not None for wall_s in known.values()),
+        from_runs=sum(wall_s is not None for wall_s in earlier.values()),
     )
 
 
@@ -126,26 +147,16 @@ def seconds_left(plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[s
     for run in ended:
         taken.setdefault(run.variant, []).append(run.ended_s - run.started_s)
     each = {name: median(taken.get(name, [wall_s])) for name, wall_s in expected.items()}
-    return sum(
-        each[name] for number, block in enumerate(plan.order, 1) for name in block if not is_done(ended, number, name)
-    )
+    return sum(each[name] for _, name in runs_left(plan, ended))
 
 
 def earlier_wall_s(runs: Path, variant: Variant) -> float | None:
     """Median wall time of the last runs of the variant's profile with as many documents; `None` without any."""
-    walls = [
-        run.ended_s - run.started_s
-        for run in earlier_runs(runs, variant.profile)
-        if run.documents.produced == variant.documents
-    ]
+    walls = []
+    for path in sorted((runs / variant.profile).glob("*/run.json"))[-RUNS_READ:]:
+        # A record of an earlier version tells nothing.
+        with contextlib.suppress(ValueError):
+            run = Run.model_validate_json(path.read_bytes())
+            if run.documents.produced == variant.documents:
+                walls.append(run.ended_s - run.started_s)
     return median(walls) if walls else None
-
-
-def earlier_runs(runs: Path, profile: str) -> Iterable[Run]:
-    """The last runs of a profile that can be read."""
-    for path in sorted((runs / profile).glob("*/run.json"))[-RUNS_READ:]:
-        try:
-            yield Run.model_validate_json(path.read_bytes())
-        except ValueError:
-            # A record of an earlier version tells nothing.
-            continue

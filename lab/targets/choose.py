@@ -15,7 +15,7 @@ from lab.profiles.remote import load_remote
 from lab.records import Result
 from lab.run.folder import RunFolder
 from lab.stack.compose import ComposeProject
-from lab.suite.suite import Bench
+from lab.suite.execution import Bench
 from lab.targets.compose import Compose
 from lab.targets.local import Local
 from lab.targets.remote import Remote

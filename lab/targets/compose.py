@@ -18,7 +18,7 @@ from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
-from lab.suite.suite import Bench
+from lab.suite.execution import Bench
 from lab.targets.bench import started_bench
 from lab.targets.containers import addresses, target_of
 from lab.targets.measure import conclude, recorded

@@ -17,7 +17,7 @@ from lab.stack.local import LocalStack, StackShape, check_version
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER
 from lab.stack.watch import ServerWatch
-from lab.suite.suite import Bench
+from lab.suite.execution import Bench
 from lab.targets.bench import started_bench
 from lab.targets.measure import conclude, recorded
 from producers.dataset import Dataset

@@ -13,7 +13,7 @@ from lab.records.suite import Variant
 from lab.run.folder import RunFolder
 from lab.run.traces import remove_traces
 from lab.stack.local import LocalStack
-from lab.suite.suite import Bench
+from lab.suite.execution import Bench
 from lab.targets.bench import way_of
 from lab.targets.measure import conclude, measure, recorded
 from lab.targets.remote_servers import RemoteTarget, find_remote, nodes_of, refuse_company

@@ -13,7 +13,7 @@ from lab.analysis.figures.definitions import value_of
 from lab.records import Result, WarningKind
 from lab.records.suite import SuiteResult
 from lab.stack.places import ROOT
-from lab.suite.suite import find_suite
+from lab.suite.folder import find_suite
 from tests.compose.engine import Engine
 from tests.compose.project import Project, checkout_name, free_ports
 

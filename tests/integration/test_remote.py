@@ -10,7 +10,7 @@ from confluent_kafka.cimpl import NewTopic
 from lab.analysis.figures.definitions import value_of
 from lab.records import WarningKind
 from lab.records.suite import SuiteResult
-from lab.suite.suite import find_suite
+from lab.suite.folder import find_suite
 from tests.integration.conftest import Sluice, on
 
 DOCUMENTS = 2003

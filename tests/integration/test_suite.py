@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.records.suite import SuiteResult, SuiteRun
-from lab.suite.suite import find_suite
+from lab.suite.folder import find_suite
 from tests.integration.conftest import NO_CACHED_SIZE, Sluice
 
 SUITE = """

@@ -8,7 +8,7 @@ from lab.cli.app import main
 from lab.records import Environment
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
 from lab.run.folder import become_latest
-from lab.suite.suite import SuiteFolder
+from lab.suite.folder import SuiteFolder
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 

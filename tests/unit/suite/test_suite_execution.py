@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.suite.folder import runs_left
 from lab.errors import ProfileError, StackError
 from lab.records import Documents, Phase, Result, Verification
 from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
-from lab.suite.suite import SuiteFolder, SuiteUnderWay, find_suite, planned_order
+from lab.suite.execution import SuiteExecution
+from lab.suite.folder import SuiteFolder, find_suite
+from lab.suite.plan import planned_order
 
 NAMES = ("control", "static", "flat")
 STEADY = (7.0, 11.0, 13.0, 13.0)
@@ -102,9 +105,9 @@ def folder(tmp_path: Path) -> SuiteFolder:
     return SuiteFolder.begin(tmp_path, a_plan())
 
 
-def suite(folder: SuiteFolder, bench: Bench) -> SuiteUnderWay:
+def suite(folder: SuiteFolder, bench: Bench) -> SuiteExecution:
     """The suite of the folder, warm after two equal warm-up drains."""
-    return SuiteUnderWay(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1 and rates[-1] == rates[-2])
+    return SuiteExecution(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1 and rates[-1] == rates[-2])
 
 
 def test_each_block_holds_each_variant_once() -> None:
@@ -207,7 +210,7 @@ def test_a_broken_run_is_written_down_with_its_reason(folder: SuiteFolder) -> No
     suite(folder, bench).execute()
     broken = next(run for run in folder.runs() if not run.warm_up)
     assert (broken.status, broken.reason) == ("broken", "kafka has ended")
-    assert suite(folder, bench).done == 6
+    assert runs_left(folder.plan(), folder.runs()) == []
 
 
 def test_a_setting_that_a_server_refuses_ends_the_suite(folder: SuiteFolder) -> None:
@@ -230,8 +233,9 @@ def test_a_line_cut_short_by_a_kill_is_done_again(folder: SuiteFolder) -> None:
     """Half a record is no record, and does not spoil the next one."""
     with pytest.raises(KeyboardInterrupt):
         suite(folder, Bench([a_result(), KeyboardInterrupt()])).execute()
-    lines = folder.runs_file.read_bytes()
-    folder.runs_file.write_bytes(lines + lines.splitlines()[-1][:31])
+    runs_file = folder.path / "runs.ndjson"
+    lines = runs_file.read_bytes()
+    runs_file.write_bytes(lines + lines.splitlines()[-1][:31])
     bench = Bench()
     suite(folder, bench).execute()
     assert bench.counted == ["static", "flat", *NAMES]

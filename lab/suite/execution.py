@@ -1,0 +1,156 @@
+"""A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol
+
+from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
+from lab.errors import StackError
+from lab.monitor import CLOCK
+from lab.records import Result
+from lab.records.suite import SuiteRun, Variant
+from lab.run.folder import RunFolder
+from lab.suite.folder import SuiteFolder
+
+MOST_WARM_UPS = 8
+
+
+class Bench(Protocol):
+    """The servers of a suite, and one run on them."""
+
+    def prepare(self, variant: Variant) -> frozenset[Hashable]:
+        """Bring the servers into the shape that the variant needs.
+
+        Returns:
+            What has to be warm for it: each server process together with the way in which the variant uses it.
+        """
+        ...
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+        """Run the variant once into the folder and remove what it leaves in the servers."""
+        ...
+
+
+class SuiteProgress(Protocol):
+    """Shows each run of a suite."""
+
+    def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
+        """A run begins; `done` of `total` counted runs are there."""
+        ...
+
+    def ended(self, run: SuiteRun, result: Result | None) -> None:
+        """A run has ended."""
+        ...
+
+
+class SuiteExecution:
+    """Runs what is left of a plan."""
+
+    def __init__(
+        self,
+        folder: SuiteFolder,
+        bench: Bench,
+        progress: SuiteProgress,
+        *,
+        is_warm: Callable[[Sequence[float]], bool],
+        clock: Callable[[], float] = CLOCK.now_s,
+    ) -> None:
+        """Take up the plan where its runs so far have left it.
+
+        Args:
+            is_warm: Whether the rates of successive warm-up drains, in docs/s, have become stable.
+        """
+        self.folder = folder
+        self.plan = folder.plan()
+        self.bench = bench
+        self.progress = progress
+        self.is_warm = is_warm
+        self.clock = clock
+        self.warm: set[Hashable] = set()
+        self.tried: set[tuple[Hashable, str]] = set()
+        self.ended = list(folder.runs())
+
+    def execute(self) -> None:
+        """Run all that is left, block by block; a run that is not verified is repeated once.
+
+        Raises:
+            ProfileError: A server refuses a setting of a variant, which no repetition would change.
+            StackError: The servers cannot be brought up.
+        """
+        for block, name in runs_left(self.plan, self.ended):
+            made = sum((run.block, run.variant) == (block, name) for run in self.ended)
+            for attempt in range(1 + made, ATTEMPTS + 1):
+                variant = self.plan.variant(name)
+                self.warm_up(variant)
+                what = f"block {block} of {self.plan.repeats}" + (", again" if attempt > 1 else "")
+                if self.run(variant, what, block=block, attempt=attempt)[0].status == "verified":
+                    break
+
+    def warm_up(self, variant: Variant) -> None:
+        """Drains that do not count: until the servers are warm for the variant, and at least one of its own kind.
+
+        A warm server still compiles what a variant is the first to ask for: with another mapping or write method its
+        first run was seen to reach half the rate of its later ones.
+        """
+        needed = self.bench.prepare(variant)
+        is_new = any((each, variant.fingerprint) not in self.tried for each in needed)
+        if needed <= self.warm and is_new:
+            self.run(variant, "first of its kind", block=0, attempt=1)
+            needed = self.bench.prepare(variant)
+        if not needed <= self.warm:
+            needed = self.until_stable(variant, needed)
+        self.warm |= needed
+        self.tried |= {(each, variant.fingerprint) for each in needed}
+
+    def until_stable(self, variant: Variant, needed: frozenset[Hashable]) -> frozenset[Hashable]:
+        """Drains until their rate is stable; what is warm then."""
+        rates: list[float] = []
+        for attempt in range(1, MOST_WARM_UPS + 1):
+            run, result = self.run(variant, f"warm-up {attempt}", block=0, attempt=attempt)
+            rate = warm_up_rate(result) if result else None
+            if rate is not None and run.status == "verified":
+                rates.append(rate)
+            if self.is_warm(rates):
+                break
+            needed = self.bench.prepare(variant)
+        return needed
+
+    def run(self, variant: Variant, what: str, *, block: int, attempt: int) -> tuple[SuiteRun, Result | None]:
+        """One run, written down whatever its outcome; block 0 is a warm-up drain."""
+        total, warm_up = len(planned_runs(self.plan)), block == 0
+        self.progress.begins(what, variant, total - len(runs_left(self.plan, self.ended)), total)
+        folder = self.folder.new_run(variant, warm_up=warm_up)
+        started_s = self.clock()
+        result: Result | None = None
+        reason: str | None = None
+        try:
+            result = self.bench.run(variant, folder, warm_up=warm_up)
+        except StackError as error:
+            reason = str(error)
+        if result is not None and result.status != "verified":
+            reason = "; ".join(result.verification.problems)
+        run = SuiteRun(
+            block=block,
+            variant=variant.name,
+            attempt=attempt,
+            folder=str(folder.path.relative_to(self.folder.path)),
+            status="broken" if result is None else "verified" if result.status == "verified" else "void",
+            reason=reason,
+            warm_up=warm_up,
+            started_s=started_s,
+            ended_s=self.clock(),
+        )
+        self.folder.append(run)
+        self.ended.append(run)
+        self.progress.ended(run, result)
+        return run, result
+
+
+def warm_up_rate(result: Result) -> float | None:
+    """The rate by which a warm-up drain is judged: documents delivered over the time of its load phase, in docs/s.
+
+    The whole phase, because a drain that stores nothing has no indexing rate.
+    """
+    load = next((phase for phase in result.phases if phase.name == "load"), None)
+    if load is None or load.ended_s <= load.started_s:
+        return None
+    return result.documents.produced / (load.ended_s - load.started_s)

@@ -1,0 +1,88 @@
+"""The folder of a suite while it runs; `lab.analysis.suite.folder` reads what is in it."""
+
+import re
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.analysis.suite.folder import read_plan, read_runs
+from lab.errors import ProfileError
+from lab.records.suite import SuitePlan, SuiteRun, Variant
+from lab.run.folder import RunFolder
+
+SUITES = "suites"
+
+
+@dataclass(frozen=True)
+class SuiteFolder:
+    """Where a suite keeps its records."""
+
+    path: Path
+
+    @classmethod
+    def begin(cls, runs: Path, plan: SuitePlan) -> "SuiteFolder":
+        """A new folder with the plan, which gets the folder's name as its id and begins now."""
+        folder = RunFolder.create(runs / SUITES, plan.suite)
+        folder.write("plan.json", plan.model_copy(update={"suite_id": folder.run_id, "started_s": time.time()}))
+        return cls(folder.path)
+
+    def removed_if_empty(self) -> bool:
+        """Remove the folder if it holds nothing but the plan, as when servers cannot be started; whether it did."""
+        if {path.name for path in self.path.iterdir()} - {"plan.json"}:
+            return False
+        shutil.rmtree(self.path)
+        return True
+
+    @property
+    def suite_id(self) -> str:
+        """The suite's id."""
+        return self.path.name
+
+    def plan(self) -> SuitePlan:
+        """The plan that was fixed.
+
+        Raises:
+            ProfileError: There is none, or it is one of another version.
+        """
+        return read_plan(self.path)
+
+    def runs(self) -> tuple[SuiteRun, ...]:
+        """The runs that ended so far.
+
+        Raises:
+            ProfileError: A line is no such record.
+        """
+        return read_runs(self.path)
+
+    def append(self, run: SuiteRun) -> None:
+        """Write down a run that has ended, in place of a line that was cut short when the suite was killed."""
+        with (self.path / "runs.ndjson").open("a+b") as file:
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(run.model_dump_json().encode() + b"\n")
+
+    def new_run(self, variant: Variant, *, warm_up: bool) -> RunFolder:
+        """A folder for another run of the variant, whose name is written in the characters of a folder's."""
+        name = re.sub(r"[^A-Za-z0-9._=-]+", "-", variant.name).strip("-")
+        return RunFolder.create(self.path / ("warm-up" if warm_up else "runs"), name)
+
+
+def is_suite(runs: Path, name: str) -> bool:
+    """Whether a suite's folder, or a suite that has run, goes by that name."""
+    return (Path(name) / "plan.json").is_file() or any((runs / SUITES / name).glob("*/plan.json"))
+
+
+def find_suite(runs: Path, suite: str) -> SuiteFolder:
+    """The last folder of a suite, or the folder itself where a path is given.
+
+    Raises:
+        ProfileError: There is none.
+    """
+    for candidate in (Path(suite), runs / SUITES / suite):
+        if (candidate / "plan.json").is_file():
+            return SuiteFolder(candidate.resolve())
+    plans = sorted((runs / SUITES / suite).glob("*/plan.json"))
+    if not plans:
+        raise ProfileError(f"{suite}: no such suite has run below {runs / SUITES}")
+    return SuiteFolder(plans[-1].parent)
