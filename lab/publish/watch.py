@@ -24,8 +24,7 @@ from lab.publish.document import Document
 from lab.publish.samples import INDEX, Label, curve_documents, sample_documents
 from lab.publish.server import Server
 from lab.records import Sample, SinkHistograms
-from lab.run.index import index_name
-from lab.run.names import Names
+from lab.run.names import Names, index_name
 
 
 @dataclass(frozen=True, slots=True)

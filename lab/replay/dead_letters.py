@@ -12,7 +12,7 @@ from lab.clients.kafka import KafkaTopics, as_text
 from lab.errors import ProfileError, StackError
 from lab.monitor.kafka import KafkaReader
 from lab.records import DeadLetterGroup
-from lab.run.verify.reasons import Reason, reason_of
+from lab.run.verify.refusal_reasons import Reason, reason_of
 
 GROUP = "sluice-dead-letters"
 """The consumer group whose offset in a dead-letter topic says how far its letters were sent again."""

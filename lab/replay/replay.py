@@ -28,7 +28,7 @@ AT_ONCE = 5_000
 ACCEPTED = ("indexed", "updated", "deleted", "already there", "stale", "accepted")
 POLL_S = 0.5
 STALLED_S = 120.0
-FATES = {
+OUTCOMES = {
     "indexed": "indexed",
     "updated": "updated",
     "deleted": "deleted",
@@ -196,15 +196,15 @@ class TopicReplay:
             self._endpoints.metrics_url, self._connector, access=self._endpoints.access.metrics
         )
         totals = [task.total for task in reading.ledger.tasks.values()] if reading.ledger else []
-        fates = fates_of(totals)
+        fates = outcomes_of(totals)
         if sum(fates.values()) != sent + earlier or fates["refused"] != len(refused):
             fates = Counter({"accepted": sent + earlier - len(refused), "refused": len(refused)})
         return Replay(sent, earlier, fates, groups_of(refused.values()))
 
 
-def fates_of(totals: list[Ledger]) -> Counter[str]:
+def outcomes_of(totals: list[Ledger]) -> Counter[str]:
     """What became of records, summed over the tasks."""
-    return Counter({fate: sum(getattr(total, name) for total in totals) for fate, name in FATES.items()})
+    return Counter({fate: sum(getattr(total, name) for total in totals) for fate, name in OUTCOMES.items()})
 
 
 def connector_for_replay(config: Mapping[str, str], endpoints: Endpoints) -> dict[str, str]:

@@ -1,13 +1,24 @@
 """What the things of one run are called in the servers."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 
 from lab.profiles import Profile
-from lab.run.index import index_name
 
 RUN_ID = r"\d{8}-\d{6}(-\d{1,2})?(-stream-[0-9a-f]{8})?"
 """What the id of a run or of a stream looks like. Names are matched from end to end: `books-2` is not of `books`."""
+
+
+def index_name(profile: Profile) -> str:
+    """The index of a profile: `sluice-` and its name in the characters that Elasticsearch and Kafka both take.
+
+    Where that changes more than a slash, a hash of the name keeps two profiles apart.
+    """
+    taken = re.sub(r"[^a-z0-9_.]+", "-", profile.name.lower()).strip("-.")
+    if re.fullmatch(r"[a-z0-9_./-]+", profile.name):
+        return f"sluice-{taken}"
+    return "-".join(filter(None, ("sluice", taken, hashlib.sha256(profile.name.encode()).hexdigest()[:8])))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,53 @@
-"""What a run finds in the servers and what it makes there before its load."""
+"""What a run makes in the servers before its load, what earlier runs left there, and its own removal."""
+
+import contextlib
 
 from lab.clients.connect import ConnectWorker
+from lab.clients.elasticsearch import ElasticsearchClient, IndexExistsError
 from lab.clients.kafka import KafkaTopics
+from lab.clients.target import Target, cluster_of, topics_of
+from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
+from lab.profiles.mapping import index_body, load_mapping
 from lab.run.names import Names, is_our_connector
+
+GREEN_WITHIN_S = 30
+PATIENCE_S = 10.0
+
+
+def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run_id: str) -> int:
+    """Make the index of a run anew.
+
+    Returns:
+        Shards that could not be assigned to a node within 30 s, such as replicas on a single node.
+
+    Raises:
+        ProfileError: An index of that name exists and no run made it, or Elasticsearch refuses settings or mapping.
+    """
+    owner = cluster.index_owner(index)
+    if owner == "":
+        raise ProfileError(
+            f"index {index}: exists and was not made by a run of Sluice; delete or rename it, or run the profile under "
+            "another name"
+        )
+    body = index_body(load_mapping(profile.mapping), profile.index, cluster.has_analyzer)
+    mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": {"run": run_id}}}
+    if owner is not None:
+        cluster.delete_index(index)
+    try:
+        cluster.create_index(index, {**body, "mappings": mappings})
+    except IndexExistsError:
+        # Sent again because an answer was lost, Elasticsearch finds the index that it has just made.
+        if cluster.index_owner(index) != run_id:
+            raise
+    status, _ = cluster.index_health(index, "yellow", GREEN_WITHIN_S)
+    if profile.number_of_replicas and profile.elasticsearch.data_nodes > 1:
+        status, unassigned = cluster.index_health(index, "green", GREEN_WITHIN_S)
+    else:
+        status, unassigned = cluster.index_health(index, status, 1)
+    if status == "red":
+        raise ProfileError(f"index {index}: a primary shard finds no node to be on; look at its allocation settings")
+    return unassigned
 
 
 def remove_earlier_runs(worker: ConnectWorker, topics: KafkaTopics, names: Names, *, shared: bool) -> None:
@@ -25,3 +69,28 @@ def create_topics(topics: KafkaTopics, profile: Profile, names: Names) -> None:
         names.topic, partitions=topic.partitions, replication_factor=topic.replication_factor, config=topic.config
     )
     topics.create(names.dead_letter_topic, partitions=1, replication_factor=topic.replication_factor, config={})
+
+
+def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
+    """Delete index and topics of a run that is over: open shards and their merges would burden the next one.
+
+    A server that is gone keeps them; the next run of the profile removes them then.
+    """
+    names = Names.of(profile, run_id)
+    cluster = cluster_of(target.endpoints, PATIENCE_S)
+    topics = topics_of(target.endpoints)
+    try:
+        # A sink that was interrupted still writes for a moment, and would make the index anew, without our mark.
+        topics.wait_until_left(names.consumer_group, PATIENCE_S)
+        with contextlib.suppress(StackError):
+            remove_index(cluster, names.index, run_id)
+        with contextlib.suppress(StackError):
+            topics.delete((names.topic, names.dead_letter_topic))
+    finally:
+        cluster.close()
+
+
+def remove_index(cluster: ElasticsearchClient, index: str, run_id: str) -> None:
+    """Delete the index if the run has made it; one that was refused because the index is somebody else's has not."""
+    if cluster.index_owner(index) == run_id:
+        cluster.delete_index(index)

@@ -11,28 +11,24 @@ from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile
 from lab.records import DirectLoad, Documents, Environment, QuestionAsked, Run, RunWarning, SinkHistograms, Verification
-from lab.run.cautions import cold_servers, servers_elsewhere, shards_unassigned
-from lab.run.clock import PhaseClock
-from lab.run.environment import describe_environment
+from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.folder import RunFolder
-from lab.run.index import create_index
 from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing, delivery_record
 from lab.run.load.sink import Sink
 from lab.run.names import Names
-from lab.run.prepare import create_topics, remove_earlier_runs
-from lab.run.progress import RunProgress, WatchedProgress
-from lab.run.query.queries import ask_questions, problems_of, try_questions_out
-from lab.run.verify.consumed import verify_consumed
-from lab.run.verify.sink_ledger import Found, LedgerReading, samples_in, tasks_restarted, with_ledger
-from lab.run.verify.verify import Subject, verify
+from lab.run.phases import PhaseClock, RunProgress, WatchedProgress
+from lab.run.prepare import create_index, create_topics, remove_earlier_runs
+from lab.run.query.ask import ask_questions, problems_of, try_questions_out
+from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
+from lab.run.verify.verify import VerificationTarget, verify, verify_consumed
 from lab.stack.interrupts import uninterrupted
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 
 POLL_S = 0.2
 SETTLE_S = 60.0
-GOODBYE_S = 5.0
+CLEANUP_TIMEOUT_S = 5.0
 
 
 def run_profile(
@@ -69,7 +65,7 @@ def run_profile(
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadOutcome:
     """What came of the load.
 
     Attributes:
@@ -158,8 +154,8 @@ class _RunUnderWay:
     def close(self) -> None:
         """Remove the connector and the cluster settings of this run, however it ended, and close the connections."""
         with uninterrupted(), contextlib.ExitStack() as leaving:
-            leaving_worker = worker_of(self.target.endpoints, GOODBYE_S)
-            leaving_cluster = cluster_of(self.target.endpoints, GOODBYE_S)
+            leaving_worker = worker_of(self.target.endpoints, CLEANUP_TIMEOUT_S)
+            leaving_cluster = cluster_of(self.target.endpoints, CLEANUP_TIMEOUT_S)
             for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
                 leaving.callback(client.close)
             leaving.callback(self.sink.stop_command)
@@ -226,11 +222,11 @@ class _RunUnderWay:
             produced=lambda: self.producing.produced,
         )
 
-    def load(self, sampler: Sampler) -> Loaded:
+    def load(self, sampler: Sampler) -> LoadOutcome:
         """Bring every document into the index, the way that the profile says."""
         if isinstance(self.profile.load, Direct):
             direct, histograms = self.send_directly(self.profile.load, sampler)
-            return Loaded(None, direct, histograms, None)
+            return LoadOutcome(None, direct, histograms, None)
         if self.profile.load.mode == "drain":
             with self.clock.phase("fill"):
                 delivered = self.producing.fill()
@@ -240,7 +236,7 @@ class _RunUnderWay:
                 delivered = self.producing.stream(self.sink.refuse_end)
             self.sink.drain(sampler, delivered.delivered)
         self.sink.stop_command()
-        return Loaded(delivered, None, self.sink.histograms(), self.sink.ledger())
+        return LoadOutcome(delivered, None, self.sink.histograms(), self.sink.ledger())
 
     def send_directly(self, load: Direct, sampler: Sampler) -> tuple[DirectLoad, SinkHistograms]:
         """Make bulk bodies of the whole dataset and send them."""
@@ -267,11 +263,11 @@ class _RunUnderWay:
             self.progress.update(0, f"{merges} merges under way")
             time.sleep(POLL_S)
 
-    def verify(self, loaded: Loaded) -> tuple[Documents, Verification]:
+    def verify(self, loaded: LoadOutcome) -> tuple[Documents, Verification]:
         """Compare what is stored with what was produced, and the sink's ledger with both."""
         self.progress.begin("verify", "reading every id back", self.dataset.documents)
         delivered = loaded.delivered
-        subject = Subject(
+        subject = VerificationTarget(
             dataset=self.dataset,
             topic=self.topic,
             dead_letter_topic=self.names.dead_letter_topic,
@@ -295,10 +291,10 @@ class _RunUnderWay:
             verification = with_ledger(verification, loaded.reading, self.found(documents))
         return documents, verification
 
-    def found(self, documents: Documents) -> Found:
+    def found(self, documents: Documents) -> LedgerEvidence:
         """What the sink's ledger is held against."""
         ends = self.kafka.end_offsets(self.names.topic)
-        return Found(
+        return LedgerEvidence(
             in_topic={f"{self.names.topic}-{partition}": end for partition, end in ends.items()},
             documents=documents,
             restarted=tasks_restarted(samples_in(self.folder.samples)),

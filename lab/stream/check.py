@@ -17,7 +17,7 @@ from lab.profiles import Profile
 from lab.run.names import Names
 from lab.run.verify.books import NAMED, Comparison, Hashes, altered, compare, counted, distinct_letters, hashes_of
 from lab.run.verify.verify import stored_documents, stored_hashes
-from lab.stream.position import Mark, Sent
+from lab.stream.laps import PositionStore, StreamPosition
 from producers.dataset import Dataset
 
 POLL_S = 1.0
@@ -63,7 +63,7 @@ def check_stream(
     if str(profile.sink.config.get("key.ignore", "false")).lower() == "true":
         raise ProfileError("sink.config.key.ignore: got true, expected false: the ids of a lap would be those of none")
     topics = topics_of(endpoints)
-    mark = Mark(endpoints.kafka_bootstrap, names, endpoints.access.kafka)
+    mark = PositionStore(endpoints.kafka_bootstrap, names, endpoints.access.kafka)
     cluster = cluster_of(endpoints)
     try:
         sent = settled(topics, mark, names)
@@ -76,7 +76,7 @@ def check_stream(
         cluster.close()
 
 
-def settled(topics: KafkaTopics, mark: Mark, names: Names) -> Sent:
+def settled(topics: KafkaTopics, mark: PositionStore, names: Names) -> StreamPosition:
     """How far the stream is, if nobody sends any more.
 
     Raises:
@@ -119,7 +119,7 @@ def wait_until_read(
         sleep(POLL_S)
 
 
-def consumed_books(cluster: ElasticsearchClient, names: Names, sent: Sent) -> StreamBooks:
+def consumed_books(cluster: ElasticsearchClient, names: Names, sent: StreamPosition) -> StreamBooks:
     """The books of a sink that is to store nothing."""
     stored = cluster.count(names.index)
     problem = f"{stored} documents are in the index, although the sink was to store none"
@@ -130,7 +130,7 @@ def stored_books(
     profile: Profile,
     dataset: Dataset,
     names: Names,
-    sent: Sent,
+    sent: StreamPosition,
     *,
     cluster: ElasticsearchClient,
     topics: KafkaTopics,

@@ -7,15 +7,15 @@ sends twice overwrites itself.
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from lab.errors import StackError
-from lab.stream.position import Sent
+from lab.run.names import Names
 from producers.dataset import BATCH_DOCUMENTS, Dataset
 from producers.delivery import in_words
 from producers.pacing import Clock, Schedule
@@ -28,12 +28,70 @@ WRITE_DOWN_S: Final = 5.0
 BLOCK_S: Final = 0.25
 """The longest stretch of a schedule that is sent without a look at whether to stop."""
 NO_ANSWER_S: Final = 300.0
-NAP_S: Final = 0.2
+WAIT_POLL_S: Final = 0.2
 CHECK_S: Final = 10.0
 """Between two questions whether the sink that is waited for still lives."""
 RETAINED_BYTES: Final = 1 << 30
 """What the topic of a stream keeps, over all partitions. What the sink has not read yet must never be among what goes,
 so that the producer lets at most half of this lie unread."""
+
+
+@dataclass(frozen=True)
+class StreamPosition:
+    """How far a stream is.
+
+    Attributes:
+        documents: Sent since it began, over all laps; those that were sent twice after a kill count once.
+        records: In the topic at that moment, as the sum of its end offsets.
+    """
+
+    documents: int
+    records: int
+
+
+class PositionStore:
+    """Where a stream's position is kept: an offset of a consumer group that nobody is a member of.
+
+    Args:
+        settings: Further settings of Kafka's client, such as those for TLS.
+    """
+
+    def __init__(self, bootstrap: str, names: Names, settings: Mapping[str, str] | None = None) -> None:
+        self._topic = names.topic
+        self._consumer = Consumer(
+            {
+                **(settings or {}),
+                "bootstrap.servers": bootstrap,
+                "group.id": f"{names.topic}-sent",
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
+        )
+
+    def read(self) -> StreamPosition:
+        """The position; the beginning where none is written down.
+
+        Raises:
+            StackError: Kafka does not tell.
+        """
+        try:
+            (found,) = self._consumer.committed([TopicPartition(self._topic, 0)], timeout=30)
+        except KafkaException as error:
+            raise StackError(f"{self._topic}: how far it was sent cannot be read ({error.args[0].str()})") from error
+        return StreamPosition(found.offset, int(found.metadata or 0)) if found.offset >= 0 else StreamPosition(0, 0)
+
+    def write(self, sent: StreamPosition) -> None:
+        """Write the position down.
+
+        Raises:
+            KafkaException: Kafka does not take it.
+        """
+        place = TopicPartition(self._topic, 0, sent.documents, str(sent.records))
+        self._consumer.commit(offsets=[place], asynchronous=False)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._consumer.close()
 
 
 @dataclass(frozen=True)
@@ -99,7 +157,7 @@ class Stream:
     client: Client
     pace: Pace
     offsets: Callable[[], Offsets]
-    keep: Callable[[Sent], None]
+    keep: Callable[[StreamPosition], None]
     watcher: Watcher
     position: int
     check_sink: Callable[[], None] = lambda: None
@@ -164,7 +222,7 @@ class Stream:
                 self.check_sink()
                 checked_ns = now_ns
             self.watcher.waiting(self.position, lag)
-            self.sleep(NAP_S)
+            self.sleep(WAIT_POLL_S)
 
     def send_stretch(self, is_over: Callable[[], bool]) -> None:
         """Send on the schedule that began with the first stretch, until the sink falls behind or it is over."""
@@ -198,5 +256,5 @@ class Stream:
             why = in_words(sending.failures)
             raise StackError(f"{self.topic}: {sending.failed} documents were not delivered: {why}")
         with contextlib.suppress(KafkaException):
-            self.keep(Sent(self.position, self.offsets().records))
+            self.keep(StreamPosition(self.position, self.offsets().records))
         self._kept_ns = self.clock.monotonic_ns()

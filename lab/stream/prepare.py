@@ -22,10 +22,9 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
 from lab.profiles.mapping import load_mapping
-from lab.run.index import create_index, index_name
 from lab.run.load.sink import placeholders
-from lab.run.names import Names, is_our_connector
-from lab.run.prepare import remove_earlier_runs
+from lab.run.names import Names, index_name, is_our_connector
+from lab.run.prepare import create_index, remove_earlier_runs
 from lab.stream.laps import RETAINED_BYTES
 
 SEGMENT_BYTES = 64 << 20
@@ -34,7 +33,7 @@ KEPT: dict[str, object] = {"retention.ms": "-1"}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedStream:
     """A stream that can be sent.
 
     Attributes:
@@ -49,7 +48,7 @@ class Prepared:
 
 def prepare_stream(
     profile: Profile, endpoints: Endpoints, *, root: Path, clock: Callable[[], float] = time.time
-) -> Prepared:
+) -> PreparedStream:
     """Make what the stream of this profile lacks, and let its sink be the only one that runs.
 
     Raises:
@@ -74,7 +73,7 @@ def prepare_stream(
     finally:
         cluster.close()
         worker.close()
-    return Prepared(names, found is None, unassigned)
+    return PreparedStream(names, found is None, unassigned)
 
 
 def refuse_unsuitable(profile: Profile) -> None:

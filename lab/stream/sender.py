@@ -12,8 +12,7 @@ from lab.monitor.kafka import KafkaReader
 from lab.profiles import Profile
 from lab.run.load.produce import client_settings
 from lab.run.names import Names
-from lab.stream.laps import Offsets, Pace, Stream, Watcher
-from lab.stream.position import Mark
+from lab.stream.laps import Offsets, Pace, PositionStore, Stream, Watcher
 from producers.dataset import Dataset
 from producers.worker import DEFAULT_CLIENT_SETTINGS
 
@@ -45,7 +44,7 @@ def send_stream(
     bootstrap, access = endpoints.kafka_bootstrap, endpoints.access.kafka
     client = producer_of(profile, endpoints)
     reader = KafkaReader(bootstrap, names.topic, names.consumer_group, timeout_s=ANSWER_WITHIN_S, client=access)
-    mark = Mark(bootstrap, names, access)
+    mark = PositionStore(bootstrap, names, access)
     worker = worker_of(endpoints, 0.0)
 
     def offsets() -> Offsets:

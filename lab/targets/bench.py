@@ -10,7 +10,7 @@ from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
-from lab.run.traces import remove_traces
+from lab.run.prepare import remove_traces
 from lab.stack.elasticsearch import node_name
 from lab.suite.plan import server_shape
 from lab.targets.measure import conclude, measure

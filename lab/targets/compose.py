@@ -13,7 +13,7 @@ from lab.profiles import Direct, Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings
 from lab.records import Result
 from lab.run.folder import RunFolder
-from lab.run.load.entrants import OURS, connector_class, missing_program
+from lab.run.load.availability import OURS, connector_class, missing_program
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack

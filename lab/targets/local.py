@@ -10,7 +10,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.records import Result, Server
 from lab.run.folder import RunFolder
-from lab.run.load.entrants import plugin_folders, why_not_here
+from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack, StackShape, check_version

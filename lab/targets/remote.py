@@ -11,7 +11,7 @@ from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
-from lab.run.traces import remove_traces
+from lab.run.prepare import remove_traces
 from lab.stack.local import LocalStack
 from lab.suite.execution import Bench
 from lab.targets.bench import way_of

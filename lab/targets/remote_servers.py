@@ -14,7 +14,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
 from lab.records import Server
-from lab.run.load.entrants import why_not_on
+from lab.run.load.availability import why_not_on
 from lab.run.names import is_our_connector
 from lab.stack.places import ROOT, state_dir
 from lab.stack.server import STACK_MARKER, owned_marker

@@ -16,7 +16,7 @@ from lab.profiles import Direct
 from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms
 from lab.run.load.bodies import BulkBodies, prepare_bodies
 from lab.run.load.drain import DrainWatch
-from lab.run.progress import RunProgress
+from lab.run.phases import RunProgress
 from producers.children import ChildError, Children
 from producers.dataset import Dataset
 

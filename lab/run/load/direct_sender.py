@@ -62,7 +62,7 @@ class Task:
 
 
 @dataclass
-class Tally:
+class OutcomeCounts:
     """What became of the bodies of one connection."""
 
     bulk_requests: int = 0
@@ -75,7 +75,7 @@ class Tally:
     already_there: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "OutcomeCounts") -> None:
         """Add what became of another connection's."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
@@ -107,7 +107,7 @@ def lines_of(body: bytes, places: Sequence[int]) -> bytes:
     return b"".join(b"%b\n%b\n" % (lines[2 * place], lines[2 * place + 1]) for place in places)
 
 
-def judge(items: Sequence[Mapping[str, Mapping[str, Any]]], tally: Tally) -> list[int]:
+def count_outcomes(items: Sequence[Mapping[str, Mapping[str, Any]]], tally: OutcomeCounts) -> list[int]:
     """Count what became of each item; the places of those that are to be sent again."""
     again = []
     for place, item in enumerate(items):
@@ -134,7 +134,7 @@ class Connection:
         self._path = f"{base.path.rstrip('/')}/{quote(task.index, safe='')}/_bulk?filter_path={WANTED}"
         self._file = os.fdopen(os.dup(task.file_descriptor), "rb", buffering=0)
         self._sleep = sleep
-        self.tally = Tally()
+        self.tally = OutcomeCounts()
         self.service_times_us: list[int] = []
         self.failure: str | None = None
 
@@ -156,7 +156,7 @@ class Connection:
         attempt, give_up_s = 0, time.monotonic() + GIVE_UP_S
         while documents:
             status, answer = self._answer(body)
-            again = self._undecided(status, answer, body, documents)
+            again = self._items_to_retry(status, answer, body, documents)
             if again is None:
                 self.tally.bulk_retries += 1
             elif again:
@@ -173,7 +173,7 @@ class Connection:
             self._sleep(wait_s(attempt))
             attempt += 1
 
-    def _undecided(self, status: int | None, answer: bytes, body: Body, documents: int) -> list[int] | None:
+    def _items_to_retry(self, status: int | None, answer: bytes, body: Body, documents: int) -> list[int] | None:
         """Places of the items to be sent again; `None` for all of them, because the request itself failed."""
         if status is None or status in BUSY:
             self.tally.bulk_requests_failed += 1
@@ -187,7 +187,7 @@ class Connection:
         if answer.startswith(NO_ERRORS):
             self.tally.accepted += documents
             return []
-        return judge(json.loads(answer)["items"], self.tally)
+        return count_outcomes(json.loads(answer)["items"], self.tally)
 
     def _answer(self, body: Body) -> tuple[int | None, bytes]:
         """Status and content of the answer; no status when there was none."""
@@ -258,7 +258,7 @@ def send(connections: Sequence[Connection], spans: Sequence[tuple[int, int, int]
     for thread in threads:
         thread.join()
     ended_s = started_s + time.monotonic() - began_s
-    total = Tally()
+    total = OutcomeCounts()
     for connection in connections:
         if connection.failure:
             raise RefusedError(connection.failure)

@@ -9,7 +9,7 @@ from lab.clients.target import Target
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.records import Delivery
-from lab.run.progress import RunProgress
+from lab.run.phases import RunProgress
 from producers.dataset import Dataset
 from producers.delivery import Delivered, ProduceError
 from producers.produce import produce

@@ -17,12 +17,12 @@ from lab.monitor.processes import reason
 from lab.profiles import Profile
 from lab.records import SinkHistograms
 from lab.run.folder import RunFolder
+from lab.run.load.availability import OURS
 from lab.run.load.command import CommandSink, filled_command, own_values
 from lab.run.load.direct import wait_for_sample_after
 from lab.run.load.drain import DrainWatch, Goal
-from lab.run.load.entrants import OURS
 from lab.run.names import Names
-from lab.run.progress import RunProgress
+from lab.run.phases import RunProgress
 from lab.run.verify.sink_ledger import LedgerReading, read_settled_ledger
 
 POLL_S = 0.2
@@ -112,7 +112,7 @@ class Sink:
     def ended_s(self) -> float | None:
         """When it ended by itself, as only a command may; what is missing then, verification finds.
 
-        Asked again and again, it looks every two seconds.
+        Called again and again, it looks every two seconds.
 
         Raises:
             StackError: A task, or the command, has failed.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
 from lab.records import DeadLetterReason, DeliveryFailure, Documents, Verification
-from lab.run.verify.reasons import general_reason
+from lab.run.verify.refusal_reasons import general_reason
 from producers.delivery import Failure, in_words
 
 NAMED = 3

@@ -38,7 +38,7 @@ class LedgerReading:
 
 
 @dataclass(frozen=True)
-class Found:
+class LedgerEvidence:
     """What the ledger is held against.
 
     Attributes:
@@ -98,7 +98,7 @@ def samples_in(path: Path) -> Iterator[Sample]:
                 yield Sample.model_validate_json(line)
 
 
-def with_ledger(verification: Verification, reading: LedgerReading, found: Found) -> Verification:
+def with_ledger(verification: Verification, reading: LedgerReading, found: LedgerEvidence) -> Verification:
     """The verification, and what the sink's ledger says to it; a law that is broken makes the run void."""
     verdict = ledger_verdict(reading, found)
     broken = tuple(f"sink's ledger: {check.found}" for check in verdict.checks if check.outcome == "broken")
@@ -111,7 +111,7 @@ def with_ledger(verification: Verification, reading: LedgerReading, found: Found
     )
 
 
-def ledger_verdict(reading: LedgerReading, found: Found) -> LedgerVerdict:
+def ledger_verdict(reading: LedgerReading, found: LedgerEvidence) -> LedgerVerdict:
     """Every law, and whether it holds."""
     laws: tuple[Law, ...] = ("balance", "totals", "topic", "index", "dead letters")
     if reading.ledger is None:
@@ -178,7 +178,7 @@ def totals(ledger: SinkLedger) -> LedgerCheck:
     return checked("totals", seen, holds=not wrong)
 
 
-def coverage(ledger: SinkLedger, found: Found) -> Covers:
+def coverage(ledger: SinkLedger, found: LedgerEvidence) -> Covers:
     """What has been counted."""
     read = records_read(ledger)
     if found.restarted or any(read[name] < records for name, records in found.in_topic.items()):
@@ -186,7 +186,7 @@ def coverage(ledger: SinkLedger, found: Found) -> Covers:
     return "each record once" if read == Counter(found.in_topic) else "some records twice"
 
 
-def against_the_run(ledger: SinkLedger, found: Found, covers: Covers) -> Iterator[LedgerCheck]:
+def against_the_run(ledger: SinkLedger, found: LedgerEvidence, covers: Covers) -> Iterator[LedgerCheck]:
     """The laws between sink, topic and index. A record that was read twice may be counted twice, but never less."""
     documents = found.documents
     parts = [part for _, _, part in partitions(ledger)]

@@ -1,7 +1,7 @@
 """Verification: reads back what is stored, every id and a random sample of documents, and closes the books."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +17,12 @@ from lab.run.verify.books import (
     altered,
     close_books,
     compare,
+    dead_letter_reasons,
+    delivery_problems,
     distinct_letters,
     hash_of,
     hashes_of,
+    recorded,
 )
 from producers.dataset import Dataset
 from producers.delivery import Failure
@@ -29,7 +32,7 @@ READINGS = 3
 
 
 @dataclass(frozen=True)
-class Subject:
+class VerificationTarget:
     """What is to be verified.
 
     Attributes:
@@ -142,7 +145,10 @@ def key_hashes(dataset: Dataset) -> Hashes:
 
 
 def verify(
-    subject: Subject, kafka: KafkaTopics, cluster: ElasticsearchClient, on_progress: Callable[[int, str], None]
+    subject: VerificationTarget,
+    kafka: KafkaTopics,
+    cluster: ElasticsearchClient,
+    on_progress: Callable[[int, str], None],
 ) -> tuple[Documents, Verification]:
     """Compare what is stored with what was produced.
 
@@ -179,7 +185,7 @@ def verify(
 
 
 def in_kafka(
-    subject: Subject, kafka: KafkaTopics
+    subject: VerificationTarget, kafka: KafkaTopics
 ) -> tuple[dict[int, int] | None, list[DeadLetter], KeyIds | OffsetIds]:
     """End offsets and dead letters, and which id each record has; a direct load has no offsets and no dead letters."""
     if subject.topic is None:
@@ -213,3 +219,51 @@ def stored_documents(cluster: ElasticsearchClient, index: str, ids: Sequence[str
     for first in range(0, len(ids), SOURCES_AT_ONCE):
         found |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE])
     return found
+
+
+def verify_consumed(
+    subject: VerificationTarget, topic: str, consumer_group: str, kafka: KafkaTopics, cluster: ElasticsearchClient
+) -> tuple[Documents, Verification]:
+    """Compare what the sink has committed with what the topic holds.
+
+    Returns:
+        The books, and whether they balance. Nothing of a document is compared: none is stored.
+    """
+    end_offsets = kafka.end_offsets(topic)
+    committed = sum(kafka.committed_offsets(topic, consumer_group).values())
+    letters = distinct_letters(kafka.dead_letters(subject.dead_letter_topic))
+    stored = cluster.count(subject.index)
+    documents = Documents(
+        produced=subject.produced,
+        delivered=subject.delivered,
+        failed=subject.failed,
+        indexed=0,
+        already_there=0,
+        dead_lettered=len(letters),
+        dropped=max(0, committed - len(letters)),
+        missing=0,
+        unexpected=stored,
+        sampled=0,
+        sample_mismatches=0,
+    )
+    in_topic = sum(end_offsets.values())
+    problems = (
+        *delivery_problems(documents, in_topic, subject.failures),
+        *consumption_problems(committed, in_topic, stored),
+    )
+    verification = Verification(
+        verified=not problems,
+        expect="consumed",
+        problems=problems,
+        dead_letters=dead_letter_reasons(letters),
+        delivery_failures=recorded(subject.failures),
+    )
+    return documents, verification
+
+
+def consumption_problems(committed: int, in_topic: int, stored: int) -> Iterator[str]:
+    """One sentence for each law between topic, sink and index that does not hold."""
+    if committed != in_topic:
+        yield f"the sink has committed {committed} records, but the topic holds {in_topic}"
+    if stored:
+        yield f"{stored} documents are in the index, although the sink was to store none"

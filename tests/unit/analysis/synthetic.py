@@ -29,7 +29,7 @@ from lab.records import (
     SinkSample,
     Verification,
 )
-from lab.run.cautions import servers_elsewhere
+from lab.run.environment import servers_elsewhere
 
 START_S = 1_800_000_000.0
 GIB = 1 << 30

@@ -18,7 +18,7 @@ from lab.cli import report, run, stack
 from lab.cli.app import main
 from lab.cli.commands import COMMANDS, help_of, loaded
 from lab.errors import ProfileError, SluiceError, StackError, VerificationError
-from lab.run.cautions import servers_elsewhere
+from lab.run.environment import servers_elsewhere
 from lab.stack.local import LocalStack
 from lab.targets.local import Local
 from tests.unit.analysis.synthetic import Truth, samples, with_warnings, written

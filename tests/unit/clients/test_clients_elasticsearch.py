@@ -7,7 +7,8 @@ import pytest
 from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Profile
-from lab.run.index import create_index, index_name
+from lab.run.names import index_name
+from lab.run.prepare import create_index
 from tests.unit.clients.rest_server import Rest, Time, cluster, rest
 
 

@@ -13,7 +13,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
 from lab.run.environment import describe_environment, git_commit
-from lab.run.load.entrants import OURS
+from lab.run.load.availability import OURS
 from lab.run.load.produce import client_settings
 from lab.run.load.sink import Sink
 from lab.run.names import Names

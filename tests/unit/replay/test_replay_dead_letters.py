@@ -8,7 +8,7 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
 from lab.records import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, Letter, Place, groups_of, letter_of
-from lab.replay.replay import Replay, chunks, connector_for_replay, fates_of, mark_after, record_of, replay_config
+from lab.replay.replay import Replay, chunks, connector_for_replay, mark_after, outcomes_of, record_of, replay_config
 
 TOPIC = "sluice-my-books-7"
 RAW = dict.fromkeys(("key.converter", "value.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter")
@@ -176,7 +176,7 @@ def test_what_became_of_the_records_is_summed_over_tasks() -> None:
     """In the words of the ledger."""
     zero = dict.fromkeys(Ledger.model_fields, 0)
     totals = [Ledger(**(zero | {"read": 9, "indexed": 7, "stale": 2})), Ledger(**(zero | {"dead_lettered": 3}))]
-    assert +fates_of(totals) == {"indexed": 7, "stale": 2, "refused": 3}
+    assert +outcomes_of(totals) == {"indexed": 7, "stale": 2, "refused": 3}
 
 
 # --- what all need --------------------------------------------------------------------------------------------------

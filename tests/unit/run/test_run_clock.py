@@ -5,7 +5,7 @@ import time
 import pytest
 
 from lab.monitor.sampler import SystemClock
-from lab.run.clock import PhaseClock
+from lab.run.phases import PhaseClock
 
 
 def test_a_clock_that_is_set_makes_no_phase_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import pytest
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import StackError
 from lab.records import PhaseName
-from lab.run.progress import WatchedProgress
+from lab.run.phases import WatchedProgress
 from tests.unit.clients.test_clients_elasticsearch import gone
 
 

@@ -7,8 +7,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from lab.errors import StackError
-from lab.stream.laps import RETAINED_BYTES, Offsets, Pace, Stream
-from lab.stream.position import Sent
+from lab.stream.laps import RETAINED_BYTES, Offsets, Pace, Stream, StreamPosition
 from producers.sending import INTENDED_SEND_TIME_HEADER
 from tests.unit.producers.fakes import FakeClient, FakeClock, NumberedDocuments
 
@@ -29,7 +28,7 @@ class World:
     reads: Callable[[int], int] = lambda _records: 0
     is_down: Callable[[], bool] = lambda: False
     refuse: Callable[[bytes], KafkaError | None] = lambda _: None
-    kept: list[Sent] = field(default_factory=list)
+    kept: list[StreamPosition] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -57,7 +56,7 @@ class World:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         return Offsets(len(self.client.sent), self.reads(len(self.client.sent)))
 
-    def keep(self, sent: Sent) -> None:
+    def keep(self, sent: StreamPosition) -> None:
         """Kafka keeps a position."""
         if self.is_down():
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
@@ -83,7 +82,7 @@ def test_every_lap_sends_the_same_documents_again() -> None:
     stream.send(after(stream, 3 * LAP))
     keys = [int(sent.key) for sent in world.client.sent]
     assert keys == [number % LAP for number in range(stream.position)]
-    assert world.kept[-1] == Sent(stream.position, len(keys))
+    assert world.kept[-1] == StreamPosition(stream.position, len(keys))
 
 
 def test_a_stream_goes_on_where_it_was() -> None:
@@ -167,7 +166,7 @@ def test_a_sink_that_has_failed_ends_the_stream() -> None:
     with pytest.raises(StackError, match=r"^connector: failed: index not found$"):
         stream.send(lambda: False)
     assert len(world.waits) * 0.2 == pytest.approx(10, abs=0.5)
-    assert world.kept[-1] == Sent(stream.position, stream.position)
+    assert world.kept[-1] == StreamPosition(stream.position, stream.position)
     assert stream.position > LAG
 
 
@@ -178,7 +177,7 @@ def test_kafka_may_be_away_for_a_while() -> None:
     stream = world.stream(rate=1009)
     stream.send(after(stream, 10_007))
     assert set(world.waits) == {-1}
-    assert world.kept[-1] == Sent(stream.position, stream.position)
+    assert world.kept[-1] == StreamPosition(stream.position, stream.position)
 
 
 def test_kafka_that_stays_away_ends_the_stream() -> None:

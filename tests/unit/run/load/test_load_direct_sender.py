@@ -7,7 +7,17 @@ from typing import IO
 
 import pytest
 
-from lab.run.load.direct_sender import Bodies, Connection, RefusedError, Tally, Task, error_type, judge, send, wait_s
+from lab.run.load.direct_sender import (
+    Bodies,
+    Connection,
+    OutcomeCounts,
+    RefusedError,
+    Task,
+    count_outcomes,
+    error_type,
+    send,
+    wait_s,
+)
 from tests.unit.clients.rest_server import Rest, Time, rest
 
 FINE = (200, '{"errors":false,"items":[{"index":{"status":201}}]}')
@@ -136,8 +146,8 @@ def test_waits_double_up_to_a_bound() -> None:
 
 def test_items_without_a_type_are_counted_too() -> None:
     """An answer may lack the part that says why."""
-    tally = Tally()
-    assert judge([{"create": {"status": 500}}], tally) == []
+    tally = OutcomeCounts()
+    assert count_outcomes([{"create": {"status": 500}}], tally) == []
     assert tally.refused == {"500 without a type": 1}
 
 

@@ -7,7 +7,7 @@ import pytest
 from lab.errors import ProfileError, StackError
 from lab.profiles.questions import Step
 from lab.run.query import ask as asking
-from lab.run.query.ask import Asker
+from lab.run.query.ask import QuestionClient
 from tests.unit.clients.rest_server import rest
 
 PAGE = 3
@@ -36,7 +36,7 @@ def found(*sorts: list[Any], took: int = 7, failed: int = 0) -> dict[str, Any]:
 def ask(url: str, asked: list[Step], **values: str | int) -> asking.Reply:
     """One answer, by a clock that moves on by a millisecond whenever it is read."""
     ticks = iter(range(0, 1_000_000_000, 1_000_000))
-    asker = Asker(url, "sluice-books", clock_ns=lambda: next(ticks))
+    asker = QuestionClient(url, "sluice-books", clock_ns=lambda: next(ticks))
     try:
         return asker.ask(asked, values)
     finally:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from lab.clients.kafka import DeadLetter
-from lab.run.verify.consumed import verify_consumed
-from lab.run.verify.verify import Subject
+from lab.run.verify.verify import VerificationTarget, verify_consumed
 from producers.delivery import Failure
 from producers.registry import make_dataset
 
@@ -45,7 +44,7 @@ class FakeCluster:
         return self.documents
 
 
-SUBJECT = Subject(
+SUBJECT = VerificationTarget(
     dataset=make_dataset("aladin", documents=RECORDS),
     topic="books",
     dead_letter_topic="books-dead-letters",

@@ -14,7 +14,7 @@ from lab.clients.kafka import DeadLetter
 from lab.errors import StackError
 from lab.records import Documents, Verification
 from lab.run.verify.books import hash_of, hashes_of
-from lab.run.verify.verify import KeyIds, OffsetIds, Subject, stored_documents, stored_hashes, verify
+from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify
 from producers.dataset import NumberedDataset, Record
 
 TOPIC = "sluice-books-1"
@@ -108,7 +108,7 @@ def verified(
 ) -> tuple[Documents, Verification]:
     """The books of a run with this index."""
     count = kafka.dataset.documents
-    subject = Subject(
+    subject = VerificationTarget(
         dataset=kafka.dataset,
         topic=TOPIC,
         dead_letter_topic=f"{TOPIC}-dead-letters",
@@ -166,7 +166,7 @@ def test_a_record_more_than_was_delivered_is_a_problem() -> None:
 def test_a_direct_load_is_verified_without_kafka() -> None:
     """No offsets and no dead letters are asked for; what the load itself has refused makes it void."""
     prices = Prices()
-    subject = Subject(
+    subject = VerificationTarget(
         dataset=prices,
         topic=None,
         dead_letter_topic="",

@@ -11,7 +11,7 @@ from lab.monitor.sink import SinkNotRegisteredError
 from lab.records import Documents, Ledger, ProcessSample, Sample, SinkLedger, SinkSample, TaskLedger, Verification
 from lab.run.verify import sink_ledger
 from lab.run.verify.sink_ledger import (
-    Found,
+    LedgerEvidence,
     LedgerReading,
     ledger_verdict,
     read_settled_ledger,
@@ -44,10 +44,10 @@ def tasks(*partitions: dict[str, Ledger]) -> SinkLedger:
     )
 
 
-def found(in_topic: dict[str, int], *, restarted: bool = False, **counts: int) -> Found:
+def found(in_topic: dict[str, int], *, restarted: bool = False, **counts: int) -> LedgerEvidence:
     """A topic of these partitions, and what verification has counted."""
     zero = dict.fromkeys(Documents.model_fields, 0)
-    return Found(in_topic=in_topic, documents=Documents(**(zero | counts)), restarted=restarted)
+    return LedgerEvidence(in_topic=in_topic, documents=Documents(**(zero | counts)), restarted=restarted)
 
 
 WHOLE = tasks(
@@ -57,7 +57,7 @@ WHOLE = tasks(
 RUN = found({"b-0": 111, "b-1": 89, "b-2": 60, "b-3": 0}, indexed=243, already_there=12, dead_lettered=5)
 
 
-def outcomes(reading: SinkLedger | None, against: Found = RUN) -> list[str]:
+def outcomes(reading: SinkLedger | None, against: LedgerEvidence = RUN) -> list[str]:
     """How each law came out, in the order of the laws."""
     verdict = ledger_verdict(LedgerReading(reading, "no metrics"), against)
     assert [check.law for check in verdict.checks] == LAWS
@@ -150,7 +150,7 @@ def test_one_document_more_or_less_than_the_sink_counts_breaks_one_law(field: st
     """The sink says what it did, verification what is there."""
     for change in (-1, 1):
         documents = RUN.documents.model_copy(update={field: getattr(RUN.documents, field) + change})
-        seen = dict(zip(LAWS, outcomes(WHOLE, Found(RUN.in_topic, documents, restarted=False)), strict=True))
+        seen = dict(zip(LAWS, outcomes(WHOLE, LedgerEvidence(RUN.in_topic, documents, restarted=False)), strict=True))
         assert {name for name, outcome in seen.items() if outcome == "broken"} == {law}
 
 
@@ -158,7 +158,7 @@ def test_a_broken_law_makes_the_run_void() -> None:
     """Its sentence is one of the run's problems."""
     verified = Verification(verified=True, problems=())
     documents = RUN.documents.model_copy(update={"dead_lettered": 4})
-    judged = with_ledger(verified, LedgerReading(WHOLE), Found(RUN.in_topic, documents, restarted=False))
+    judged = with_ledger(verified, LedgerReading(WHOLE), LedgerEvidence(RUN.in_topic, documents, restarted=False))
     assert (judged.verified, judged.problems) == (
         False,
         ("sink's ledger: 5 dead-lettered by the sink, 4 in the dead-letter topic",),

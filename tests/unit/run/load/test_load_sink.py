@@ -13,7 +13,7 @@ from lab.run.load import produce as producing
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
 from lab.run.names import Names
-from lab.run.progress import SilentProgress
+from lab.run.phases import SilentProgress
 from lab.stack.local import Endpoints
 from lab.stack.places import ROOT
 from producers.delivery import Delivered, Progress

@@ -11,10 +11,9 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import Target
 from lab.profiles import load_profile
-from lab.run import traces
+from lab.run import prepare
 from lab.run.names import Names
-from lab.run.prepare import remove_earlier_runs
-from lab.run.traces import remove_index, remove_traces
+from lab.run.prepare import remove_earlier_runs, remove_index, remove_traces
 from tests.unit.clients.rest_server import rest
 
 BOOKS = "sluice-books"
@@ -118,8 +117,8 @@ def test_the_index_goes_when_the_sink_has_left(monkeypatch: pytest.MonkeyPatch) 
     cluster = SimpleNamespace(
         index_owner=lambda _: "7", delete_index=lambda index: calls.append(f"delete {index}"), close=lambda: None
     )
-    monkeypatch.setattr(traces, "topics_of", lambda _: topics)
-    monkeypatch.setattr(traces, "cluster_of", lambda *_: cluster)
+    monkeypatch.setattr(prepare, "topics_of", lambda _: topics)
+    monkeypatch.setattr(prepare, "cluster_of", lambda *_: cluster)
     remove_traces(cast("Target", SimpleNamespace(endpoints=None)), load_profile("quickstart"), "7")
     assert calls == ["wait for connect-sluice-quickstart-7", "delete sluice-quickstart", "topics"]
 

@@ -8,7 +8,7 @@ from lab.errors import ProfileError
 from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
 from lab.records import QuestionAsked
-from lab.run.query.queries import ask_questions, difference, problems_of, try_questions_out
+from lab.run.query.ask import ask_questions, difference, problems_of, try_questions_out
 from producers.registry import make_dataset
 from tests.unit.clients.rest_server import rest
 

@@ -8,7 +8,7 @@ import pytest
 
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.questions import Question, book_fields, load_question, offer_fields, question_names
-from lab.run.query.truth import asked, right_answer
+from lab.run.query.right_answers import asked, right_answer
 from producers.datasets.aladin.shelf import BOOK_FIELDS, OFFER_FIELDS, shelf_of
 from producers.registry import make_dataset
 

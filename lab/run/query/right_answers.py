@@ -27,14 +27,14 @@ TRIES: Final = 50
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionValues:
     """One repeat of a question: its values and the right answer."""
 
     values: Values
     right: Answer
 
 
-def asked(question: Question, shelf: Shelf, count: int, seed: int) -> list[Asked]:
+def asked(question: Question, shelf: Shelf, count: int, seed: int) -> list[QuestionValues]:
     """So many repeats, no two with the same values while there are others; the same for every document model."""
     draw = random.Random(f"{seed} {question.question}")  # noqa: S311 - a sample, no secret
     seen: set[tuple[Value, ...]] = set()
@@ -45,7 +45,7 @@ def asked(question: Question, shelf: Shelf, count: int, seed: int) -> list[Asked
             if tuple(values.values()) not in seen:
                 break
         seen.add(tuple(values.values()))
-        repeats.append(Asked(values, right_answer(question, shelf, values)))
+        repeats.append(QuestionValues(values, right_answer(question, shelf, values)))
     return repeats
 
 

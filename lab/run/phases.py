@@ -1,10 +1,31 @@
-"""What a run tells whoever watches it."""
+"""The phases of a run: timed, shown to whoever watches, and none of them waiting for servers that are gone."""
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from lab.records import PhaseName
+from lab.monitor import CLOCK
+from lab.records import Phase, PhaseName
+
+
+@dataclass
+class PhaseClock:
+    """The phases so far. `current` is read by the sampler's thread."""
+
+    phases: list[Phase] = field(default_factory=list)
+    current: PhaseName = "prepare"
+
+    @contextlib.contextmanager
+    def phase(self, name: PhaseName) -> Iterator[None]:
+        """Time a phase."""
+        self.current = name
+        started_s = CLOCK.now_s()
+        try:
+            yield
+        finally:
+            self.phases.append(Phase(name=name, started_s=started_s, ended_s=CLOCK.now_s()))
 
 
 class RunProgress(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lab.profiles import Dataset, Direct, Profile, Sink
-from lab.run.load.entrants import plugin_folders, why_not_here
+from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.plugin import PLUGIN_PATH, folders_fingerprint, given_plugin_folders
 
 RIVAL = "com.example.RivalSinkConnector"

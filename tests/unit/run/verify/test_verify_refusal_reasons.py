@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.run.verify.reasons import Reason, general_reason, reason_of
+from lab.run.verify.refusal_reasons import Reason, general_reason, reason_of
 
 QUOTED = "it's a 'secret' [7] \"of\" 1234"
 
