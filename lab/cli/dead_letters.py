@@ -12,7 +12,6 @@ from rich.table import Table
 
 from lab.analysis.folder import read_record
 from lab.cli.produce import pair
-from lab.clients.connect import sink_access
 from lab.console import console
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
@@ -21,6 +20,7 @@ from lab.records import DeadLetterGroup, Run
 from lab.replay.dead_letters import DeadLetterTopic, Letter, groups_of
 from lab.replay.replay import Replay, TopicReplay, replay_config
 from lab.run.folder import find_run
+from lab.run.load.sink import sink_access
 from lab.stack.compose import ComposeProject
 from lab.stack.local import LocalStack
 from lab.targets.choose import (

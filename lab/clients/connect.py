@@ -1,55 +1,13 @@
-"""The sink connector of a run: made from a template, watched, removed."""
+"""The REST API of a Kafka Connect worker: connectors are checked, made, watched and removed."""
 
-import string
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import httpx
 
 from lab.clients.http import UNAUTHORIZED, HttpService, parsed
 from lab.endpoints import Access
 from lab.errors import ProfileError, StackError
-from lab.profiles import Profile
-from lab.profiles.mapping import load_template
-
-ELASTICSEARCH_URLS = "connection.url"
-
-
-def connector_config(
-    templates: Path, profile: Profile, values: Mapping[str, str], access: Access | None = None
-) -> dict[str, str]:
-    """The connector's configuration: the template filled in, what it needs to be let in, the profile's own settings.
-
-    Args:
-        templates: Folder of the templates.
-        values: What stands for `${connector}`, `${topic}`, `${index}` … in a template.
-        access: How the target's servers are entered.
-
-    Raises:
-        ProfileError: There is no such template, or it is no JSON object, or a placeholder in it is unknown.
-    """
-    template = load_template(profile.sink.connector, templates)
-    try:
-        filled = {name: string.Template(connector_text(value)).substitute(values) for name, value in template.items()}
-    except (KeyError, ValueError) as error:
-        known = ", ".join(f"${{{name}}}" for name in values)
-        raise ProfileError(
-            f"{templates / profile.sink.connector}.json: unknown placeholder {error}; there are: {known}"
-        ) from error
-    own = {name: connector_text(value) for name, value in profile.sink.config.items()}
-    return filled | sink_access(filled, access or Access()) | own
-
-
-def sink_access(connector: Mapping[str, object], access: Access) -> dict[str, str]:
-    """What the target has every connector told; a connector that knows no Elasticsearch gets no credentials for it."""
-    knows = ELASTICSEARCH_URLS in connector
-    return {name: value for name, value in access.sink.items() if knows or not name.startswith("connection.")}
-
-
-def connector_text(value: object) -> str:
-    """A setting's value as Kafka Connect takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class ConnectWorker:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from lab.clients.connect import ConnectWorker, connector_config
+from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
@@ -22,7 +22,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
 from lab.profiles.mapping import load_mapping
-from lab.run.load.sink import placeholders
+from lab.run.load.sink import connector_config, placeholders
 from lab.run.names import Names, index_name, is_our_connector
 from lab.run.prepare import create_index, remove_earlier_runs
 from lab.stream.laps import RETAINED_BYTES

@@ -4,12 +4,12 @@ import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from lab.clients.connect import ELASTICSEARCH_URLS
 from lab.clients.target import Target, cluster_of
 from lab.profiles import Profile
 from lab.records import Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
+from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.prepare import remove_traces
 from lab.stack.elasticsearch import node_name
 from lab.suite.plan import server_shape

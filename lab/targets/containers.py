@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from lab.clients.connect import ELASTICSEARCH_URLS
 from lab.clients.target import Target
 from lab.endpoints import Access, Endpoints
 from lab.errors import StackError
 from lab.monitor import Containers
 from lab.records import Server
+from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.stack.compose import NODES, Container
 from lab.targets.remote_servers import RemoteTarget
 

@@ -15,7 +15,7 @@ from lab.monitor import CLOCK
 from lab.profiles import Direct
 from lab.records import DirectLoad, PhaseName, Sample, SinkHistograms
 from lab.run.load.bodies import BulkBodies, prepare_bodies
-from lab.run.load.drain import DrainWatch
+from lab.run.load.drain import DrainWatch, wait_for_sample_after
 from lab.run.phases import RunProgress
 from producers.children import ChildError, Children
 from producers.dataset import Dataset
@@ -23,7 +23,6 @@ from producers.dataset import Dataset
 READY_WITHIN_S = 60.0
 GRACE_S = 10.0
 POLL_S = 0.1
-LAST_SAMPLE_WITHIN_S = 30.0
 
 
 class Sender:
@@ -151,24 +150,6 @@ def load_directly(
         direct_record(load, bodies, done, entities=entities, prepared_s=prepared_s),
         SinkHistograms(record_age=None, bulk_service_time=done["service_times"]),
     )
-
-
-def wait_for_sample_after(
-    instant_s: float,
-    latest: Callable[[], Sample | None],
-    *,
-    clock: Callable[[], float] = CLOCK.now_s,
-    sleep: Callable[[float], None] = time.sleep,
-) -> None:
-    """Return once Elasticsearch's counters have been read after the instant, or were asked for in vain for a while."""
-    deadline_s = clock() + LAST_SAMPLE_WITHIN_S
-    while clock() < deadline_s:
-        sample = latest()
-        if sample is not None and sample.elasticsearch is not None:
-            read_s = sample.elasticsearch.read_s
-            if (sample.at_s if read_s is None else read_s) > instant_s:
-                return
-        sleep(POLL_S)
 
 
 def direct_record(

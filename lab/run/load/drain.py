@@ -5,11 +5,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from lab.errors import StackError
+from lab.monitor import CLOCK
 from lab.records import Sample
 
 STALLED_S = 300.0
 """A load in which nothing moves for so long is given up. The sink bridges shorter outages."""
 
+POLL_S = 0.1
+LAST_SAMPLE_WITHIN_S = 30.0
 
 Goal = Literal["committed", "indexed", "either"]
 
@@ -100,3 +103,21 @@ class DrainWatch:
         if self._goal != "committed":
             return rate
         return f"{rate}{', ' if rate else ''}lag {max(0, self._records - self._committed):,}"
+
+
+def wait_for_sample_after(
+    instant_s: float,
+    latest: Callable[[], Sample | None],
+    *,
+    clock: Callable[[], float] = CLOCK.now_s,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Return once Elasticsearch's counters have been read after the instant, or were asked for in vain for a while."""
+    deadline_s = clock() + LAST_SAMPLE_WITHIN_S
+    while clock() < deadline_s:
+        sample = latest()
+        if sample is not None and sample.elasticsearch is not None:
+            read_s = sample.elasticsearch.read_s
+            if (sample.at_s if read_s is None else read_s) > instant_s:
+                return
+        sleep(POLL_S)

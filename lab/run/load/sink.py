@@ -2,31 +2,35 @@
 
 import math
 import shlex
+import string
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 
-from lab.clients.connect import ConnectWorker, connector_config
+from lab.clients.connect import ConnectWorker
+from lab.clients.kafka import kafka_text
 from lab.clients.target import Target
-from lab.endpoints import Endpoints, words_without_secrets
-from lab.errors import StackError
+from lab.endpoints import Access, Endpoints, words_without_secrets
+from lab.errors import ProfileError, StackError
 from lab.monitor import Sampler, read_sink_histograms
 from lab.monitor.processes import reason
 from lab.profiles import Profile
+from lab.profiles.mapping import load_template
 from lab.records import SinkHistograms
 from lab.run.folder import RunFolder
 from lab.run.load.availability import OURS
 from lab.run.load.command import CommandSink, filled_command, own_values
-from lab.run.load.direct import wait_for_sample_after
-from lab.run.load.drain import DrainWatch, Goal
+from lab.run.load.drain import DrainWatch, Goal, wait_for_sample_after
 from lab.run.names import Names
 from lab.run.phases import RunProgress
 from lab.run.verify.sink_ledger import LedgerReading, read_settled_ledger
 
 POLL_S = 0.2
 STATUS_EVERY_S = 2.0
+ELASTICSEARCH_URLS = "connection.url"
 
 
 @dataclass
@@ -180,3 +184,34 @@ def placeholders(profile: Profile, endpoints: Endpoints, names: Names) -> dict[s
         "kafka_bootstrap": endpoints.kafka_bootstrap,
         "group": names.consumer_group,
     }
+
+
+def connector_config(
+    templates: Path, profile: Profile, values: Mapping[str, str], access: Access | None = None
+) -> dict[str, str]:
+    """The connector's configuration: the template filled in, what it needs to be let in, the profile's own settings.
+
+    Args:
+        templates: Folder of the templates.
+        values: What stands for `${connector}`, `${topic}`, `${index}` … in a template.
+        access: How the target's servers are entered.
+
+    Raises:
+        ProfileError: There is no such template, or it is no JSON object, or a placeholder in it is unknown.
+    """
+    template = load_template(profile.sink.connector, templates)
+    try:
+        filled = {name: string.Template(kafka_text(value)).substitute(values) for name, value in template.items()}
+    except (KeyError, ValueError) as error:
+        known = ", ".join(f"${{{name}}}" for name in values)
+        raise ProfileError(
+            f"{templates / profile.sink.connector}.json: unknown placeholder {error}; there are: {known}"
+        ) from error
+    own = {name: kafka_text(value) for name, value in profile.sink.config.items()}
+    return filled | sink_access(filled, access or Access()) | own
+
+
+def sink_access(connector: Mapping[str, object], access: Access) -> dict[str, str]:
+    """What the target has every connector told; a connector that knows no Elasticsearch gets no credentials for it."""
+    knows = ELASTICSEARCH_URLS in connector
+    return {name: value for name, value in access.sink.items() if knows or not name.startswith("connection.")}

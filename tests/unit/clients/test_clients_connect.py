@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from lab.clients.connect import ConnectWorker, connector_config, failed
+from lab.clients.connect import ConnectWorker, failed
 from lab.endpoints import Access, HttpAccess, basic
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Profile, Sink
+from lab.run.load.sink import connector_config
 from tests.unit.clients.rest_server import Rest, Time, rest
 
 ROOT = Path(__file__).resolve().parents[3]
