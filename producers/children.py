@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
 LAST_LINES = 3
+LOG_TAIL_BYTES = 32 * 1024
 ROOT = str(Path(__file__).resolve().parents[1])
 
 
@@ -120,12 +121,9 @@ class Children:
 
     def _exit_message(self, number: int) -> str:
         status = self.processes[number].wait()
-        self._errors[number].seek(0)
-        last_lines = self._errors[number].read().decode(errors="replace").strip().splitlines()[-LAST_LINES:]
+        lines = last_lines(self._errors[number], LAST_LINES)
         which = self._name if self._number == 1 else f"{self._name} {number + 1} of {self._number}"
-        return f"{which} ended early with status {status}" + (
-            f"; its last lines: {' | '.join(last_lines)}" if last_lines else ""
-        )
+        return f"{which} ended early with status {status}" + (f"; its last lines: {' | '.join(lines)}" if lines else "")
 
     def _end(self) -> None:
         for number, process in enumerate(self.processes):
@@ -142,6 +140,17 @@ class Children:
                 process.wait()
         for errors in self._errors:
             errors.close()
+
+
+def last_lines(log: IO[bytes], count: int, *, without: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The last lines of an open log, blank ones left out.
+
+    Args:
+        without: How lines begin that are left out as well, such as the frames of a stack.
+    """
+    log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
+    lines = log.read().decode(errors="replace").splitlines()
+    return tuple(line for line in lines if line.strip() and not line.lstrip().startswith(without))[-count:]
 
 
 def import_path() -> str:

@@ -49,8 +49,13 @@ class Names:
 
     @property
     def consumer_group(self) -> str:
-        """The sink's, as Kafka Connect names it."""
-        return f"connect-{self.connector}"
+        """The sink's."""
+        return consumer_group(self.connector)
+
+
+def consumer_group(connector: str) -> str:
+    """The consumer group of a connector, as Kafka Connect names it."""
+    return f"connect-{connector}"
 
 
 def is_our_connector(name: str) -> bool:

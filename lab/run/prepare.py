@@ -9,7 +9,7 @@ from lab.clients.target import Target, cluster_of, topics_of
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.mapping import index_body, load_mapping
-from lab.run.names import Names, is_our_connector
+from lab.run.names import Names, consumer_group, is_our_connector
 
 GREEN_WITHIN_S = 30
 PATIENCE_S = 10.0
@@ -50,15 +50,23 @@ def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run
     return unassigned
 
 
-def remove_earlier_runs(worker: ConnectWorker, topics: KafkaTopics, names: Names, *, shared: bool) -> None:
-    """Remove connectors of ours, and topics that earlier runs of the profile left behind.
+def remove_connectors(worker: ConnectWorker, topics: KafkaTopics, names: Names, *, shared: bool = False) -> None:
+    """Remove every connector of ours but the run's own, and return when they write no more.
+
+    One that still writes, as that of a run that was killed, would write into the new index, too.
 
     Args:
         shared: Others use the servers, too: a connector of another profile may be that of their run.
     """
     for connector in worker.connectors():
-        if names.is_topic(connector) if shared else is_our_connector(connector):
+        is_removed = names.is_topic(connector) if shared else is_our_connector(connector)
+        if is_removed and connector != names.connector:
             worker.delete(connector)
+            topics.wait_until_left(consumer_group(connector), PATIENCE_S)
+
+
+def remove_topics(topics: KafkaTopics, names: Names) -> None:
+    """Remove the topics that earlier runs of the profile left behind."""
     topics.delete(tuple(filter(names.is_topic, topics.names())))
 
 

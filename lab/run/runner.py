@@ -18,7 +18,7 @@ from lab.run.load.produce import Producing, delivery_record
 from lab.run.load.sink import Sink
 from lab.run.names import Names
 from lab.run.phases import PhaseClock, RunProgress, WatchedProgress
-from lab.run.prepare import create_index, create_topics, remove_earlier_runs
+from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import VerificationTarget, verify, verify_consumed
@@ -186,6 +186,7 @@ class _RunUnderWay:
         self.progress.begin("prepare", "making index and topic", None)
         if not self.is_direct:
             self.sink.configure()
+        remove_connectors(self.worker, self.kafka, self.names, shared=self.target.name == "remote")
         self.cluster.own_cluster_settings(
             {**self.target.cluster_settings, **self.profile.elasticsearch.cluster_settings}
         )
@@ -199,7 +200,7 @@ class _RunUnderWay:
             root=self.root,
             access=self.target.access.elasticsearch,
         )
-        remove_earlier_runs(self.worker, self.kafka, self.names, shared=self.target.name == "remote")
+        remove_topics(self.kafka, self.names)
         if not self.is_direct:
             create_topics(self.kafka, self.profile, self.names)
 

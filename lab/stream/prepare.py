@@ -23,8 +23,8 @@ from lab.errors import ProfileError
 from lab.profiles import Direct, Profile
 from lab.profiles.mapping import load_mapping
 from lab.run.load.sink import connector_config, placeholders
-from lab.run.names import Names, index_name, is_our_connector
-from lab.run.prepare import create_index, remove_earlier_runs
+from lab.run.names import Names, index_name
+from lab.run.prepare import create_index, remove_connectors, remove_topics
 from lab.stream.laps import RETAINED_BYTES
 
 SEGMENT_BYTES = 64 << 20
@@ -64,9 +64,9 @@ def prepare_stream(
         values = placeholders(profile, endpoints, names)
         config = connector_config(root / "connect" / "connectors", profile, values, endpoints.access)
         worker.validate(config)
-        unassigned = None if found else begin(endpoints, profile, names, stream_id)
+        remove_connectors(worker, topics, names)
+        unassigned = None if found else begin(cluster, topics, profile, names, stream_id)
         cluster.own_cluster_settings(profile.elasticsearch.cluster_settings)
-        stop_others(worker, names)
         drop_failed(worker, names)
         worker.create(names.connector, config)
         worker.wait_until_running(names.connector)
@@ -112,15 +112,10 @@ def find_stream(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Prof
     return names if names.topic in topics.names() else None
 
 
-def begin(endpoints: Endpoints, profile: Profile, names: Names, stream_id: str) -> int:
+def begin(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Profile, names: Names, stream_id: str) -> int:
     """Make index and topics; what earlier streams and runs of the profile left goes. Shards without a node."""
-    cluster, worker, topics = cluster_of(endpoints), worker_of(endpoints), topics_of(endpoints)
-    try:
-        unassigned = create_index(cluster, profile, names.index, stream_id)
-        remove_earlier_runs(worker, topics, names, shared=False)
-    finally:
-        cluster.close()
-        worker.close()
+    unassigned = create_index(cluster, profile, names.index, stream_id)
+    remove_topics(topics, names)
     topic = profile.topic
     copies = topic.replication_factor
     bounded = {
@@ -133,13 +128,6 @@ def begin(endpoints: Endpoints, profile: Profile, names: Names, stream_id: str) 
     topics.create(names.dead_letter_topic, partitions=1, replication_factor=copies, config=KEPT)
     topics.create(names.topic, partitions=topic.partitions, replication_factor=copies, config=bounded)
     return unassigned
-
-
-def stop_others(worker: ConnectWorker, names: Names) -> None:
-    """Remove every other connector of ours; how far each has read, Kafka remembers."""
-    for connector in worker.connectors():
-        if is_our_connector(connector) and connector != names.connector:
-            worker.delete(connector)
 
 
 def drop_failed(worker: ConnectWorker, names: Names) -> None:

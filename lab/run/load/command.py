@@ -12,11 +12,11 @@ from pathlib import Path
 
 from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
+from producers.children import last_lines
 
 GRACE_S = 20.0
 POLL_S = 0.05
 LOG_LINES_SHOWN = 12
-LOG_TAIL_BYTES = 32 * 1024
 
 
 def filled_command(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
@@ -106,8 +106,7 @@ class CommandSink:
     def last_lines(self) -> tuple[str, ...]:
         """The last lines that it wrote."""
         with self._log.open("rb") as file:
-            file.seek(max(0, self._log.stat().st_size - LOG_TAIL_BYTES))
-            return tuple(file.read().decode(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
+            return last_lines(file, LOG_LINES_SHOWN)
 
     def stop(self, grace_s: float = GRACE_S) -> None:
         """End it and whatever it has started: SIGTERM, then SIGKILL for what is left after the grace time."""

@@ -1,7 +1,9 @@
 """What a run leaves in the servers, and what it leaves alone."""
 
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -10,10 +12,16 @@ from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.clients.target import Target
+from lab.endpoints import Endpoints
 from lab.profiles import load_profile
-from lab.run import prepare
+from lab.run import prepare, runner
+from lab.run.folder import RunFolder
 from lab.run.names import Names
-from lab.run.prepare import remove_earlier_runs, remove_index, remove_traces
+from lab.run.phases import SilentProgress
+from lab.run.prepare import remove_connectors, remove_index, remove_topics, remove_traces
+from lab.stack.places import ROOT
+from lab.stream import prepare as stream_prepare
+from lab.stream.prepare import prepare_stream
 from tests.unit.clients.rest_server import rest
 
 BOOKS = "sluice-books"
@@ -46,6 +54,9 @@ class Topics:
         """Remove some."""
         self.left -= set(names)
 
+    def wait_until_left(self, group: str, within_s: float) -> None:
+        """Nobody is in any group."""
+
 
 def test_a_run_removes_the_topics_of_its_own_profile_only() -> None:
     """Another profile's name may begin with this one's; a topic that merely looks alike is somebody's, too."""
@@ -61,8 +72,7 @@ def test_a_run_removes_the_topics_of_its_own_profile_only() -> None:
     earlier = ("20260101-000007", "20260101-000007-2", "20260101-000007-stream-0123abcd")
     own = {f"{BOOKS}-{run}{ending}" for run in earlier for ending in ("", "-dead-letters")}
     topics: Any = Topics(*own, *of_others)
-    with rest((200, [])) as server:
-        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"), shared=False)
+    remove_topics(topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
     assert topics.left == of_others
 
 
@@ -72,18 +82,10 @@ def test_a_run_removes_connectors_of_runs_only() -> None:
     theirs = ["sluice-gate-postgres", "sluice-books", "sluice-books-20260101-000007-copy"]
     topics: Any = Topics()
     with rest((200, [*made, *theirs]), (204, {})) as server:
-        remove_earlier_runs(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"), shared=False)
+        remove_connectors(ConnectWorker(server.url), topics, Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
     assert [path for method, path, _ in server.requests if method == "DELETE"] == [
         f"/connectors/{name}" for name in made
     ]
-
-
-class NoTopics(KafkaTopics):
-    """A Kafka without topics."""
-
-    def names(self, within_s: float = 0) -> set[str]:  # noqa: ARG002 - as Kafka's are asked for
-        """None."""
-        return set()
 
 
 @pytest.mark.parametrize(
@@ -103,9 +105,79 @@ def test_on_servers_of_others_only_connectors_of_the_profile_are_deleted(*, shar
     ]
     with rest((200, connectors), (204, {})) as server:
         names = Names(BOOKS, f"{BOOKS}-20260101-000017", f"{BOOKS}-20260101-000017")
-        remove_earlier_runs(ConnectWorker(server.url), NoTopics("127.0.0.1:1"), names, shared=shared)
+        topics: Any = Topics()
+        remove_connectors(ConnectWorker(server.url), topics, names, shared=shared)
     deleted = [path.removeprefix("/connectors/") for method, path, _ in server.requests if method == "DELETE"]
     assert deleted == removed
+
+
+class Servers:
+    """Every client of one set of servers: it keeps what it is asked for, and answers what a run needs to go on."""
+
+    answers: ClassVar[dict[str, object]] = {
+        "connectors": ["sluice-films-20260101-000013"],
+        "names": {"sluice-quickstart-20260101-000011"},
+        "index_owner": "20260101-000011",
+        "index_health": ("green", 0),
+        "has_analyzer": False,
+    }
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        def answer(*arguments: object, **_: object) -> object:
+            if name in {"delete", "wait_until_left", "delete_index", "create_index", "create"}:
+                self.calls.append(f"{name} {arguments[0]}")
+            return self.answers.get(name)
+
+        return answer
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
+    """Servers on which a run that was killed has left its connector."""
+    made = Servers()
+    for module in (runner, stream_prepare):
+        for client in ("cluster_of", "worker_of", "topics_of"):
+            monkeypatch.setattr(module, client, lambda *_, **__: made)
+    return made
+
+
+STOPPED = ["delete sluice-films-20260101-000013", "wait_until_left connect-sluice-films-20260101-000013"]
+ENDPOINTS = Endpoints("127.0.0.1:1", "http://127.0.0.1:1", ("http://127.0.0.1:1",), None)
+
+
+def test_the_sink_of_a_killed_run_has_gone_before_the_index_is_made(tmp_path: Path, servers: Servers) -> None:
+    """It would go on writing its documents, into the new index, too."""
+    target = Target("local", ENDPOINTS, process_ids=dict, servers=(), java_versions={}, fresh=False)
+    run = runner._RunUnderWay(
+        load_profile("quickstart"),
+        cast("Any", None),
+        target,
+        RunFolder(tmp_path, "20260101-000017"),
+        root=ROOT,
+        progress=SilentProgress(),
+    )
+    run.prepare()
+    assert servers.calls == [
+        *STOPPED,
+        "delete_index sluice-quickstart",
+        "create_index sluice-quickstart",
+        "delete ('sluice-quickstart-20260101-000011',)",
+        "create sluice-quickstart-20260101-000017",
+        "create sluice-quickstart-20260101-000017-dead-letters",
+    ]
+
+
+def test_other_sinks_have_gone_before_the_index_of_a_stream_is_made(servers: Servers) -> None:
+    """As with a run."""
+    prepare_stream(load_profile("quickstart"), ENDPOINTS, root=ROOT, clock=lambda: 1009.0)
+    assert servers.calls[:4] == [
+        *STOPPED,
+        "delete_index sluice-quickstart",
+        "create_index sluice-quickstart",
+    ]
 
 
 def test_the_index_goes_when_the_sink_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
