@@ -16,7 +16,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
 from lab.run.verify.books import NAMED, Comparison, Hashes, altered, compare, counted, distinct_letters, hashes_of
-from lab.run.verify.verify import stored_documents, stored_hashes
+from lab.run.verify.verify import key_hashes, stored_documents, stored_hashes
 from lab.stream.laps import PositionStore, StreamPosition
 from producers.dataset import Dataset
 
@@ -139,7 +139,7 @@ def stored_books(
     """The books of a sink that stores every document."""
     count = min(sent.documents, dataset.documents)
     progress(0, "computing ids")
-    expected = hashes_of(key for batch in dataset.batches(0, count) for key, _ in batch)
+    expected = key_hashes(dataset, count)
     dead = hashes_of(letter.key for letter in distinct_letters(topics.dead_letters(names.dead_letter_topic)))
     cluster.refresh(names.index)
     # Dead letters are those of all laps, so records are counted over all laps.

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import repeat
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from producers.dataset import DatasetError, NumberedDataset, Record
+from producers.dataset import Dataset, DatasetError, Record
 from producers.datasets.cities import CITIES
 from producers.datasets.fields import Pieces, digits_of, texts
 from producers.hashing import Permutation, hashed, part
@@ -118,7 +118,7 @@ def _place(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Events(NumberedDataset):
+class Events(Dataset):
     """Events at even intervals from one instant on.
 
     Attributes:
@@ -133,10 +133,7 @@ class Events(NumberedDataset):
     interval_us: int
     ascending: bool
 
-    @property
-    def name(self) -> str:
-        """The name under which the registry makes it."""
-        return "events"
+    name: ClassVar[str] = "events"
 
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
         """Key and JSON of each event."""
@@ -164,9 +161,11 @@ class Events(NumberedDataset):
             table.ports(part(target, 32, 10, 1024)),
             table.ratings(part(what, 54, 10, len(table.ratings))),
         )
-        return list(zip(self._keys(events), map(b"".join, zip(*columns, strict=False)), strict=True))
+        return list(zip(self.keys(numbers), map(b"".join, zip(*columns, strict=False)), strict=True))
 
-    def _keys(self, events: NDArray[np.uint64]) -> list[bytes]:
+    def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
+        """Ten digits each."""
+        events = numbers.astype(np.uint64)
         ids = events if self.ascending else Permutation(MOST_EVENTS, self.seed)(events)
         return texts(digits_of(ids, 10))
 

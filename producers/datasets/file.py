@@ -11,14 +11,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, ClassVar, Final
 
 import numpy as np
 import orjson
 import zstandard
 from numpy.typing import NDArray
 
-from producers.dataset import DatasetError, NumberedDataset, Record
+from producers.dataset import Dataset, DatasetError, Record
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 1 << 20
 RECORD_OVERHEAD_BYTES: Final = 150
@@ -29,7 +29,7 @@ JSON_KINDS: Final = {list: "an array", str: "a string", int: "a number", float: 
 
 
 @dataclass(frozen=True)
-class FileDocuments(NumberedDataset):
+class FileDocuments(Dataset):
     """The lines of a file, in order; a later line replaces an earlier one of the same key.
 
     Blank lines, CRLF and a byte order mark are no part of a document. A document goes out as the bytes that stand in
@@ -54,10 +54,7 @@ class FileDocuments(NumberedDataset):
     keys_repeat: bool
     content_hash: str | None
 
-    @property
-    def name(self) -> str:
-        """The name under which the registry makes it."""
-        return "file"
+    name: ClassVar[str] = "file"
 
     @property
     def documents(self) -> int:  # type: ignore[override]

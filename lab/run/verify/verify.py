@@ -68,7 +68,7 @@ class KeyIds:
 
     def hashes(self) -> Hashes:
         """The id of each record."""
-        return key_hashes(self.dataset)
+        return key_hashes(self.dataset, self.dataset.documents)
 
     def dead(self, letter: DeadLetter) -> bytes:
         """The id that a dead-lettered record would have had."""
@@ -125,7 +125,7 @@ class OffsetIds:
         drawn = sorted(draw.sample(range(total), min(count, total)))
         gone = set(dead.tolist())
         places = [self.place(position) for position in drawn if hash_of(self.name(position)) not in gone]
-        keys = key_hashes(self.dataset)
+        keys = key_hashes(self.dataset, self.dataset.documents)
         order = np.argsort(keys)
         documents = {}
         for (partition, offset), (key, value) in self.kafka.records_at(self.topic, places).items():
@@ -139,9 +139,9 @@ class OffsetIds:
         return documents
 
 
-def key_hashes(dataset: Dataset) -> Hashes:
-    """The hash of each document's key, by document number."""
-    return hashes_of(key for batch in dataset.batches(0, dataset.documents) for key, _ in batch)
+def key_hashes(dataset: Dataset, documents: int) -> Hashes:
+    """The hash of the key of each of the first documents, by document number."""
+    return hashes_of(key for numbers in dataset.blocks(0, documents) for key in dataset.keys(numbers))
 
 
 def verify(

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from producers.dataset import DatasetError, NumberedDataset, Record
+from producers.dataset import Dataset, DatasetError, Record
 from producers.datasets.aladin.books import MOST_BOOKS, Catalogue
 from producers.datasets.aladin.shops import ShopCounts
 from producers.datasets.aladin.stream import FlatIndex, Mixture, Numbers, update_share_per_million
@@ -26,7 +26,7 @@ def _chosen_below(bits: NDArray[np.uint64], sizes: Numbers) -> Numbers:
 
 
 @dataclass(frozen=True)
-class BookStream(NumberedDataset):
+class BookStream(Dataset):
     """What the two models share: a catalogue, and a mixture of new documents and re-pricings.
 
     A re-pricing picks a book at random among those that are complete, and one of its offers, and gives that offer
@@ -38,10 +38,7 @@ class BookStream(NumberedDataset):
     catalogue: Catalogue
     mixture: Mixture
 
-    @property
-    def name(self) -> str:
-        """The name under which the registry makes it."""
-        return "aladin"
+    name: ClassVar[str] = "aladin"
 
     def latest(self) -> Numbers:
         """Document numbers, ascending, that are the last of their key."""
@@ -89,6 +86,10 @@ class NestedBooks(BookStream):
             return self._records(numbers.astype(np.uint64), None)
         books, slots, is_update = self._resolved(numbers)
         return self._records(books, np.where(is_update, slots, -1), numbers)
+
+    def keys(self, numbers: Numbers) -> list[bytes]:
+        """ISBN-13 of each document's book."""
+        return self.catalogue.keys(self._resolved(numbers)[0])
 
     def _resolved(self, numbers: Numbers) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.bool_]]:
         is_update = self._is_update(numbers)
@@ -153,6 +154,13 @@ class FlatBooks(BookStream):
             records[~is_book] = _listed(self._offer_records(books[~is_book], slots[~is_book], repriced_by))
         result: list[Record] = records.tolist()
         return result
+
+    def keys(self, numbers: Numbers) -> list[bytes]:
+        """`<isbn13>` for a book, `<isbn13>-<shop_id>` for an offer."""
+        books, slots, _ = self._resolved(numbers)
+        shops = tables().shops(self.catalogue.shops(books, np.maximum(slots, 0)))
+        ends = np.where(slots < 0, b"", [b"-" + shop for shop in shops]).tolist()
+        return list(map(b"".join, zip(self.catalogue.keys(books), ends, strict=True)))
 
     def _resolved(self, numbers: Numbers) -> tuple[NDArray[np.uint64], NDArray[np.intp], NDArray[np.bool_]]:
         is_update = self._is_update(numbers)

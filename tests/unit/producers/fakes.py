@@ -8,7 +8,7 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException
 from numpy.typing import NDArray
 
-from producers.dataset import NumberedDataset, Record
+from producers.dataset import Dataset, Record
 
 
 @dataclass
@@ -111,7 +111,7 @@ class FakeClient:
         return len(self._queue)
 
 
-class NumberedDocuments(NumberedDataset):
+class NumberedDocuments(Dataset):
     """Documents that name their number; every `repeat_after` documents the keys begin again."""
 
     name = "numbered"

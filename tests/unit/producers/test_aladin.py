@@ -113,6 +113,9 @@ def test_one_document_at_a_time_agrees_with_batches(options: dict[str, Any]) -> 
     copy = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own
     assert len(whole) == dataset.documents
     assert [record for batch in dataset.batches(97, 1301) for record in batch] == whole[97:1301]
+    assert [key for numbers in dataset.blocks(97, 1301) for key in dataset.keys(numbers)] == [
+        key for key, _ in whole[97:1301]
+    ]
     for number in (0, 1, 2, 63, 64, 65, 1009, dataset.documents - 1):
         assert (copy.key(number), copy.document(number)) == whole[number]
 

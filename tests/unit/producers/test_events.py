@@ -135,6 +135,7 @@ def test_batches_agree_with_single_documents() -> None:
     dataset = make_dataset("events", documents=1511)
     whole = [record for batch in dataset.batches(97, 1301) for record in batch]
     assert [(dataset.key(number), dataset.document(number)) for number in range(97, 1301, 131)] == whole[::131]
+    assert [key for numbers in dataset.blocks(97, 1301) for key in dataset.keys(numbers)] == [key for key, _ in whole]
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from lab.errors import StackError
 from lab.run.load import bodies as bodies_module
 from lab.run.load.bodies import BulkBodies, operation, prepare_bodies
-from producers.dataset import NumberedDataset, Record
+from producers.dataset import Dataset, Record
 from producers.registry import make_dataset
 
 BOOKS = 1009
 
 
-class Lines(NumberedDataset):
+class Lines(Dataset):
     """Documents of chosen sizes, each with a key of its own."""
 
     name = "lines"

@@ -15,13 +15,13 @@ from lab.errors import StackError
 from lab.records import Documents, Verification
 from lab.run.verify.books import hash_of, hashes_of
 from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify
-from producers.dataset import NumberedDataset, Record
+from producers.dataset import Dataset, Record
 
 TOPIC = "sluice-books-1"
 
 
 @dataclass(frozen=True)
-class Prices(NumberedDataset):
+class Prices(Dataset):
     """Prices of books: document i is a price of book i mod `books`."""
 
     documents: int = 211
