@@ -1,13 +1,20 @@
-"""The phases of a run: timed, shown to whoever watches, and none of them waiting for servers that are gone."""
+"""What the phases of a run share: their clock, their display, which looks after the servers, and what they work on."""
 
 import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
+from lab.clients.target import Target
 from lab.monitor import CLOCK
+from lab.profiles import Profile
 from lab.records import Phase, PhaseName
+from lab.run.folder import RunFolder
+from lab.run.names import Names
+from producers.dataset import Dataset
 
 
 @dataclass
@@ -85,3 +92,28 @@ class WatchedProgress:
         """Wait before a server that does not answer is asked again."""
         self.update(*self._last)
         time.sleep(seconds)
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What every phase of one run works on.
+
+    Attributes:
+        dataset: That of the profile.
+        root: The checkout, for mappings, connector templates and questions.
+        children: Processes that the run has started and that still run: name → pid.
+    """
+
+    profile: Profile
+    dataset: Dataset
+    target: Target
+    folder: RunFolder
+    root: Path
+    progress: RunProgress
+    clock: PhaseClock = field(default_factory=PhaseClock)
+    children: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> Names:
+        """What index, topics and connector are called."""
+        return Names.of(self.profile, self.folder.run_id)

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,7 @@ from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing, delivery_record
 from lab.run.load.sink import Sink
-from lab.run.names import Names
-from lab.run.phases import PhaseClock, RunProgress, WatchedProgress
+from lab.run.phases import RunContext, RunProgress, WatchedProgress
 from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
@@ -55,7 +54,8 @@ def run_profile(
         ProfileError: A server refuses a setting of the profile.
         StackError: A server, the connector or a task failed for good.
     """
-    run = _RunUnderWay(profile, dataset, target, folder, root=root, progress=progress)
+    watched = WatchedProgress(progress, target.check)
+    run = _RunUnderWay(RunContext(profile, dataset, target, folder, root, watched), watched.sleep)
     try:
         record = run.record_of(command)
         folder.write("run.json", record)
@@ -82,32 +82,20 @@ class LoadOutcome:
 class _RunUnderWay:
     """One run while it runs: the clients it uses and what it has found out so far."""
 
-    def __init__(
-        self,
-        profile: Profile,
-        dataset: Dataset,
-        target: Target,
-        folder: RunFolder,
-        *,
-        root: Path,
-        progress: RunProgress,
-    ) -> None:
-        self.profile = profile
-        self.dataset = dataset
-        self.target = target
-        self.folder = folder
-        self.root = root
-        self.progress = WatchedProgress(progress, target.check)
-        self.names = Names.of(profile, folder.run_id)
-        self.clock = PhaseClock()
-        self.cluster = cluster_of(target.endpoints, sleep=self.progress.sleep)
-        self.worker = worker_of(target.endpoints, sleep=self.progress.sleep)
-        self.kafka = topics_of(target.endpoints)
-        self.is_direct = isinstance(profile.load, Direct)
-        self.children: dict[str, int] = {}
+    def __init__(self, context: RunContext, sleep: Callable[[float], None]) -> None:
+        self.context = context
+        self.profile = context.profile
+        self.target = context.target
+        self.names = context.names
+        self.clock = context.clock
+        self.progress = context.progress
+        self.cluster = cluster_of(self.target.endpoints, sleep=sleep)
+        self.worker = worker_of(self.target.endpoints, sleep=sleep)
+        self.kafka = topics_of(self.target.endpoints)
+        self.is_direct = isinstance(self.profile.load, Direct)
         self.warnings: list[RunWarning] = []
-        self.producing = Producing(profile, dataset, target, self.names.topic, self.progress)
-        self.sink = Sink(profile, target, self.names, folder, root, self.worker, self.progress, self.children)
+        self.producing = Producing(context)
+        self.sink = Sink(context, self.worker)
 
     def record_of(self, command: Sequence[str]) -> Run:
         """Do everything; the record of it."""
@@ -127,7 +115,7 @@ class _RunUnderWay:
             environment = self.collect()
             store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
         return Run(
-            run_id=self.folder.run_id,
+            run_id=self.context.folder.run_id,
             profile=self.profile.name,
             question=self.profile.question,
             started_s=started_s,
@@ -137,7 +125,7 @@ class _RunUnderWay:
             via=self.profile.load.via,
             index=self.names.index,
             topic=self.topic,
-            content_hash=self.dataset.content_hash,
+            content_hash=self.context.dataset.content_hash,
             documents=documents,
             verification=verification,
             delivery=delivery_record(loaded.delivered) if loaded.delivered else None,
@@ -190,16 +178,10 @@ class _RunUnderWay:
         self.cluster.own_cluster_settings(
             {**self.target.cluster_settings, **self.profile.elasticsearch.cluster_settings}
         )
-        unassigned = create_index(self.cluster, self.profile, self.names.index, self.folder.run_id)
+        unassigned = create_index(self.cluster, self.profile, self.names.index, self.context.folder.run_id)
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
-        try_questions_out(
-            self.profile,
-            self.target.endpoints.elasticsearch_urls[0],
-            self.names.index,
-            root=self.root,
-            access=self.target.access.elasticsearch,
-        )
+        try_questions_out(self.context)
         remove_topics(self.kafka, self.names)
         if not self.is_direct:
             create_topics(self.kafka, self.profile, self.names)
@@ -216,9 +198,9 @@ class _RunUnderWay:
         )
         return Sampler(
             sources,
-            self.folder.samples,
+            self.context.folder.samples,
             self.profile.sampling.interval_s,
-            processes=lambda: {**self.target.process_ids(), **self.children},
+            processes=lambda: {**self.target.process_ids(), **self.context.children},
             phase=lambda: self.clock.current,
             produced=lambda: self.producing.produced,
         )
@@ -226,7 +208,7 @@ class _RunUnderWay:
     def load(self, sampler: Sampler) -> LoadOutcome:
         """Bring every document into the index, the way that the profile says."""
         if isinstance(self.profile.load, Direct):
-            direct, histograms = self.send_directly(self.profile.load, sampler)
+            direct, histograms = load_directly(self.context, self.profile.load, lambda: sampler.latest)
             return LoadOutcome(None, direct, histograms, None)
         if self.profile.load.mode == "drain":
             with self.clock.phase("fill"):
@@ -239,22 +221,6 @@ class _RunUnderWay:
         self.sink.stop_command()
         return LoadOutcome(delivered, None, self.sink.histograms(), self.sink.ledger())
 
-    def send_directly(self, load: Direct, sampler: Sampler) -> tuple[DirectLoad, SinkHistograms]:
-        """Make bulk bodies of the whole dataset and send them."""
-        return load_directly(
-            load,
-            self.dataset,
-            index=self.names.index,
-            urls=self.target.endpoints.elasticsearch_urls,
-            folder=self.folder.path,
-            environment=self.target.child_environment,
-            access=self.target.access.elasticsearch,
-            phase=self.clock.phase,
-            progress=self.progress,
-            latest=lambda: sampler.latest,
-            children=self.children,
-        )
-
     def settle(self) -> None:
         """Refresh, and wait a while for merges to end, so that the counters are final."""
         self.progress.begin("settle", "waiting for merges", None)
@@ -266,21 +232,21 @@ class _RunUnderWay:
 
     def verify(self, loaded: LoadOutcome) -> tuple[Documents, Verification]:
         """Compare what is stored with what was produced, and the sink's ledger with both."""
-        self.progress.begin("verify", "reading every id back", self.dataset.documents)
+        self.progress.begin("verify", "reading every id back", self.context.dataset.documents)
         delivered = loaded.delivered
         subject = VerificationTarget(
-            dataset=self.dataset,
+            dataset=self.context.dataset,
             topic=self.topic,
             dead_letter_topic=self.names.dead_letter_topic,
             index=self.names.index,
-            produced=delivered.produced if delivered else self.dataset.documents,
+            produced=delivered.produced if delivered else self.context.dataset.documents,
             delivered=delivered.delivered if delivered else None,
             failed=delivered.failed if delivered else None,
             failures=delivered.failures if delivered else (),
             refusals=refusals(loaded.direct) if loaded.direct else (),
             key_is_id=self.sink.key_is_id,
             sample=self.profile.verify.sample,
-            seed=self.folder.run_id,
+            seed=self.context.folder.run_id,
         )
         if self.profile.verify.expect == "consumed":
             documents, verification = verify_consumed(
@@ -289,17 +255,14 @@ class _RunUnderWay:
         else:
             documents, verification = verify(subject, self.kafka, self.cluster, self.progress.update)
         if loaded.reading:
-            verification = with_ledger(verification, loaded.reading, self.found(documents))
+            ends = self.kafka.end_offsets(self.names.topic)
+            evidence = LedgerEvidence(
+                in_topic={f"{self.names.topic}-{partition}": end for partition, end in ends.items()},
+                documents=documents,
+                restarted=tasks_restarted(samples_in(self.context.folder.samples)),
+            )
+            verification = with_ledger(verification, loaded.reading, evidence)
         return documents, verification
-
-    def found(self, documents: Documents) -> LedgerEvidence:
-        """What the sink's ledger is held against."""
-        ends = self.kafka.end_offsets(self.names.topic)
-        return LedgerEvidence(
-            in_topic={f"{self.names.topic}-{partition}": end for partition, end in ends.items()},
-            documents=documents,
-            restarted=tasks_restarted(samples_in(self.folder.samples)),
-        )
 
     def query(self, verification: Verification) -> tuple[tuple[QuestionAsked, ...], Verification]:
         """Ask the profile's questions; a wrong answer is a problem. What is not verified is not asked."""
@@ -308,16 +271,7 @@ class _RunUnderWay:
             return (), verification
         with self.clock.phase("query"):
             self.progress.begin("query", "asking questions", queries.repeats)
-            url = self.target.endpoints.elasticsearch_urls[0]
-            questions = ask_questions(
-                self.profile,
-                self.dataset,
-                url,
-                self.names.index,
-                root=self.root,
-                on_progress=self.progress.update,
-                access=self.target.access.elasticsearch,
-            )
+            questions = ask_questions(self.context, queries)
         problems = (*verification.problems, *problems_of(questions))
         return questions, verification.model_copy(update={"verified": not problems, "problems": problems})
 
@@ -325,7 +279,7 @@ class _RunUnderWay:
         """What another run must share with this one."""
         self.progress.begin("collect", "writing down", None)
         return describe_environment(
-            self.root,
+            self.context.root,
             target=self.target.name,
             servers=self.target.servers,
             java_versions=self.target.java_versions,

@@ -3,15 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import producers.delivery
 from lab.clients.kafka import kafka_text
-from lab.clients.target import Target
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.records import Delivery
-from lab.run.phases import RunProgress
-from producers.dataset import Dataset
-from producers.delivery import Delivered, ProduceError
+from lab.run.phases import RunContext
+from producers.delivery import Delivered, ProduceError, Progress
 from producers.produce import produce
 
 
@@ -23,24 +20,20 @@ class Producing:
         produced: Records acknowledged by Kafka so far; `None` when nothing produces. Read by the sampler's thread.
     """
 
-    profile: Profile
-    dataset: Dataset
-    target: Target
-    topic: str
-    progress: RunProgress
+    run: RunContext
     produced: int | None = field(default=None, init=False)
     _check_sink: Callable[[], None] | None = field(default=None, init=False)
 
     def fill(self) -> Delivered:
         """Fill the topic as fast as possible."""
-        self.progress.begin("fill", "filling the topic", self.dataset.documents)
+        self.run.progress.begin("fill", "filling the topic", self.run.dataset.documents)
         return self.produce(None)
 
     def stream(self, check_sink: Callable[[], None]) -> Delivered:
         """Produce at the profile's rate, while the sink runs; an error of `check_sink` ends it."""
         self._check_sink = check_sink
-        self.progress.begin("load", "streaming", self.dataset.documents)
-        return self.produce(self.profile.load.rate_docs_per_s)
+        self.run.progress.begin("load", "streaming", self.run.dataset.documents)
+        return self.produce(self.run.profile.load.rate_docs_per_s)
 
     def produce(self, rate_docs_per_s: float | None) -> Delivered:
         """Produce at a rate, or as fast as possible.
@@ -51,14 +44,14 @@ class Producing:
         """
         try:
             return produce(
-                self.dataset,
-                self.topic,
+                self.run.dataset,
+                self.run.names.topic,
                 client={
-                    **client_settings(self.profile),
-                    **self.target.access.kafka,
-                    "bootstrap.servers": self.target.endpoints.kafka_bootstrap,
+                    **client_settings(self.run.profile),
+                    **self.run.target.access.kafka,
+                    "bootstrap.servers": self.run.target.endpoints.kafka_bootstrap,
                 },
-                processes=self.profile.producer.processes,
+                processes=self.run.profile.producer.processes,
                 rate_docs_per_s=rate_docs_per_s,
                 progress=self.on_produced,
             )
@@ -69,11 +62,11 @@ class Producing:
         finally:
             self.produced = None
 
-    def on_produced(self, progress: producers.delivery.Progress) -> None:
+    def on_produced(self, progress: Progress) -> None:
         """Pass the producers' progress on."""
         self.produced = progress.delivered
         late = f", {progress.late_documents} late" if progress.late_documents else ""
-        self.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
+        self.run.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
         if self._check_sink and progress.delivered + progress.failed < progress.documents:
             self._check_sink()
 

@@ -12,7 +12,6 @@ import httpx
 
 from lab.clients.connect import ConnectWorker
 from lab.clients.kafka import kafka_text
-from lab.clients.target import Target
 from lab.endpoints import Access, Endpoints, words_without_secrets
 from lab.errors import ProfileError, StackError
 from lab.monitor import Sampler, read_sink_histograms
@@ -20,12 +19,11 @@ from lab.monitor.processes import reason
 from lab.profiles import Profile
 from lab.profiles.mapping import load_template
 from lab.records import SinkHistograms
-from lab.run.folder import RunFolder
 from lab.run.load.availability import OURS
 from lab.run.load.command import CommandSink, filled_command, own_values
 from lab.run.load.drain import DrainWatch, Goal, wait_for_sample_after
 from lab.run.names import Names
-from lab.run.phases import RunProgress
+from lab.run.phases import RunContext
 from lab.run.verify.sink_ledger import LedgerReading, read_settled_ledger
 
 POLL_S = 0.2
@@ -38,19 +36,11 @@ class Sink:
     """The sink of one run.
 
     Attributes:
-        root: The checkout, for connector templates.
-        children: Told of the command's process, by name, while it lives.
         config: The connector's configuration, or the command as it may be written down; empty until `configure`.
     """
 
-    profile: Profile
-    target: Target
-    names: Names
-    folder: RunFolder
-    root: Path
+    run: RunContext
     worker: ConnectWorker
-    progress: RunProgress
-    children: dict[str, int]
     config: dict[str, str] = field(default_factory=dict, init=False)
     _pipeline: CommandSink | None = field(default=None, init=False)
     _checked_s: float = field(default=-math.inf, init=False)
@@ -61,18 +51,20 @@ class Sink:
         Raises:
             ProfileError: A setting is refused, or a placeholder or the template is not known.
         """
-        values = placeholders(self.profile, self.target.endpoints, self.names)
-        if self.profile.sink.command:
-            command = filled_command(self.profile.sink.command, {**values, **own_values(self.root)})
+        values = placeholders(self.run.profile, self.run.target.endpoints, self.run.names)
+        if self.run.profile.sink.command:
+            command = filled_command(self.run.profile.sink.command, {**values, **own_values(self.run.root)})
             self._pipeline = CommandSink(
                 command,
-                log=self.folder.path / "sink.log",
-                folder=self.root,
-                environment=self.target.child_environment,
+                log=self.run.folder.path / "sink.log",
+                folder=self.run.root,
+                environment=self.run.target.child_environment,
             )
             self.config = {"command": shlex.join(words_without_secrets(command))}
             return
-        config = connector_config(self.root / "connect" / "connectors", self.profile, values, self.target.access)
+        config = connector_config(
+            self.run.root / "connect" / "connectors", self.run.profile, values, self.run.target.access
+        )
         self.worker.validate(config)
         self.config = config
 
@@ -88,12 +80,12 @@ class Sink:
 
     def start(self) -> None:
         """Start the connector and wait until its tasks run; or the command."""
-        self.progress.begin("load", "starting the sink", None)
+        self.run.progress.begin("load", "starting the sink", None)
         if self._pipeline is not None:
-            self.children["sink"] = self._pipeline.start()
+            self.run.children["sink"] = self._pipeline.start()
             return
-        self.worker.create(self.names.connector, self.config)
-        self.worker.wait_until_running(self.names.connector)
+        self.worker.create(self.run.names.connector, self.config)
+        self.worker.wait_until_running(self.run.names.connector)
 
     def drain(self, sampler: Sampler, delivered: int) -> None:
         """Wait until it has committed every record.
@@ -101,17 +93,17 @@ class Sink:
         Raises:
             StackError: A task failed, nothing moved for too long, or the profile's time was over.
         """
-        self.progress.begin("load", "indexing", delivered)
+        self.run.progress.begin("load", "indexing", delivered)
         goal: Goal = "either" if self._pipeline else "committed"
-        watch = DrainWatch(delivered, self.profile.load.timeout_s, goal=goal)
+        watch = DrainWatch(delivered, self.run.profile.load.timeout_s, goal=goal)
         while not watch.done(sampler.latest):
             if (ended_s := self.ended_s()) is not None:
-                self.children.pop("sink", None)
+                self.run.children.pop("sink", None)
                 wait_for_sample_after(ended_s, lambda: sampler.latest)
                 break
-            self.progress.update(watch.seen, watch.detail)
+            self.run.progress.update(watch.seen, watch.detail)
             time.sleep(POLL_S)
-        self.progress.update(delivered, "")
+        self.run.progress.update(delivered, "")
 
     def ended_s(self) -> float | None:
         """When it ended by itself, as only a command may; what is missing then, verification finds.
@@ -125,7 +117,7 @@ class Sink:
             return None
         self._checked_s = time.monotonic()
         if self._pipeline is None:
-            self.worker.running_tasks(self.names.connector)
+            self.worker.running_tasks(self.run.names.connector)
             return None
         self._pipeline.check()
         return self._pipeline.ended_s
@@ -139,13 +131,13 @@ class Sink:
         if self.ended_s() is not None and self._pipeline is not None:
             raise StackError(
                 f"sink.command: {self._pipeline.command[0]}: ended before the last document was produced; its log is "
-                f"{self.folder.path / 'sink.log'}",
+                f"{self.run.folder.path / 'sink.log'}",
                 self._pipeline.last_lines(),
             )
 
     def stop_command(self) -> None:
         """Stop the command, if it is one; a connector stays until the run has read its figures."""
-        self.children.pop("sink", None)
+        self.run.children.pop("sink", None)
         if self._pipeline is not None:
             self._pipeline.stop()
 
@@ -154,16 +146,16 @@ class Sink:
         if self._pipeline is not None:
             return None
         return read_settled_ledger(
-            self.target.endpoints.metrics_url, self.names.connector, access=self.target.access.metrics
+            self.run.target.endpoints.metrics_url, self.run.names.connector, access=self.run.target.access.metrics
         )
 
     def histograms(self) -> SinkHistograms:
         """Its histograms; without a value where the worker offers none."""
-        url = self.target.endpoints.metrics_url
+        url = self.run.target.endpoints.metrics_url
         if url is None or self._pipeline is not None:
             return SinkHistograms(record_age=None, bulk_service_time=None)
         try:
-            return read_sink_histograms(url, self.names.connector, access=self.target.access.metrics)
+            return read_sink_histograms(url, self.run.names.connector, access=self.run.target.access.metrics)
         except (httpx.HTTPError, LookupError, ValueError) as error:
             # A sink that is not ours keeps none, and the run is none the worse for it.
             lost = reason(error) if self.keeps_ledger else None

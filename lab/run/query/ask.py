@@ -4,9 +4,9 @@ import contextlib
 import hashlib
 import heapq
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
@@ -21,14 +21,14 @@ from lab.profiles import Profile
 from lab.profiles.models import Queries
 from lab.profiles.questions import IDS, Question, Reading, Step, book_fields, load_question, offer_fields
 from lab.records import QuestionAsked
-from lab.run.query.right_answers import Answer, QuestionValues, Values, asked
+from lab.run.phases import RunContext
+from lab.run.query.right_answers import Answer, QuestionValues, Values, question_values
 from producers.dataset import Dataset
 from producers.datasets.aladin.shelf import shelf_of
 from producers.latency import Latencies
 from producers.registry import make_dataset
 
 FEW_BOOKS = 97
-OnProgress = Callable[[int, str], None]
 IDS_AT_ONCE: Final = 10_000
 """Ids in one request: within `index.max_terms_count` (65,536), and one hit for each within `max_result_window`."""
 TIMEOUT_S: Final = 120
@@ -223,75 +223,53 @@ def at(tree: Any, path: str) -> Any:
 # --- the questions of a profile ---
 
 
-@dataclass
-class _AnswerCounts:
-    """What the answers to one question came to so far."""
-
-    wrong: int = 0
-    first_wrong: str | None = None
-    requests: int = 0
-    ids_joined: int = 0
-    service_time: Latencies = field(default_factory=Latencies)
-    took: Latencies = field(default_factory=Latencies)
-
-
-def ask_questions(
-    profile: Profile,
-    dataset: Dataset,
-    url: str,
-    index: str,
-    *,
-    root: Path,
-    on_progress: OnProgress,
-    access: HttpAccess = OPEN,
-) -> tuple[QuestionAsked, ...]:
+def ask_questions(run: RunContext, queries: Queries) -> tuple[QuestionAsked, ...]:
     """Ask every question of the profile.
-
-    Args:
-        url: The node that is asked.
-        on_progress: Told of answers so far, and of what is being done.
-        access: How Elasticsearch is entered.
 
     Raises:
         ProfileError: Elasticsearch refuses a request.
         StackError: It does not answer.
     """
-    queries = profile.queries
-    if queries is None:
-        return ()
-    questions = {name: load_question(name, root) for name in queries.questions}
-    on_progress(0, "working the right answers out")
-    repeats = right_answers(list(questions.values()), dataset, queries)
-    model = str(profile.dataset.options["model"])
-    asker = QuestionClient(url, index, access=access)
-    try:
+    questions = {name: load_question(name, run.root) for name in queries.questions}
+    run.progress.update(0, "working the right answers out")
+    answers = right_answers(list(questions.values()), run.dataset, queries)
+    with question_client(run) as client:
         return tuple(
-            ask_question(name, question, repeats[place], queries, model=model, asker=asker, on_progress=on_progress)
-            for place, (name, question) in enumerate(questions.items())
+            ask_question(run, queries, question, repeats, client)
+            for question, repeats in zip(questions.items(), answers, strict=True)
         )
-    finally:
-        asker.close()
 
 
-def try_questions_out(profile: Profile, url: str, index: str, *, root: Path, access: HttpAccess = OPEN) -> None:
+def try_questions_out(run: RunContext) -> None:
     """Send every request once to the index while it is empty: what it refuses, it refuses before the load.
 
     Raises:
         ProfileError: Elasticsearch refuses a request, as for a field that the mapping does not have.
         StackError: It does not answer.
     """
-    if profile.queries is None:
+    if run.profile.queries is None:
         return
-    model, few = str(profile.dataset.options["model"]), make_dataset("aladin", books=FEW_BOOKS)
-    asker = QuestionClient(url, index, access=access)
-    try:
-        for name in profile.queries.questions:
-            question = load_question(name, root)
-            (repeat,) = asked(question, shelf_of(few, book_fields(question), offer_fields(question)), 1, seed=1)
+    model, few = model_of(run.profile), make_dataset("aladin", books=FEW_BOOKS)
+    with question_client(run) as client:
+        for name in run.profile.queries.questions:
+            question = load_question(name, run.root)
+            (repeat,) = question_values(
+                question, shelf_of(few, book_fields(question), offer_fields(question)), 1, seed=1
+            )
             with named(name, model):
-                asker.try_out(question.models[model], repeat.values)
-    finally:
-        asker.close()
+                client.try_out(question.models[model], repeat.values)
+
+
+def question_client(run: RunContext) -> contextlib.closing[QuestionClient]:
+    """A connection to the first node."""
+    endpoints = run.target.endpoints
+    access = endpoints.access.elasticsearch
+    return contextlib.closing(QuestionClient(endpoints.elasticsearch_urls[0], run.names.index, access=access))
+
+
+def model_of(profile: Profile) -> str:
+    """The document model that the profile's questions are asked of."""
+    return str(profile.dataset.options["model"])
 
 
 @contextlib.contextmanager
@@ -310,67 +288,58 @@ def right_answers(questions: Sequence[Question], dataset: Dataset, queries: Quer
         dict.fromkeys(name for question in questions for name in book_fields(question)),
         dict.fromkeys(name for question in questions for name in offer_fields(question)),
     )
-    return [asked(question, shelf, queries.warm_up + queries.repeats, queries.seed) for question in questions]
+    return [question_values(question, shelf, queries.warm_up + queries.repeats, queries.seed) for question in questions]
 
 
 def ask_question(
-    name: str,
-    question: Question,
-    repeats: Sequence[QuestionValues],
+    run: RunContext,
     queries: Queries,
-    *,
-    model: str,
-    asker: QuestionClient,
-    on_progress: OnProgress,
+    question: tuple[str, Question],
+    repeats: Sequence[QuestionValues],
+    client: QuestionClient,
 ) -> QuestionAsked:
     """Ask one question as often as the profile says, after its warm-up."""
-    steps, counts = question.models[model], _AnswerCounts()
+    name, stated = question
+    model = model_of(run.profile)
+    steps = stated.models[model]
     warm_up, counted = repeats[: queries.warm_up], repeats[queries.warm_up :]
+    service_time, took, totals, wrong = Latencies(), Latencies(), Counter[str](), []
     with named(name, model):
         for repeat in warm_up:
-            asker.ask(steps, repeat.values)
+            client.ask(steps, repeat.values)
         for number, repeat in enumerate(counted, start=1):
-            ask_once(steps, repeat, asker, counts, number)
-            on_progress(number, f"{name}, {counts.wrong} wrong")
+            reply = client.ask(steps, repeat.values)
+            totals.update(requests=reply.requests, ids_joined=reply.ids_joined)
+            service_time.record(reply.service_time_ns)
+            took.record(reply.took_ms * 1_000_000)
+            if reply.answer != repeat.right:
+                wrong.append(difference(reply.answer, repeat.right, number))
+            run.progress.update(number, f"{name}, {len(wrong)} wrong")
     return QuestionAsked(
         name=name,
-        question=question.question,
+        question=stated.question,
         model=model,
         fingerprint=fingerprint_of(counted),
         answers=len(counted),
-        wrong=counts.wrong,
+        wrong=len(wrong),
         expected_wrong=name in queries.expect_wrong,
-        first_wrong=counts.first_wrong,
-        requests=counts.requests,
-        ids_joined=counts.ids_joined,
+        first_wrong=wrong[0] if wrong else None,
+        requests=totals["requests"],
+        ids_joined=totals["ids_joined"],
         books=sum(size_of(repeat.right) for repeat in counted),
-        service_time=counts.service_time.encoded(),
-        took=counts.took.encoded(),
+        service_time=service_time.encoded(),
+        took=took.encoded(),
     )
-
-
-def ask_once(
-    steps: Sequence[Step], repeat: QuestionValues, asker: QuestionClient, counts: _AnswerCounts, number: int
-) -> None:
-    """Ask, and add what came of it to the counts."""
-    reply = asker.ask(steps, repeat.values)
-    counts.requests += reply.requests
-    counts.ids_joined += reply.ids_joined
-    counts.service_time.record(reply.service_time_ns)
-    counts.took.record(reply.took_ms * 1_000_000)
-    if reply.answer != repeat.right:
-        counts.wrong += 1
-        counts.first_wrong = counts.first_wrong or difference(reply.answer, repeat.right, number)
 
 
 def difference(answer: Answer, right: Answer, number: int) -> str:
     """How an answer differs from the right one, without a word of what is in it."""
-    said = f"answer {number}: got {size_of(answer)} books, expected {size_of(right)}"
+    sizes = f"answer {number}: got {size_of(answer)} books, expected {size_of(right)}"
     if isinstance(answer, int) or isinstance(right, int) or size_of(answer) != size_of(right):
-        return said
+        return sizes
     if isinstance(answer, dict) and isinstance(right, dict):
-        return f"{said}, of which {sum(answer.get(book) != value for book, value in right.items())} differ"
-    return f"{said}, of which {sum(book not in answer for book in right)} are missing"
+        return f"{sizes}, of which {sum(answer.get(book) != value for book, value in right.items())} differ"
+    return f"{sizes}, of which {sum(book not in answer for book in right)} are missing"
 
 
 def size_of(answer: Answer) -> int:
@@ -380,23 +349,23 @@ def size_of(answer: Answer) -> int:
 
 def fingerprint_of(repeats: Sequence[QuestionValues]) -> str:
     """16 hexadecimal digits that two runs share exactly when they asked the same and the same was right."""
-    told = [(dict(repeat.values), repeat.right) for repeat in repeats]
-    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+    content = [(dict(repeat.values), repeat.right) for repeat in repeats]
+    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def problems_of(asked_questions: Sequence[QuestionAsked]) -> list[str]:
+def problems_of(questions: Sequence[QuestionAsked]) -> list[str]:
     """One sentence for each question whose answers are not as the profile expects."""
-    return [problem_of(found) for found in asked_questions if not found.as_expected]
+    return [problem_of(question) for question in questions if not question.as_expected]
 
 
-def problem_of(found: QuestionAsked) -> str:
+def problem_of(question: QuestionAsked) -> str:
     """What is not as expected."""
-    if found.wrong:
+    if question.wrong:
         return (
-            f"question {found.name}: {found.wrong} of {found.answers} answers are wrong, such as "
-            f"{found.first_wrong}; its service times are those of another question"
+            f"question {question.name}: {question.wrong} of {question.answers} answers are wrong, such as "
+            f"{question.first_wrong}; its service times are those of another question"
         )
     return (
-        f"question {found.name}: all {found.answers} answers are right, expected wrong ones "
+        f"question {question.name}: all {question.answers} answers are right, expected wrong ones "
         "(queries.expect_wrong); take it off that list, or load more documents"
     )

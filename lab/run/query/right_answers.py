@@ -34,17 +34,17 @@ class QuestionValues:
     right: Answer
 
 
-def asked(question: Question, shelf: Shelf, count: int, seed: int) -> list[QuestionValues]:
+def question_values(question: Question, shelf: Shelf, count: int, seed: int) -> list[QuestionValues]:
     """So many repeats, no two with the same values while there are others; the same for every document model."""
     draw = random.Random(f"{seed} {question.question}")  # noqa: S311 - a sample, no secret
-    seen: set[tuple[Value, ...]] = set()
+    used: set[tuple[Value, ...]] = set()
     repeats = []
     for _ in range(count):
         for _ in range(TRIES):
             values = drawn_values(question.parameters, shelf, draw)
-            if tuple(values.values()) not in seen:
+            if tuple(values.values()) not in used:
                 break
-        seen.add(tuple(values.values()))
+        used.add(tuple(values.values()))
         repeats.append(QuestionValues(values, right_answer(question, shelf, values)))
     return repeats
 

@@ -203,13 +203,8 @@ def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:
 def test_latencies_that_cannot_be_read_are_missed_only_where_there_are_some(connector: str, lost: str) -> None:
     """A sink that is not ours keeps none."""
     endpoints = SimpleNamespace(metrics_url="http://127.0.0.1:1/jolokia")
-    sink = Sink(
-        profile(),
-        SimpleNamespace(endpoints=endpoints, access=Access()),
-        Names.of(profile(), "1"),
-        *[None] * 4,
-        {},  # type: ignore[arg-type]
-    )
+    target = SimpleNamespace(endpoints=endpoints, access=Access())
+    sink = Sink(SimpleNamespace(target=target, names=Names.of(profile(), "1")), None)  # type: ignore[arg-type]
     sink.config = {"connector.class": connector}
     found = sink.histograms()
     assert (found.record_age, found.bulk_service_time) == (None, None)

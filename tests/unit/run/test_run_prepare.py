@@ -17,7 +17,7 @@ from lab.profiles import load_profile
 from lab.run import prepare, runner
 from lab.run.folder import RunFolder
 from lab.run.names import Names
-from lab.run.phases import SilentProgress
+from lab.run.phases import RunContext, SilentProgress
 from lab.run.prepare import remove_connectors, remove_index, remove_topics, remove_traces
 from lab.stack.places import ROOT
 from lab.stream import prepare as stream_prepare
@@ -151,14 +151,9 @@ ENDPOINTS = Endpoints("127.0.0.1:1", "http://127.0.0.1:1", ("http://127.0.0.1:1"
 def test_the_sink_of_a_killed_run_has_gone_before_the_index_is_made(tmp_path: Path, servers: Servers) -> None:
     """It would go on writing its documents, into the new index, too."""
     target = Target("local", ENDPOINTS, process_ids=dict, servers=(), java_versions={}, fresh=False)
-    run = runner._RunUnderWay(
-        load_profile("quickstart"),
-        cast("Any", None),
-        target,
-        RunFolder(tmp_path, "20260101-000017"),
-        root=ROOT,
-        progress=SilentProgress(),
-    )
+    folder = RunFolder(tmp_path, "20260101-000017")
+    context = RunContext(load_profile("quickstart"), cast("Any", None), target, folder, ROOT, SilentProgress())
+    run = runner._RunUnderWay(context, sleep=cast("Any", None))
     run.prepare()
     assert servers.calls == [
         *STOPPED,

@@ -12,8 +12,7 @@ from lab.run.folder import RunFolder
 from lab.run.load import produce as producing
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
-from lab.run.names import Names
-from lab.run.phases import SilentProgress
+from lab.run.phases import RunContext, SilentProgress
 from lab.stack.local import Endpoints
 from lab.stack.places import ROOT
 from producers.delivery import Delivered, Progress
@@ -22,7 +21,6 @@ from tests.unit.producers.fakes import NumberedDocuments
 from tests.unit.stack.trivial_servers import wait_until
 
 DOCUMENTS = 1009
-NAMES = Names("sluice-books", "sluice-books-7", "sluice-books-7")
 FAILED = {
     "connector": {"state": "RUNNING"},
     "tasks": [{"id": 0, "state": "FAILED", "trace": "org.apache.X: outer\nCaused by: Z: index not found"}],
@@ -37,18 +35,10 @@ def target_with(connect_url: str) -> Target:
 
 def sink_of(folder: Path, connect_url: str, *overrides: str) -> Sink:
     """The sink of a run."""
-    target = target_with(connect_url)
     profile = load_profile("quickstart", overrides=overrides)
-    return Sink(
-        profile,
-        target,
-        NAMES,
-        RunFolder(folder, "7"),
-        ROOT,
-        worker_of(target.endpoints, 0),
-        SilentProgress(),
-        children={},
-    )
+    documents = NumberedDocuments(DOCUMENTS)
+    run = RunContext(profile, documents, target_with(connect_url), RunFolder(folder, "7"), ROOT, SilentProgress())
+    return Sink(run, worker_of(run.target.endpoints, 0))
 
 
 def producing_for(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -> Producing:
@@ -60,7 +50,7 @@ def producing_for(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -
         return Delivered.__new__(Delivered)
 
     monkeypatch.setattr(producing, "produce", produce)
-    return Producing(sink.profile, NumberedDocuments(DOCUMENTS), sink.target, NAMES.topic, SilentProgress())
+    return Producing(sink.run)
 
 
 def stream(monkeypatch: pytest.MonkeyPatch, sink: Sink, first: int = 0) -> None:
@@ -87,7 +77,7 @@ def test_a_task_that_fails_at_once_ends_the_stream_with_its_cause(
     """And the producers: a stream of hours would find nobody to read it."""
     with rest((200, FAILED)) as worker, pytest.raises(StackError) as failure:
         stream(monkeypatch, sink_of(tmp_path, worker.url))
-    assert str(failure.value) == "connector sluice-books-7, task 0: failed: Z: index not found"
+    assert str(failure.value) == "connector sluice-quickstart-7, task 0: failed: Z: index not found"
 
 
 @pytest.mark.parametrize(

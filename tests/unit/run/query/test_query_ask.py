@@ -36,11 +36,11 @@ def found(*sorts: list[Any], took: int = 7, failed: int = 0) -> dict[str, Any]:
 def ask(url: str, asked: list[Step], **values: str | int) -> asking.Reply:
     """One answer, by a clock that moves on by a millisecond whenever it is read."""
     ticks = iter(range(0, 1_000_000_000, 1_000_000))
-    asker = QuestionClient(url, "sluice-books", clock_ns=lambda: next(ticks))
+    client = QuestionClient(url, "sluice-books", clock_ns=lambda: next(ticks))
     try:
-        return asker.ask(asked, values)
+        return client.ask(asked, values)
     finally:
-        asker.close()
+        client.close()
 
 
 def test_a_join_sends_the_ids_of_every_page_on() -> None:

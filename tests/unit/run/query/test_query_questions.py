@@ -1,16 +1,28 @@
 """Wrong answers: how they are described, and what they do to a run."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab.clients.target import Target
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
 from lab.records import QuestionAsked
+from lab.run.folder import RunFolder
+from lab.run.phases import RunContext, SilentProgress
 from lab.run.query.ask import ask_questions, difference, problems_of, try_questions_out
 from producers.registry import make_dataset
 from tests.unit.clients.rest_server import rest
+
+
+def run_on(url: str, name: str, *overrides: str, dataset: Any = None) -> RunContext:
+    """A run of a profile, with this Elasticsearch."""
+    target = Target("local", Endpoints("127.0.0.1:1", "", (url,), None), dict, (), {}, fresh=False)
+    profile = load_profile(name, overrides=overrides)
+    return RunContext(profile, dataset, target, RunFolder(Path(), "7"), REPOSITORY, SilentProgress())
 
 
 def asked(*, wrong: int, expected_wrong: bool) -> QuestionAsked:
@@ -71,35 +83,26 @@ def test_every_answer_of_an_index_without_books_is_counted_as_wrong() -> None:
         "_shards": {"failed": 0},
         "hits": {"total": {"value": 0}, "hits": []},
     }
-    profile = load_profile(
-        "aladin/search-nested",
-        overrides=[
-            "dataset.books=1009",
-            "queries.repeats=7",
-            "queries.warm_up=2",
-            "queries.questions=[cheapest-in-category]",
-        ],
-    )
-    dataset = make_dataset("aladin", books=1009)
+    overrides = "queries.repeats=7", "queries.warm_up=2", "queries.questions=[cheapest-in-category]"
     with rest((200, empty)) as server:
-        (found,) = ask_questions(
-            profile, dataset, server.url, "sluice-books", root=REPOSITORY, on_progress=lambda *_: None
-        )
+        dataset = make_dataset("aladin", books=1009)
+        run = run_on(server.url, "aladin/search-nested", "dataset.books=1009", *overrides, dataset=dataset)
+        assert run.profile.queries is not None
+        (found,) = ask_questions(run, run.profile.queries)
     assert len(server.requests) == 9
     assert (found.answers, found.wrong, found.requests, found.ids_joined) == (7, 7, 7, 0)
 
 
 def test_every_request_is_tried_before_the_load() -> None:
     """Each step of each question, the second of a join too, though no id was found; a refusal names the file."""
-    profile = load_profile("aladin/search-flat")
     shards = {"took": 3, "timed_out": False, "_shards": {"failed": 0}}
     with rest((200, shards)) as server:
-        try_questions_out(profile, server.url, "sluice-books", root=REPOSITORY)
+        try_questions_out(run_on(server.url, "aladin/search-flat"))
     assert len(server.requests) == 6
 
     refused = {"error": {"root_cause": [{"reason": "No mapping found for [book_id] in order to sort on"}]}}
     with rest((400, refused)) as server, pytest.raises(ProfileError) as caught:
-        try_questions_out(profile, server.url, "sluice-books", root=REPOSITORY)
+        try_questions_out(run_on(server.url, "aladin/search-flat"))
     assert str(caught.value) == (
         "experiments/queries/shop-below-price.yaml: models.flat: Elasticsearch refuses the request: No mapping found "
         "for [book_id] in order to sort on"
@@ -108,7 +111,6 @@ def test_every_request_is_tried_before_the_load() -> None:
 
 def test_a_profile_without_questions_tries_nothing() -> None:
     """The dataset need not be one that questions are about."""
-    profile = load_profile("events/static")
     with rest((500, {})) as server:
-        try_questions_out(profile, server.url, "sluice-events", root=REPOSITORY)
+        try_questions_out(run_on(server.url, "events/static"))
     assert server.requests == []

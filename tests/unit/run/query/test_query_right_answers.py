@@ -8,7 +8,7 @@ import pytest
 
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.questions import Question, book_fields, load_question, offer_fields, question_names
-from lab.run.query.right_answers import asked, right_answer
+from lab.run.query.right_answers import question_values, right_answer
 from producers.datasets.aladin.shelf import BOOK_FIELDS, OFFER_FIELDS, shelf_of
 from producers.registry import make_dataset
 
@@ -26,7 +26,7 @@ def question(name: str) -> Question:
 
 def test_a_shops_books_below_a_price_are_those_with_such_an_offer() -> None:
     """Shop and price hold of one and the same offer; the best-selling books come first, and of equals the lower id."""
-    for repeat in asked(question("shop-below-price"), SHELF, REPEATS, seed=1):
+    for repeat in question_values(question("shop-below-price"), SHELF, REPEATS, seed=1):
         shop, price = repeat.values["shop"], repeat.values["price"]
         found = [
             (-book["salesPoint"], book["isbn13"])
@@ -38,7 +38,7 @@ def test_a_shops_books_below_a_price_are_those_with_such_an_offer() -> None:
 
 def test_a_books_cheapest_offer_is_the_lowest_price_at_the_first_shop() -> None:
     """Every book of the category has one, with price and shop."""
-    for repeat in asked(question("cheapest-in-category"), SHELF, REPEATS, seed=1):
+    for repeat in question_values(question("cheapest-in-category"), SHELF, REPEATS, seed=1):
         category, since = repeat.values["category"], repeat.values["since"]
         assert repeat.right == {
             book["isbn13"]: list(min((offer["minPrice"], offer["shop_id"]) for offer in book["subInfo"]["usedList"]))
@@ -49,7 +49,7 @@ def test_a_books_cheapest_offer_is_the_lowest_price_at_the_first_shop() -> None:
 
 def test_books_in_enough_shops_are_counted_once_each() -> None:
     """A book counts when it has at least that many offers."""
-    for repeat in asked(question("publisher-in-shops"), SHELF, REPEATS, seed=1):
+    for repeat in question_values(question("publisher-in-shops"), SHELF, REPEATS, seed=1):
         publisher, shops = repeat.values["publisher"], repeat.values["shops"]
         assert repeat.right == sum(
             book["publisher"] == publisher and len(book["subInfo"]["usedList"]) >= shops for book in DOCUMENTS
@@ -87,15 +87,15 @@ def test_both_models_are_asked_the_same(name: str) -> None:
         shelf_of(make_dataset("aladin", books=499, model=model), book_fields(made), offer_fields(made))
         for model in ("nested", "flat")
     ]
-    nested, flat = (asked(made, shelf, 17, seed=3) for shelf in shelves)
+    nested, flat = (question_values(made, shelf, 17, seed=3) for shelf in shelves)
     assert nested == flat
-    assert asked(made, shelves[0], 17, seed=4) != nested
+    assert question_values(made, shelves[0], 17, seed=4) != nested
 
 
 @pytest.mark.parametrize("name", question_names(REPOSITORY))
 def test_no_two_repeats_ask_the_same(name: str) -> None:
     """What was asked before could be answered from a cache."""
-    repeats = asked(question(name), SHELF, 220, seed=1)
+    repeats = question_values(question(name), SHELF, 220, seed=1)
     assert set(Counter(tuple(repeat.values.values()) for repeat in repeats).values()) == {1}
 
 
@@ -103,4 +103,4 @@ def test_no_two_repeats_ask_the_same(name: str) -> None:
 def test_most_right_answers_tell_of_some_book(name: str) -> None:
     """An index without a document would answer nothing but empty answers rightly."""
     shelf = shelf_of(make_dataset("aladin", books=20_011), BOOK_FIELDS, OFFER_FIELDS)
-    assert sum(bool(repeat.right) for repeat in asked(question(name), shelf, 101, seed=1)) > 50
+    assert sum(bool(repeat.right) for repeat in question_values(question(name), shelf, 101, seed=1)) > 50
