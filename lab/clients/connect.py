@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import httpx
 
@@ -47,33 +48,28 @@ class ConnectWorker:
         """The worker's version.
 
         Raises:
-            ProfileError: It does not let us in.
+            ProfileError: It rejects our credentials.
         """
-        response = self._request("GET", "/")
+        response = self._http.send("GET", "/")
         if response.status_code in UNAUTHORIZED:
             raise ProfileError(
                 f"{self._url}: Kafka Connect rejected our credentials ({response.status_code}): {self._words(response)}"
             )
-        if not response.is_success:
-            raise StackError(f"{self._url}: is not a Kafka Connect worker: {self._status(response)}")
         try:
-            return str(response.json()["version"])
-        except (ValueError, LookupError, TypeError) as error:
+            return str(self._answer(response, f"{self._url}: is not a Kafka Connect worker")["version"])
+        except (LookupError, TypeError) as error:
             raise StackError(f"{self._url}: is not a Kafka Connect worker: it names no version") from error
 
     def connectors(self) -> list[str]:
         """The names of all connectors of the worker."""
-        response = self._request("GET", "/connectors")
-        if not response.is_success:
-            raise StackError(f"{self._url}: Kafka Connect cannot list its connectors: {self._status(response)}")
-        return list(response.json())
+        response = self._http.send("GET", "/connectors")
+        return list(self._answer(response, f"{self._url}: Kafka Connect cannot list its connectors"))
 
     def plugins(self) -> frozenset[str]:
         """The classes of all connectors that the worker has."""
-        response = self._request("GET", "/connector-plugins")
-        if not response.is_success:
-            raise StackError(f"{self._url}: Kafka Connect cannot list its plugins: {self._status(response)}")
-        return frozenset(str(plugin["class"]) for plugin in response.json())
+        response = self._http.send("GET", "/connector-plugins")
+        plugins = self._answer(response, f"{self._url}: Kafka Connect cannot list its plugins")
+        return frozenset(str(plugin["class"]) for plugin in plugins)
 
     def validate(self, config: Mapping[str, str]) -> None:
         """Have the connector judge its configuration, before anything is made.
@@ -82,7 +78,7 @@ class ConnectWorker:
             ProfileError: It refuses the configuration; all its reasons at once.
         """
         plugin = config.get("connector.class", "")
-        response = self._request("PUT", f"/connector-plugins/{plugin}/config/validate", config)
+        response = self._http.send("PUT", f"/connector-plugins/{plugin}/config/validate", config)
         if response.is_success:
             values = [entry["value"] for entry in response.json()["configs"]]
             problems = [f"sink.config: {self._hide(problem)}" for value in values for problem in value["errors"]]
@@ -101,15 +97,14 @@ class ConnectWorker:
         Raises:
             ProfileError: The worker refuses the configuration.
         """
-        response = self._request("PUT", f"/connectors/{name}/config", config)
+        response = self._http.send("PUT", f"/connectors/{name}/config", config)
         if response.status_code == httpx.codes.BAD_REQUEST:
             raise ProfileError(f"sink.config: the connector refuses it: {self._words(response)}")
-        if not response.is_success:
-            raise StackError(f"connector {name}: cannot be made: {self._status(response)}")
+        self._answer(response, f"connector {name}: cannot be made")
 
     def delete(self, name: str) -> None:
         """Stop and remove a connector, which need not exist."""
-        response = self._request("DELETE", f"/connectors/{name}")
+        response = self._http.send("DELETE", f"/connectors/{name}")
         if not response.is_success and response.status_code != httpx.codes.NOT_FOUND:
             raise StackError(f"connector {name}: cannot be removed: {self._words(response)}")
 
@@ -119,18 +114,19 @@ class ConnectWorker:
         Raises:
             StackError: The connector or one of its tasks has failed; with the cause.
         """
-        response = self._request("GET", f"/connectors/{name}/status")
-        if response.status_code == httpx.codes.NOT_FOUND:
-            return 0
-        if not response.is_success:
-            raise StackError(f"connector {name}: its status cannot be read: {self._status(response)}")
-        status = response.json()
-        parts = [(f"connector {name}", status["connector"])]
-        parts += [(f"connector {name}, task {task['id']}", task) for task in status["tasks"]]
-        for what, part in parts:
+        parts = self._parts(name)
+        for what, part in parts.items():
             if part["state"] == "FAILED":
                 raise failed(what, self._hide(part.get("trace", "")))
-        return sum(task["state"] == "RUNNING" for task in status["tasks"])
+        return sum(part["state"] == "RUNNING" for part in list(parts.values())[1:])
+
+    def has_failed(self, name: str) -> bool:
+        """Whether the connector or one of its tasks has failed.
+
+        Raises:
+            StackError: The worker does not answer, or with an error.
+        """
+        return any(part["state"] == "FAILED" for part in self._parts(name).values())
 
     def states(self, name: str) -> tuple[str, tuple[str, ...]] | None:
         """The state of a connector and of each of its tasks, in the worker's words; `None` where there is no such one.
@@ -138,13 +134,8 @@ class ConnectWorker:
         Raises:
             StackError: The worker does not answer, or with an error.
         """
-        response = self._request("GET", f"/connectors/{name}/status")
-        if response.status_code == httpx.codes.NOT_FOUND:
-            return None
-        if not response.is_success:
-            raise StackError(f"connector {name}: its status cannot be read: {self._status(response)}")
-        status = response.json()
-        return str(status["connector"]["state"]), tuple(str(task["state"]) for task in status["tasks"])
+        parts = [str(part["state"]) for part in self._parts(name).values()]
+        return (parts[0], tuple(parts[1:])) if parts else None
 
     def wait_until_running(self, name: str, timeout_s: float = 60.0) -> None:
         """Return once a task of the connector runs.
@@ -158,12 +149,20 @@ class ConnectWorker:
                 raise StackError(f"connector {name}: no task is running after {timeout_s:.0f} s")
             self._sleep(0.1)
 
-    def _request(self, method: str, path: str, body: Mapping[str, str] | None = None) -> httpx.Response:
-        return self._http.send(method, path, body)
+    def _parts(self, name: str) -> dict[str, Any]:
+        """The status of the connector and then of each of its tasks, by what a message calls it; nothing of none."""
+        response = self._http.send("GET", f"/connectors/{name}/status")
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return {}
+        status = self._answer(response, f"connector {name}: its status cannot be read")
+        tasks = {f"connector {name}, task {task['id']}": task for task in status["tasks"]}
+        return {f"connector {name}": status["connector"], **tasks}
 
-    def _status(self, response: httpx.Response) -> str:
-        """The status of an answer that is an error, and the worker's words."""
-        return f"status {response.status_code}: {self._words(response)}"
+    def _answer(self, response: httpx.Response, problem: str) -> Any:
+        """The answer, or the problem with the status and the worker's words if it is an error."""
+        if not response.is_success:
+            raise StackError(f"{problem}: status {response.status_code}: {self._words(response)}")
+        return parsed(response)
 
     def _words(self, response: httpx.Response) -> str:
         return self._hide(message_of(response))

@@ -132,6 +132,5 @@ def begin(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Profile, n
 
 def drop_failed(worker: ConnectWorker, names: Names) -> None:
     """Remove the stream's own connector if it has failed: the same settings again would not start its tasks anew."""
-    found = worker.states(names.connector)
-    if found and "FAILED" in (found[0], *found[1]):
+    if worker.has_failed(names.connector):
         worker.delete(names.connector)

@@ -92,8 +92,8 @@ def check_sink(worker: ConnectWorker, connector: str) -> None:
         StackError: It has failed; with the cause.
     """
     try:
-        found = worker.states(connector)
+        has_failed = worker.has_failed(connector)
     except StackError:
         return
-    if found and "FAILED" in (found[0], *found[1]):
+    if has_failed:
         worker.running_tasks(connector)
