@@ -12,6 +12,7 @@ from rich.table import Table
 
 from lab.analysis.folder import read_record
 from lab.cli.produce import pair
+from lab.clients.target import topics_of
 from lab.console import console
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
@@ -171,7 +172,7 @@ def topic_of(source: str, runs: Path, endpoints: Endpoints) -> DeadLetterTopic:
         run = record_of(find_run(runs, source))
     except ProfileError as error:
         for name in (source, source + SUFFIX):
-            topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, endpoints.access.kafka)
+            topic = DeadLetterTopic(topics_of(endpoints), name)
             if name.endswith(SUFFIX) and topic.exists():
                 return topic
         raise ProfileError(f"{error}; nor is there a dead-letter topic of that name") from error
@@ -185,7 +186,7 @@ def existing(name: str, run_id: str, endpoints: Endpoints) -> DeadLetterTopic:
     Raises:
         ProfileError: It is not on these servers.
     """
-    topic = DeadLetterTopic(endpoints.kafka_bootstrap, name, endpoints.access.kafka)
+    topic = DeadLetterTopic(topics_of(endpoints), name)
     if not topic.exists():
         raise ProfileError(
             f"run {run_id}: its topic {name} is not on these servers: it ran on others, which took their topics with "
@@ -241,8 +242,8 @@ def tell(outcome: Replay) -> None:
         return
     if outcome.earlier:
         console.print(f"{count(outcome.earlier, 'record')} of an earlier replay had not been read yet")
-    fates = ", ".join(f"{records:,} {fate}" for fate, records in outcome.fates.items() if records)
-    console.print(f"{count(outcome.sent, 'dead letter')} sent again: {fates}")
+    outcomes = ", ".join(f"{records:,} {name}" for name, records in outcome.outcomes.items() if records)
+    console.print(f"{count(outcome.sent, 'dead letter')} sent again: {outcomes}")
     if outcome.refused:
         console.print(table_of(outcome.refused))
     if outcome.accepted != total:

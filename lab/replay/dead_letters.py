@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from confluent_kafka import KafkaException, Message
+from confluent_kafka import Message
 
 from lab.clients.kafka import KafkaTopics, as_text
-from lab.errors import ProfileError, StackError
-from lab.monitor.kafka import KafkaReader
+from lab.errors import ProfileError
 from lab.records import DeadLetterGroup
 from lab.run.verify.refusal_reasons import Reason, reason_of
 
@@ -24,7 +23,6 @@ ORIGIN: tuple[tuple[str, Callable[[str], Any]], ...] = (("topic", str), ("partit
 REPLAY_OF = "sluice.replay-of"
 REPLAY_VERSION = "sluice.replay-version"
 FIRST_NAMED = 3
-ANSWER_WITHIN_S = 30.0
 
 Headers = tuple[tuple[str, bytes | None], ...]
 PLACE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)@(?P<offset>\d+)")
@@ -44,8 +42,8 @@ class Place:
     @classmethod
     def parsed(cls, text: str) -> "Place | None":
         """The place that is written so; `None` if it is none."""
-        found = PLACE.fullmatch(text)
-        return cls(found["topic"], int(found["partition"]), int(found["offset"])) if found else None
+        match = PLACE.fullmatch(text)
+        return cls(match["topic"], int(match["partition"]), int(match["offset"])) if match else None
 
 
 @dataclass(frozen=True)
@@ -75,19 +73,13 @@ class Letter:
         """The same without the document, for whoever holds many."""
         return replace(self, value=None, headers=())
 
-    def header(self, name: str) -> bytes | None:
-        """The value of the last header of that name."""
-        return next((value for found, value in reversed(self.headers) if found == name), None)
-
 
 class DeadLetterTopic:
     """One dead-letter topic of a Kafka cluster."""
 
-    def __init__(self, bootstrap: str, topic: str, client: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kafka: KafkaTopics, topic: str) -> None:
         self.topic = topic
-        self._bootstrap = bootstrap
-        self._client = client
-        self._kafka = KafkaTopics(bootstrap, client)
+        self._kafka = kafka
 
     def exists(self) -> bool:
         """Whether Kafka has such a topic."""
@@ -99,7 +91,7 @@ class DeadLetterTopic:
 
     def sent_up_to(self) -> dict[int, int]:
         """For each partition the first offset that no replay has taken."""
-        return committed_offsets(self._bootstrap, self.topic, GROUP, self._client)
+        return self._kafka.committed_offsets(self.topic, GROUP)
 
     def letters(self, first: Mapping[int, int] | None = None, *, content: bool = True) -> Iterator[Letter]:
         """The letters, from these offsets on or all of them; without their content if it is not asked for.
@@ -110,8 +102,8 @@ class DeadLetterTopic:
         sent = self.sent_up_to()
         for message in self._kafka.records(self.topic, first):
             letter = letter_of(message)
-            told = replace(letter, sent_again=letter.at.offset < sent[letter.at.partition])
-            yield told if content else told.without_content()
+            letter = replace(letter, sent_again=letter.at.offset < sent[letter.at.partition])
+            yield letter if content else letter.without_content()
 
     def to_send(self, *, again: bool) -> Iterator[Letter]:
         """The letters that a replay has to send: of each record the last one, if no replay has taken it.
@@ -126,26 +118,13 @@ class DeadLetterTopic:
                 yield letter
 
 
-def committed_offsets(
-    bootstrap: str, topic: str, group: str, client: Mapping[str, str] | None = None
-) -> dict[int, int]:
-    """For each partition the next offset that the group wants; 0 where it has not committed."""
-    reader = KafkaReader(bootstrap, topic, group, timeout_s=ANSWER_WITHIN_S, client=client)
-    try:
-        return reader.committed_offsets()
-    except KafkaException as error:
-        raise StackError(f"topic {topic}: its committed offsets cannot be read ({error.args[0].str()})") from error
-    finally:
-        reader.close()
-
-
 def letter_of(message: Message) -> Letter:
     """The dead letter in a record of a dead-letter topic."""
     at = Place(message.topic() or "", message.partition() or 0, message.offset() or 0)
     headers = [(as_text(name), value_bytes(value)) for name, value in list(message.headers() or ())]
-    told = {name: as_text(value) for name, value in headers}
+    texts = {name: as_text(value) for name, value in headers}
     try:
-        refused_at = Place(*(kind(told[WORKERS_HEADERS + name]) for name, kind in ORIGIN))
+        refused_at = Place(*(kind(texts[WORKERS_HEADERS + name]) for name, kind in ORIGIN))
     except (KeyError, ValueError) as error:
         raise ProfileError(
             f"{at}: dead letter: got no header that says where its record came from, expected those of a connector "
@@ -154,13 +133,13 @@ def letter_of(message: Message) -> Letter:
     _, timestamp_ms = message.timestamp()
     return Letter(
         at=at,
-        origin=Place.parsed(told.get(REPLAY_OF, "")) or refused_at,
+        origin=Place.parsed(texts.get(REPLAY_OF, "")) or refused_at,
         refused_at=refused_at,
         key=value_bytes(message.key()),
         value=value_bytes(message.value()),
         headers=tuple((name, value) for name, value in headers if not name.startswith(WORKERS_HEADERS)),
         timestamp_ms=timestamp_ms,
-        reason=told.get(REASON, NO_REASON),
+        reason=texts.get(REASON, NO_REASON),
     )
 
 
@@ -179,8 +158,8 @@ def groups_of(letters: Iterable[Letter]) -> tuple[DeadLetterGroup, ...]:
             status=reason.status,
             type=reason.type,
             cause=reason.cause,
-            records=len(found),
-            first=tuple(str(letter.refused_at) for letter in found[:FIRST_NAMED]),
+            records=len(members),
+            first=tuple(str(letter.refused_at) for letter in members[:FIRST_NAMED]),
         )
-        for reason, found in sorted(grouped.items(), key=lambda group: -len(group[1]))
+        for reason, members in sorted(grouped.items(), key=lambda group: -len(group[1]))
     )

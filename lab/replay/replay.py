@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -12,15 +12,9 @@ from lab.clients.target import topics_of, worker_of
 from lab.endpoints import HIDDEN, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.records import DeadLetterGroup, Ledger
-from lab.replay.dead_letters import (
-    REPLAY_OF,
-    REPLAY_VERSION,
-    DeadLetterTopic,
-    Letter,
-    committed_offsets,
-    groups_of,
-)
+from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, DeadLetterTopic, Letter, groups_of
 from lab.replay.transaction import MarkedWriter, Outgoing
+from lab.run.names import consumer_group
 from lab.run.verify.sink_ledger import read_settled_ledger
 
 AT_ONCE = 5_000
@@ -46,20 +40,20 @@ class Replay:
     Attributes:
         sent: Letters that this replay has sent.
         earlier: Records that an earlier replay had sent and that the sink had not read before this one.
-        fates: What became of all of them: `indexed`, `updated`, `deleted`, `already there` (or nothing to delete),
+        outcomes: What became of all of them: `indexed`, `updated`, `deleted`, `already there` (or nothing to delete),
             `stale` (a newer version is stored), `dropped`, `refused`; `accepted` where the sink keeps no ledger.
         refused: Those that were refused again, by reason. They are dead letters again.
     """
 
     sent: int
     earlier: int = 0
-    fates: Mapping[str, int] = field(default_factory=Counter)
+    outcomes: Mapping[str, int] = field(default_factory=Counter)
     refused: tuple[DeadLetterGroup, ...] = ()
 
     @property
     def accepted(self) -> int:
         """Records whose document, or a newer one, is stored."""
-        return sum(self.fates.get(fate, 0) for fate in ACCEPTED)
+        return sum(self.outcomes.get(outcome, 0) for outcome in ACCEPTED)
 
 
 def replay_config(recorded: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
@@ -107,9 +101,6 @@ class TopicReplay:
         letters: DeadLetterTopic,
         config: Mapping[str, str],
         topic: str,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._endpoints = endpoints
         self._letters = letters
@@ -117,34 +108,28 @@ class TopicReplay:
         self._connector = config["name"]
         self._config = connector_for_replay(config, endpoints)
         self._kafka = topics_of(endpoints)
-        self._clock = clock
-        self._sleep = sleep
 
     def run(self, *, again: bool) -> Replay:
         """Send the letters, wait until the sink has decided every one of them, and say what became of them."""
         if self._topic not in self._kafka.names():
             raise ProfileError(f"topic {self._topic}: no longer on these servers; run the profile again")
-        known = self._letters.end()
+        end_before = self._letters.end()
         worker = worker_of(self._endpoints)
         try:
             # A wrong setting is told before anything is sent.
             worker.validate(self._config)
-            return self.sent_and_decided(worker, known, again=again)
+            ends, earlier = self.unread()
+            sent = self.send(ends, again=again)
+            if not sent and not earlier:
+                return Replay(sent=0)
+            worker.create(self._connector, self._config)
+            worker.wait_until_running(self._connector)
+            self.wait(worker, ends)
+            return self.outcome(sent, earlier, end_before)
         finally:
             # Also one that an earlier replay, which was killed, has left behind.
             worker.delete(self._connector)
             worker.close()
-
-    def sent_and_decided(self, worker: ConnectWorker, known: Mapping[int, int], *, again: bool) -> Replay:
-        """Send the letters and have the sink read them; `known` is the end of the dead-letter topic before."""
-        ends, earlier = self.unread()
-        sent = self.send(ends, again=again)
-        if not sent and not earlier:
-            return Replay(sent=0)
-        worker.create(self._connector, self._config)
-        worker.wait_until_running(self._connector)
-        self.wait(worker, ends)
-        return self.outcome(sent, earlier, known)
 
     def unread(self) -> tuple[dict[int, int], int]:
         """Records that an earlier replay, broken off, has left in the topic: the offsets after them, and how many."""
@@ -168,8 +153,7 @@ class TopicReplay:
 
     def committed(self) -> dict[int, int]:
         """How far the sink has read the topic."""
-        group = f"connect-{self._connector}"
-        return committed_offsets(self._endpoints.kafka_bootstrap, self._topic, group, self._endpoints.access.kafka)
+        return self._kafka.committed_offsets(self._topic, consumer_group(self._connector))
 
     def wait(self, worker: ConnectWorker, ends: Mapping[int, int]) -> None:
         """Return once the sink has committed everything before these offsets.
@@ -177,34 +161,34 @@ class TopicReplay:
         Raises:
             StackError: A task failed, or nothing moved for two minutes.
         """
-        committed, moved_s = self.committed(), self._clock()
+        committed, moved_s = self.committed(), time.monotonic()
         while any(committed.get(partition, 0) < end for partition, end in ends.items()):
-            if self._clock() - moved_s > STALLED_S:
+            if time.monotonic() - moved_s > STALLED_S:
                 raise StackError(
                     f"connector {self._connector}: nothing moved for {STALLED_S:.0f} s; the letters are in topic "
                     f"{self._topic}, and the same command waits for them again; `./sluice logs connect` tells why"
                 )
             worker.running_tasks(self._connector)
-            self._sleep(POLL_S)
+            time.sleep(POLL_S)
             before, committed = committed, self.committed()
-            moved_s = self._clock() if committed != before else moved_s
+            moved_s = time.monotonic() if committed != before else moved_s
 
-    def outcome(self, sent: int, earlier: int, known: Mapping[int, int]) -> Replay:
+    def outcome(self, sent: int, earlier: int, end_before: Mapping[int, int]) -> Replay:
         """What became of the records: by the sink's ledger if it covers them all, otherwise by the new dead letters."""
-        refused = {letter.refused_at: letter for letter in self._letters.letters(known, content=False)}
+        refused = {letter.refused_at: letter for letter in self._letters.letters(end_before, content=False)}
         reading = read_settled_ledger(
             self._endpoints.metrics_url, self._connector, access=self._endpoints.access.metrics
         )
         totals = [task.total for task in reading.ledger.tasks.values()] if reading.ledger else []
-        fates = outcomes_of(totals)
-        if sum(fates.values()) != sent + earlier or fates["refused"] != len(refused):
-            fates = Counter({"accepted": sent + earlier - len(refused), "refused": len(refused)})
-        return Replay(sent, earlier, fates, groups_of(refused.values()))
+        outcomes = outcomes_of(totals)
+        if sum(outcomes.values()) != sent + earlier or outcomes["refused"] != len(refused):
+            outcomes = Counter({"accepted": sent + earlier - len(refused), "refused": len(refused)})
+        return Replay(sent, earlier, outcomes, groups_of(refused.values()))
 
 
 def outcomes_of(totals: list[Ledger]) -> Counter[str]:
     """What became of records, summed over the tasks."""
-    return Counter({fate: sum(getattr(total, name) for total in totals) for fate, name in OUTCOMES.items()})
+    return Counter({outcome: sum(getattr(total, name) for total in totals) for outcome, name in OUTCOMES.items()})
 
 
 def connector_for_replay(config: Mapping[str, str], endpoints: Endpoints) -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import orjson
 
+from lab.clients.target import topics_of
 from lab.records import Run
 from lab.replay.dead_letters import DeadLetterTopic
 from tests.integration.conftest import Sluice, write_ndjson
@@ -81,7 +82,7 @@ def test_a_replay_that_is_killed_sends_nothing_twice(
     """Killed as soon as the letters are marked as sent: the next one waits for the sink, and each is stored once."""
     run = run_with_refusals(sluice, tmp_path, *BY_OFFSET)
     elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
-    letters = DeadLetterTopic(sluice.stack.endpoints().kafka_bootstrap, f"{run.topic}-dead-letters")
+    letters = DeadLetterTopic(topics_of(sluice.stack.endpoints()), f"{run.topic}-dead-letters")
     command = sluice.start("dead-letters", "replay", "--runs", str(sluice.runs))
     deadline = time.monotonic() + 60
     while letters.sent_up_to() != {0: 3} and time.monotonic() < deadline:
