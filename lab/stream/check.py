@@ -15,7 +15,15 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
-from lab.run.verify.books import NAMED, Comparison, Hashes, altered, compare, counted, distinct_letters, hashes_of
+from lab.run.verify.books import (
+    NAMED,
+    Hashes,
+    altered,
+    compare,
+    distinct_letters,
+    hashes_of,
+    index_problems,
+)
 from lab.run.verify.verify import key_hashes, stored_documents, stored_hashes
 from lab.stream.laps import PositionStore, StreamPosition
 from producers.dataset import Dataset
@@ -157,7 +165,7 @@ def stored_books(
         stored=comparison.indexed + comparison.unexpected,
         dead_lettered=len(dead),
         sampled=len(sample),
-        problems=tuple(problems_of(comparison, missing, different, len(sample))),
+        problems=tuple(index_problems(comparison, missing, different, len(sample), "this stream")),
     )
 
 
@@ -181,20 +189,3 @@ def last_sent(numbers: NDArray[np.int64], sent: int, lap_documents: int) -> int:
     """Which of these documents was sent last; the lap under way has sent only those below its position."""
     in_this_lap = numbers[numbers < sent % lap_documents] if sent >= lap_documents else numbers
     return int((in_this_lap if len(in_this_lap) else numbers).max())
-
-
-def problems_of(comparison: Comparison, missing: list[str], different: list[str], sampled: int) -> list[str]:
-    """One sentence for each law that does not hold."""
-    problems = []
-    if len(comparison.missing):
-        named = ", ".join(missing)
-        problems.append(f"{counted(len(comparison.missing), 'is', 'are')} missing from the index, such as {named}")
-    if comparison.unexpected:
-        words = counted(comparison.unexpected, "in the index was", "in the index were")
-        problems.append(f"{words} not sent by this stream")
-    if comparison.duplicates:
-        problems.append(f"{counted(comparison.duplicates, 'is', 'are')} stored more than once")
-    if different:
-        named = ", ".join(different[:NAMED])
-        problems.append(f"{len(different)} of {sampled} sampled documents are not what was sent, such as {named}")
-    return problems

@@ -10,17 +10,17 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO, Final
 from urllib.parse import SplitResult, quote, urlsplit
 
-from hdrh.histogram import HdrHistogram
-
 from lab.endpoints import tls_context
 from producers.children import Answers, end_with, serve
+from producers.latency import Latencies
 
 WANTED: Final = "errors,error.type,items.*.status,items.*.error.type"
 """The parts of an answer that decide; of documents it holds nothing."""
@@ -34,10 +34,12 @@ LONGEST_WAIT_S: Final = 30.0
 GIVE_UP_S: Final = 600.0
 """How long one body is sent again without any progress, as the sink does by default."""
 
-LONGEST_SERVICE_TIME_US: Final = 3_600_000_000
-
 Body = tuple[int, int] | bytes
 """Offset and length of a body in the file, or the body itself."""
+
+
+Bodies = SimpleQueue[tuple[int, int, int]]
+"""Offset, length and documents of each body that is left; whichever connection is free takes the next."""
 
 
 class RefusedError(Exception):
@@ -81,21 +83,6 @@ class OutcomeCounts:
             setattr(self, name, getattr(self, name) + value)
 
 
-class Bodies:
-    """The bodies, handed out one at a time to whichever connection asks next."""
-
-    def __init__(self, spans: Sequence[tuple[int, int, int]]) -> None:
-        self._left: Iterator[tuple[int, int, int]] = iter(spans)
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> "Bodies":
-        return self
-
-    def __next__(self) -> tuple[int, int, int]:
-        with self._lock:
-            return next(self._left)
-
-
 def wait_s(attempt: int, draw: Callable[[float, float], float] = random.uniform) -> float:  # noqa: S311 - no secret
     """How long to wait before another attempt: at random, below a bound that doubles and is capped."""
     return draw(0.0, min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt))
@@ -107,7 +94,7 @@ def lines_of(body: bytes, places: Sequence[int]) -> bytes:
     return b"".join(b"%b\n%b\n" % (lines[2 * place], lines[2 * place + 1]) for place in places)
 
 
-def count_outcomes(items: Sequence[Mapping[str, Mapping[str, Any]]], tally: OutcomeCounts) -> list[int]:
+def count_outcomes(items: Sequence[Mapping[str, Mapping[str, Any]]], counts: OutcomeCounts) -> list[int]:
     """Count what became of each item; the places of those that are to be sent again."""
     again = []
     for place, item in enumerate(items):
@@ -116,11 +103,11 @@ def count_outcomes(items: Sequence[Mapping[str, Mapping[str, Any]]], tally: Outc
         if status in BUSY:
             again.append(place)
         elif status < 300:
-            tally.accepted += 1
+            counts.accepted += 1
         elif status == CONFLICT:
-            tally.already_there += 1
+            counts.already_there += 1
         else:
-            tally.refused[f"{status} {answer.get('error', {}).get('type', 'without a type')}"] += 1
+            counts.refused[f"{status} {answer.get('error', {}).get('type', 'without a type')}"] += 1
     return again
 
 
@@ -134,8 +121,8 @@ class Connection:
         self._path = f"{base.path.rstrip('/')}/{quote(task.index, safe='')}/_bulk?filter_path={WANTED}"
         self._file = os.fdopen(os.dup(task.file_descriptor), "rb", buffering=0)
         self._sleep = sleep
-        self.tally = OutcomeCounts()
-        self.service_times_us: list[int] = []
+        self.counts = OutcomeCounts()
+        self.service_times_ns: list[int] = []
         self.failure: str | None = None
 
     def connect(self) -> None:
@@ -145,8 +132,11 @@ class Connection:
     def send_all(self, bodies: Bodies) -> None:
         """Send bodies until none is left; what ends it before is kept in `failure`."""
         try:
-            for offset, length, documents in bodies:
+            while True:
+                offset, length, documents = bodies.get_nowait()
                 self._deliver((offset, length), documents)
+        except Empty:
+            pass
         except RefusedError as error:
             self.failure = str(error)
         finally:
@@ -158,11 +148,11 @@ class Connection:
             status, answer = self._answer(body)
             again = self._items_to_retry(status, answer, body, documents)
             if again is None:
-                self.tally.bulk_retries += 1
+                self.counts.bulk_retries += 1
             elif again:
                 if len(again) < documents:
                     give_up_s = time.monotonic() + GIVE_UP_S
-                self.tally.item_retries += len(again)
+                self.counts.item_retries += len(again)
                 body = lines_of(self._bytes(body), again)
                 documents = len(again)
             else:
@@ -176,18 +166,18 @@ class Connection:
     def _items_to_retry(self, status: int | None, answer: bytes, body: Body, documents: int) -> list[int] | None:
         """Places of the items to be sent again; `None` for all of them, because the request itself failed."""
         if status is None or status in BUSY:
-            self.tally.bulk_requests_failed += 1
+            self.counts.bulk_requests_failed += 1
             return None
         if status >= 300:
-            self.tally.bulk_requests_failed += 1
+            self.counts.bulk_requests_failed += 1
             raise RefusedError(f"a bulk request was refused with status {status} ({error_type(answer)})")
-        self.tally.bulk_requests += 1
-        self.tally.bulk_documents += documents
-        self.tally.bulk_bytes += len(body) if isinstance(body, bytes) else body[1]
+        self.counts.bulk_requests += 1
+        self.counts.bulk_documents += documents
+        self.counts.bulk_bytes += len(body) if isinstance(body, bytes) else body[1]
         if answer.startswith(NO_ERRORS):
-            self.tally.accepted += documents
+            self.counts.accepted += documents
             return []
-        return count_outcomes(json.loads(answer)["items"], self.tally)
+        return count_outcomes(json.loads(answer)["items"], self.counts)
 
     def _answer(self, body: Body) -> tuple[int | None, bytes]:
         """Status and content of the answer; no status when there was none."""
@@ -199,7 +189,7 @@ class Connection:
         except (OSError, HTTPException):
             self._http.close()
             return None, b""
-        self.service_times_us.append((time.monotonic_ns() - started_ns) // 1000)
+        self.service_times_ns.append(time.monotonic_ns() - started_ns)
         return response.status, content
 
     def _write(self, body: Body) -> None:
@@ -237,34 +227,31 @@ def error_type(answer: bytes) -> str:
         return "without a type"
 
 
-def encoded(service_times_us: Sequence[int]) -> str | None:
-    """The service times as a compressed HdrHistogram in µs; `None` without any."""
-    histogram = HdrHistogram(1, LONGEST_SERVICE_TIME_US, 3)
-    for service_time_us in service_times_us:
-        histogram.record_value(min(max(1, service_time_us), LONGEST_SERVICE_TIME_US))
-    return histogram.encode().decode() if service_times_us else None
-
-
 def send(connections: Sequence[Connection], spans: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
     """Send all bodies; what became of them.
 
     Raises:
         RefusedError: One connection could not go on.
     """
-    bodies, started_s, began_s = Bodies(spans), time.time(), time.monotonic()
+    bodies = Bodies()
+    for span in spans:
+        bodies.put(span)
+    started_s, began_s = time.time(), time.monotonic()
     threads = [threading.Thread(target=connection.send_all, args=(bodies,)) for connection in connections]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     ended_s = started_s + time.monotonic() - began_s
-    total = OutcomeCounts()
+    total, service_times = OutcomeCounts(), Latencies()
     for connection in connections:
         if connection.failure:
             raise RefusedError(connection.failure)
-        total.add(connection.tally)
-    times_us = [time_us for connection in connections for time_us in connection.service_times_us]
-    return {**vars(total), "started_s": started_s, "ended_s": ended_s, "service_times": encoded(times_us)}
+        total.add(connection.counts)
+        for service_time_ns in connection.service_times_ns:
+            service_times.record(service_time_ns)
+    encoded = service_times.encoded() if service_times.samples else None
+    return {**vars(total), "started_s": started_s, "ended_s": ended_s, "service_times": encoded}
 
 
 def work(commands: BinaryIO, answers: Answers) -> None:

@@ -180,22 +180,31 @@ def delivery_problems(documents: Documents, in_topic: int | None, failures: Sequ
         yield f"delivered {documents.delivered:,}, but the topic holds {in_topic:,} records"
 
 
+def index_problems(
+    comparison: Comparison, missing_named: Sequence[str], mismatches: Sequence[str], sampled: int, origin: str
+) -> Iterator[str]:
+    """One sentence for each way in which the index differs from what was sent.
+
+    Args:
+        origin: What has sent it, such as `this run`.
+    """
+    if missing := len(comparison.missing):
+        yield f"{counted(missing, 'is', 'are')} missing from the index, such as {', '.join(missing_named[:NAMED])}"
+    if comparison.unexpected:
+        yield f"{counted(comparison.unexpected, 'in the index was', 'in the index were')} not produced by {origin}"
+    if comparison.duplicates:
+        yield f"{counted(comparison.duplicates, 'is', 'are')} stored more than once"
+    if mismatches:
+        differ = "differs" if len(mismatches) == 1 else "differ"
+        share = f"{len(mismatches):,} of {sampled:,} sampled documents"
+        yield f"{share} {differ} from the dataset, such as {', '.join(mismatches[:NAMED])}"
+
+
 def storage_problems(
     documents: Documents, comparison: Comparison, missing_named: Sequence[str], mismatches: Sequence[str]
 ) -> Iterator[str]:
     """One sentence for each law between topic and index that does not hold."""
-    if documents.missing:
-        named = ", ".join(missing_named[:NAMED])
-        yield f"{counted(documents.missing, 'is', 'are')} missing from the index, such as {named}"
-    if comparison.unexpected:
-        yield f"{counted(comparison.unexpected, 'in the index was', 'in the index were')} not produced by this run"
-    if comparison.duplicates:
-        yield f"{counted(comparison.duplicates, 'is', 'are')} stored more than once"
-    if mismatches:
-        named = ", ".join(mismatches[:NAMED])
-        differ = "differs" if len(mismatches) == 1 else "differ"
-        share = f"{len(mismatches):,} of {documents.sampled:,} sampled documents"
-        yield f"{share} {differ} from the dataset, such as {named}"
+    yield from index_problems(comparison, missing_named, mismatches, documents.sampled, "this run")
     accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0)
     if documents.loaded == accounted or documents.missing:
         return

@@ -17,12 +17,13 @@ from lab.profiles import load_profile
 from lab.run import prepare, runner
 from lab.run.folder import RunFolder
 from lab.run.names import Names
-from lab.run.phases import RunContext, SilentProgress
+from lab.run.phases import RunContext
 from lab.run.prepare import remove_connectors, remove_index, remove_topics, remove_traces
 from lab.stack.places import ROOT
 from lab.stream import prepare as stream_prepare
 from lab.stream.prepare import prepare_stream
 from tests.unit.clients.rest_server import rest
+from tests.unit.run.displays import SilentProgress
 
 BOOKS = "sluice-books"
 

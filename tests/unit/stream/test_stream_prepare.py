@@ -7,8 +7,8 @@ from lab.clients.connect import ConnectWorker
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.run.names import Names
-from lab.run.verify.books import Comparison, hashes_of
-from lab.stream.check import last_sent, latest_documents, problems_of
+from lab.run.verify.books import Comparison, hashes_of, index_problems
+from lab.stream.check import last_sent, latest_documents
 from lab.stream.prepare import drop_failed, new_id, refuse_unsuitable, suffix
 from lab.stream.sender import check_sink
 from tests.unit.clients.rest_server import rest
@@ -73,13 +73,13 @@ def test_a_sample_holds_the_latest_document_of_each_key() -> None:
 def test_whatever_is_wrong_is_a_sentence() -> None:
     """Missing, strange, doubled and altered documents."""
     comparison = Comparison(indexed=7, already_there=0, missing=hashes_of(["a", "b"]), unexpected=1, duplicates=3)
-    assert problems_of(comparison, ["a", "b"], ["c"], 11) == [
+    assert list(index_problems(comparison, ["a", "b"], ["c"], 11, "this stream")) == [
         "2 documents are missing from the index, such as a, b",
-        "1 document in the index was not sent by this stream",
+        "1 document in the index was not produced by this stream",
         "3 documents are stored more than once",
-        "1 of 11 sampled documents are not what was sent, such as c",
+        "1 of 11 sampled documents differs from the dataset, such as c",
     ]
-    assert problems_of(Comparison(7, 0, NONE, 0, 0), [], [], 11) == []
+    assert list(index_problems(Comparison(7, 0, NONE, 0, 0), [], [], 11, "this stream")) == []
 
 
 @pytest.mark.parametrize("answer", [(200, RUNNING), (404, {"message": "no such connector"}), (500, {"message": "no"})])

@@ -8,7 +8,6 @@ from typing import IO
 import pytest
 
 from lab.run.load.direct_sender import (
-    Bodies,
     Connection,
     OutcomeCounts,
     RefusedError,
@@ -133,12 +132,6 @@ def test_a_server_that_goes_away_is_tried_again(file: IO[bytes]) -> None:
     assert (done["accepted"], done["bulk_requests_failed"], done["bulk_retries"]) == (7, 1, 1)
 
 
-def test_each_body_is_handed_out_once() -> None:
-    """The iterator is what the connections share."""
-    made = Bodies(spans(3, 4))
-    assert [list(made), list(made)] == [spans(3, 4), []]
-
-
 def test_waits_double_up_to_a_bound() -> None:
     """At random below it: the upper ends are what is looked at here."""
     assert [wait_s(attempt, lambda _low, high: high) for attempt in (0, 1, 2, 20)] == [0.1, 0.2, 0.4, 30.0]
@@ -146,9 +139,9 @@ def test_waits_double_up_to_a_bound() -> None:
 
 def test_items_without_a_type_are_counted_too() -> None:
     """An answer may lack the part that says why."""
-    tally = OutcomeCounts()
-    assert count_outcomes([{"create": {"status": 500}}], tally) == []
-    assert tally.refused == {"500 without a type": 1}
+    counts = OutcomeCounts()
+    assert count_outcomes([{"create": {"status": 500}}], counts) == []
+    assert counts.refused == {"500 without a type": 1}
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"not JSON", b'{"error":"text"}'])

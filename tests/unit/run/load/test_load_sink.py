@@ -12,12 +12,13 @@ from lab.run.folder import RunFolder
 from lab.run.load import produce as producing
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
-from lab.run.phases import RunContext, SilentProgress
+from lab.run.phases import RunContext
 from lab.stack.local import Endpoints
 from lab.stack.places import ROOT
 from producers.delivery import Delivered, Progress
 from tests.unit.clients.rest_server import rest
 from tests.unit.producers.fakes import NumberedDocuments
+from tests.unit.run.displays import SilentProgress
 from tests.unit.stack.trivial_servers import wait_until
 
 DOCUMENTS = 1009

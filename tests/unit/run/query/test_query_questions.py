@@ -12,10 +12,11 @@ from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
 from lab.records import QuestionAsked
 from lab.run.folder import RunFolder
-from lab.run.phases import RunContext, SilentProgress
+from lab.run.phases import RunContext
 from lab.run.query.ask import ask_questions, difference, problems_of, try_questions_out
 from producers.registry import make_dataset
 from tests.unit.clients.rest_server import rest
+from tests.unit.run.displays import SilentProgress
 
 
 def run_on(url: str, name: str, *overrides: str, dataset: Any = None) -> RunContext:

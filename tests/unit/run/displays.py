@@ -1,0 +1,13 @@
+"""Displays of a run that tests look at."""
+
+from lab.records import PhaseName
+
+
+class SilentProgress:
+    """Nobody watches."""
+
+    def begin(self, phase: PhaseName, what: str, total: int | None) -> None:
+        """Show nothing."""
+
+    def update(self, done: int, detail: str = "") -> None:
+        """Show nothing."""
