@@ -19,6 +19,7 @@ from lab.run.load.sink import Sink
 from lab.run.phases import RunContext, RunProgress, WatchedProgress
 from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
+from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import VerificationTarget, verify, verify_consumed
 from lab.stack.interrupts import uninterrupted
@@ -234,26 +235,25 @@ class _RunUnderWay:
         """Compare what is stored with what was produced, and the sink's ledger with both."""
         self.progress.begin("verify", "reading every id back", self.context.dataset.documents)
         delivered = loaded.delivered
-        subject = VerificationTarget(
+        if delivered is None:
+            records = DeliveredRecords(self.context.dataset.documents)
+        else:
+            records = DeliveredRecords(
+                delivered.produced, delivered.delivered, delivered.failed, failures=delivered.failures
+            )
+        target = VerificationTarget(
             dataset=self.context.dataset,
-            topic=self.topic,
-            dead_letter_topic=self.names.dead_letter_topic,
-            index=self.names.index,
-            produced=delivered.produced if delivered else self.context.dataset.documents,
-            delivered=delivered.delivered if delivered else None,
-            failed=delivered.failed if delivered else None,
-            failures=delivered.failures if delivered else (),
-            refusals=refusals(loaded.direct) if loaded.direct else (),
+            names=self.names,
+            records=records,
             key_is_id=self.sink.key_is_id,
             sample=self.profile.verify.sample,
             seed=self.context.folder.run_id,
+            refusals=refusals(loaded.direct) if loaded.direct else (),
         )
         if self.profile.verify.expect == "consumed":
-            documents, verification = verify_consumed(
-                subject, self.names.topic, self.names.consumer_group, self.kafka, self.cluster
-            )
+            documents, verification = verify_consumed(target, self.kafka, self.cluster)
         else:
-            documents, verification = verify(subject, self.kafka, self.cluster, self.progress.update)
+            documents, verification = verify(target, self.kafka, self.cluster, self.progress.update)
         if loaded.reading:
             ends = self.kafka.end_offsets(self.names.topic)
             evidence = LedgerEvidence(

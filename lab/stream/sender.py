@@ -77,12 +77,12 @@ def producer_of(profile: Profile, endpoints: Endpoints) -> Producer:
     Raises:
         StackError: It refuses one of the settings.
     """
-    bootstrap = endpoints.kafka_bootstrap
-    own = {**client_settings(profile), **endpoints.access.kafka, "bootstrap.servers": bootstrap}
     try:
-        return Producer({**STREAM_CLIENT, **own})
+        return Producer({**STREAM_CLIENT, **client_settings(profile, endpoints)})
     except KafkaException as error:
-        raise StackError(f"{bootstrap}: Kafka's client refuses its settings: {error.args[0].str()}") from error
+        raise StackError(
+            f"{endpoints.kafka_bootstrap}: Kafka's client refuses its settings: {error.args[0].str()}"
+        ) from error
 
 
 def check_sink(worker: ConnectWorker, connector: str) -> None:

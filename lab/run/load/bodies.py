@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -68,11 +69,9 @@ def operation(record: Record, number: int) -> bytes:
 
 def operations(dataset: Dataset) -> Iterator[tuple[bytes, int]]:
     """The lines of every document, and the document's own size, in order."""
-    number = 0
-    for batch in dataset.batches(0, dataset.documents):
-        for record in batch:
-            yield operation(record, number), len(record[1])
-            number += 1
+    records = chain.from_iterable(dataset.batches(0, dataset.documents))
+    for number, record in enumerate(records):
+        yield operation(record, number), len(record[1])
 
 
 def prepare_bodies(

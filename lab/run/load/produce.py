@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lab.clients.kafka import kafka_text
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.records import Delivery
+from lab.records import Delivery, PhaseName
 from lab.run.phases import RunContext
 from producers.delivery import Delivered, ProduceError, Progress
 from producers.produce import produce
@@ -26,31 +27,26 @@ class Producing:
 
     def fill(self) -> Delivered:
         """Fill the topic as fast as possible."""
-        self.run.progress.begin("fill", "filling the topic", self.run.dataset.documents)
-        return self.produce(None)
+        return self.produce("fill", "filling the topic", None)
 
     def stream(self, check_sink: Callable[[], None]) -> Delivered:
         """Produce at the profile's rate, while the sink runs; an error of `check_sink` ends it."""
         self._check_sink = check_sink
-        self.run.progress.begin("load", "streaming", self.run.dataset.documents)
-        return self.produce(self.run.profile.load.rate_docs_per_s)
+        return self.produce("load", "streaming", self.run.profile.load.rate_docs_per_s)
 
-    def produce(self, rate_docs_per_s: float | None) -> Delivered:
+    def produce(self, phase: PhaseName, what: str, rate_docs_per_s: float | None) -> Delivered:
         """Produce at a rate, or as fast as possible.
 
         Raises:
             ProfileError: No producer can be made with these settings.
             StackError: Kafka did not take it.
         """
+        self.run.progress.begin(phase, what, self.run.dataset.documents)
         try:
             return produce(
                 self.run.dataset,
                 self.run.names.topic,
-                client={
-                    **client_settings(self.run.profile),
-                    **self.run.target.access.kafka,
-                    "bootstrap.servers": self.run.target.endpoints.kafka_bootstrap,
-                },
+                client=client_settings(self.run.profile, self.run.target.endpoints),
                 processes=self.run.profile.producer.processes,
                 rate_docs_per_s=rate_docs_per_s,
                 progress=self.on_produced,
@@ -71,22 +67,12 @@ class Producing:
             self._check_sink()
 
 
-def client_settings(profile: Profile) -> dict[str, str]:
-    """The profile's settings for the producers' Kafka client, as text."""
-    return {name: kafka_text(value) for name, value in profile.producer.client.items()}
+def client_settings(profile: Profile, endpoints: Endpoints) -> dict[str, str]:
+    """Settings of a producers' Kafka client, as text: the profile's, and how to reach the servers."""
+    own = {name: kafka_text(value) for name, value in profile.producer.client.items()}
+    return {**own, **endpoints.access.kafka, "bootstrap.servers": endpoints.kafka_bootstrap}
 
 
 def delivery_record(delivered: Delivered) -> Delivery:
     """What the producers did, for the run's record."""
-    return Delivery(
-        source_bytes=delivered.source_bytes,
-        entities=delivered.entities,
-        rate_docs_per_s=delivered.rate_docs_per_s,
-        first_intended_s=delivered.first_intended_s,
-        last_acknowledged_s=delivered.last_acknowledged_s,
-        late_documents=delivered.late_documents,
-        latency_ms=delivered.latency_ms,
-        latency_samples=delivered.latency_samples,
-        latencies_clamped=delivered.latencies_clamped,
-        cpu_s=delivered.cpu_s,
-    )
+    return Delivery(**{name: getattr(delivered, name) for name in Delivery.model_fields})

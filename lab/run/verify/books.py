@@ -31,9 +31,9 @@ class DeliveredRecords:
     """What the producers say, and what the topic says, in records; a direct load has `produced` alone."""
 
     produced: int
-    delivered: int | None
-    failed: int | None
-    in_topic: int | None
+    delivered: int | None = None
+    failed: int | None = None
+    in_topic: int | None = None
     failures: tuple[Failure, ...] = ()
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import DeadLetter, KafkaTopics
 from lab.errors import StackError
 from lab.records import Documents, Verification
+from lab.run.names import Names
 from lab.run.verify.books import (
     NAMED,
     DeliveredRecords,
@@ -25,7 +26,6 @@ from lab.run.verify.books import (
     recorded,
 )
 from producers.dataset import Dataset
-from producers.delivery import Failure
 
 SOURCES_AT_ONCE = 200
 READINGS = 3
@@ -36,27 +36,18 @@ class VerificationTarget:
     """What is to be verified.
 
     Attributes:
-        topic: `None` for a direct load.
-        produced: Documents that were handed to the producer, or that a direct load had.
-        delivered, failed: `None` for a direct load.
         key_is_id: Whether the record's key is the document's id; otherwise it is `topic+partition+offset`.
         sample: Documents to draw at random.
         seed: Another seed draws others.
-        failures: Why documents were not delivered.
         refusals: Problems that the load itself has seen, a sentence each.
     """
 
     dataset: Dataset
-    topic: str | None
-    dead_letter_topic: str
-    index: str
-    produced: int
-    delivered: int | None
-    failed: int | None
+    names: Names
+    records: DeliveredRecords
     key_is_id: bool
     sample: int
     seed: str
-    failures: tuple[Failure, ...] = ()
     refusals: tuple[str, ...] = ()
 
 
@@ -145,7 +136,7 @@ def key_hashes(dataset: Dataset, documents: int) -> Hashes:
 
 
 def verify(
-    subject: VerificationTarget,
+    target: VerificationTarget,
     kafka: KafkaTopics,
     cluster: ElasticsearchClient,
     on_progress: Callable[[int, str], None],
@@ -158,43 +149,31 @@ def verify(
     Returns:
         The books, and whether they balance.
     """
-    end_offsets, letters, ids = in_kafka(subject, kafka)
+    index, topic, records = target.names.index, target.names.topic, target.records
+    letters: list[DeadLetter] = []
+    ids: KeyIds | OffsetIds = KeyIds(target.dataset)
+    if records.delivered is not None:
+        end_offsets = kafka.end_offsets(topic)
+        records = replace(records, in_topic=sum(end_offsets.values()))
+        letters = distinct_letters(kafka.dead_letters(target.names.dead_letter_topic))
+        ids = ids if target.key_is_id else OffsetIds(target.dataset, topic, kafka, end_offsets)
     expected = ids.hashes()
     dead = hashes_of(ids.dead(letter) for letter in letters)
-    comparison = compare(expected, stored_hashes(cluster, subject.index, on_progress), dead)
-    sample = ids.sample(subject.sample, random.Random(subject.seed), dead)  # noqa: S311 - a sample, no secret
+    comparison = compare(expected, stored_hashes(cluster, index, on_progress), dead)
+    sample = ids.sample(target.sample, random.Random(target.seed), dead)  # noqa: S311 - a sample, no secret
     on_progress(comparison.indexed, f"comparing {len(sample)} documents")
-    mismatches = altered(sample, stored_documents(cluster, subject.index, list(sample)))
+    mismatches = altered(sample, stored_documents(cluster, index, list(sample)))
     # Several records may share an id: the first one names it.
     missing = [int(np.flatnonzero(expected == gone)[0]) for gone in comparison.missing[:NAMED]]
     return close_books(
-        DeliveredRecords(
-            subject.produced,
-            subject.delivered,
-            subject.failed,
-            None if end_offsets is None else sum(end_offsets.values()),
-            subject.failures,
-        ),
+        records,
         comparison,
         letters,
         missing_named=[ids.name(position) for position in missing],
         sampled=len(sample),
         mismatches=mismatches,
-        refusals=subject.refusals,
+        refusals=target.refusals,
     )
-
-
-def in_kafka(
-    subject: VerificationTarget, kafka: KafkaTopics
-) -> tuple[dict[int, int] | None, list[DeadLetter], KeyIds | OffsetIds]:
-    """End offsets and dead letters, and which id each record has; a direct load has no offsets and no dead letters."""
-    if subject.topic is None:
-        return None, [], KeyIds(subject.dataset)
-    end_offsets = kafka.end_offsets(subject.topic)
-    letters = distinct_letters(kafka.dead_letters(subject.dead_letter_topic))
-    if subject.key_is_id:
-        return end_offsets, letters, KeyIds(subject.dataset)
-    return end_offsets, letters, OffsetIds(subject.dataset, subject.topic, kafka, end_offsets)
 
 
 def stored_hashes(cluster: ElasticsearchClient, index: str, on_progress: Callable[[int, str], None]) -> Hashes:
@@ -215,28 +194,29 @@ def stored_hashes(cluster: ElasticsearchClient, index: str, on_progress: Callabl
 
 def stored_documents(cluster: ElasticsearchClient, index: str, ids: Sequence[str]) -> dict[str, object]:
     """The stored documents of these ids, by id."""
-    found: dict[str, object] = {}
+    documents: dict[str, object] = {}
     for first in range(0, len(ids), SOURCES_AT_ONCE):
-        found |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE])
-    return found
+        documents |= cluster.sources(index, ids[first : first + SOURCES_AT_ONCE])
+    return documents
 
 
 def verify_consumed(
-    subject: VerificationTarget, topic: str, consumer_group: str, kafka: KafkaTopics, cluster: ElasticsearchClient
+    target: VerificationTarget, kafka: KafkaTopics, cluster: ElasticsearchClient
 ) -> tuple[Documents, Verification]:
-    """Compare what the sink has committed with what the topic holds.
+    """Compare what a sink that is to store nothing has committed with what the topic holds.
 
     Returns:
         The books, and whether they balance. Nothing of a document is compared: none is stored.
     """
-    end_offsets = kafka.end_offsets(topic)
-    committed = sum(kafka.committed_offsets(topic, consumer_group).values())
-    letters = distinct_letters(kafka.dead_letters(subject.dead_letter_topic))
-    stored = cluster.count(subject.index)
+    names, records = target.names, target.records
+    in_topic = sum(kafka.end_offsets(names.topic).values())
+    committed = sum(kafka.committed_offsets(names.topic, names.consumer_group).values())
+    letters = distinct_letters(kafka.dead_letters(names.dead_letter_topic))
+    stored = cluster.count(names.index)
     documents = Documents(
-        produced=subject.produced,
-        delivered=subject.delivered,
-        failed=subject.failed,
+        produced=records.produced,
+        delivered=records.delivered,
+        failed=records.failed,
         indexed=0,
         already_there=0,
         dead_lettered=len(letters),
@@ -246,19 +226,17 @@ def verify_consumed(
         sampled=0,
         sample_mismatches=0,
     )
-    in_topic = sum(end_offsets.values())
     problems = (
-        *delivery_problems(documents, in_topic, subject.failures),
+        *delivery_problems(documents, in_topic, records.failures),
         *consumption_problems(committed, in_topic, stored),
     )
-    verification = Verification(
+    return documents, Verification(
         verified=not problems,
         expect="consumed",
         problems=problems,
         dead_letters=dead_letter_reasons(letters),
-        delivery_failures=recorded(subject.failures),
+        delivery_failures=recorded(records.failures),
     )
-    return documents, verification
 
 
 def consumption_problems(committed: int, in_topic: int, stored: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 
 from lab.clients import kafka
 from lab.clients.kafka import KafkaTopics, as_bytes, as_text, kafka_text
-from lab.endpoints import Access, is_secret
+from lab.endpoints import Access, Endpoints, is_secret
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records import Server
@@ -49,7 +49,9 @@ def test_a_header_is_text_whatever_its_bytes(content: bytes | None, expected: st
 
 def test_client_settings_are_text() -> None:
     """As the producers' client takes them."""
-    assert client_settings(profile(linger__ms=5, enable__idempotence=True)) == {
+    endpoints = Endpoints("127.0.0.1:9", "", ("",), None)
+    assert client_settings(profile(linger__ms=5, enable__idempotence=True), endpoints) == {
+        "bootstrap.servers": "127.0.0.1:9",
         "linger.ms": "5",
         "enable.idempotence": "true",
     }

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from lab.clients.kafka import DeadLetter
+from lab.run.names import Names
+from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify_consumed
 from producers.delivery import Failure
 from producers.registry import make_dataset
@@ -44,14 +46,10 @@ class FakeCluster:
         return self.documents
 
 
-SUBJECT = VerificationTarget(
+TARGET = VerificationTarget(
     dataset=make_dataset("aladin", documents=RECORDS),
-    topic="books",
-    dead_letter_topic="books-dead-letters",
-    index="sluice-books",
-    produced=RECORDS,
-    delivered=RECORDS,
-    failed=0,
+    names=Names("sluice-books", "books", "books"),
+    records=DeliveredRecords(RECORDS, RECORDS, 0),
     key_is_id=True,
     sample=1000,
     seed="1",
@@ -61,15 +59,13 @@ LETTER = DeadLetter(key=b"k", topic="books", partition=0, offset=7, reason="no r
 
 def problems(kafka: FakeKafka, cluster: FakeCluster | None = None) -> tuple[str, ...]:
     """What is found wrong."""
-    return verify_consumed(SUBJECT, "books", "group", kafka, cluster or FakeCluster())[1].problems  # type: ignore[arg-type]
+    return verify_consumed(TARGET, kafka, cluster or FakeCluster())[1].problems  # type: ignore[arg-type]
 
 
 def test_a_sink_that_has_committed_everything_and_stored_nothing_is_verified() -> None:
     """Delivered = dropped + dead-lettered, and nothing was compared, for there is nothing."""
     documents, verification = verify_consumed(
-        SUBJECT,
-        "books",
-        "group",
+        TARGET,
         FakeKafka({0: 506, 1: 503}, [LETTER]),  # type: ignore[arg-type]
         FakeCluster(),  # type: ignore[arg-type]
     )
@@ -99,9 +95,9 @@ def test_why_documents_were_not_delivered_is_said_and_written_down() -> None:
         Failure("MSG_SIZE_TOO_LARGE", "Broker: Message size too large", 5),
         Failure("_MSG_TIMED_OUT", "late", 2),
     )
-    subject = replace(SUBJECT, produced=RECORDS + 7, failed=7, failures=failures)
+    target = replace(TARGET, records=DeliveredRecords(RECORDS + 7, RECORDS, 7, failures=failures))
 
-    _, verification = verify_consumed(subject, "books", "group", FakeKafka({0: 506, 1: 503}), FakeCluster())  # type: ignore[arg-type]
+    _, verification = verify_consumed(target, FakeKafka({0: 506, 1: 503}), FakeCluster())  # type: ignore[arg-type]
 
     assert verification.problems == (
         "7 documents were not delivered to Kafka: 5 × MSG_SIZE_TOO_LARGE: Broker: Message size too large;"

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from lab.clients.kafka import DeadLetter
 from lab.errors import StackError
 from lab.records import Documents, Verification
-from lab.run.verify.books import hash_of, hashes_of
+from lab.run.names import Names
+from lab.run.verify.books import DeliveredRecords, hash_of, hashes_of
 from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify
 from producers.dataset import Dataset, Record
 
@@ -108,19 +109,15 @@ def verified(
 ) -> tuple[Documents, Verification]:
     """The books of a run with this index."""
     count = kafka.dataset.documents
-    subject = VerificationTarget(
+    target = VerificationTarget(
         dataset=kafka.dataset,
-        topic=TOPIC,
-        dead_letter_topic=f"{TOPIC}-dead-letters",
-        index="sluice-books",
-        produced=count,
-        delivered=count,
-        failed=0,
+        names=Names("sluice-books", TOPIC, TOPIC),
+        records=DeliveredRecords(count, count, 0),
         key_is_id=key_is_id,
         sample=sample,
         seed="20260101-000000",
     )
-    return verify(subject, kafka, FakeCluster(stored), lambda _done, _what: None)  # type: ignore[arg-type]
+    return verify(target, kafka, FakeCluster(stored), lambda _done, _what: None)  # type: ignore[arg-type]
 
 
 def test_a_run_with_updates_is_verified_by_key() -> None:
