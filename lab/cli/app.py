@@ -70,6 +70,11 @@ def main() -> int:
                 errors.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
         errors.print(f"[bold red]sluice:[/bold red] {escape(str(error))}", soft_wrap=True)
         return error.exit_status
+    except SystemError as error:
+        # An interrupt that arrives inside Kafka's client, which is C, comes out of it as the cause of this one.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        outcome = INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output, such as `head`, has enough.
         sys.stderr.close()

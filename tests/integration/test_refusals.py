@@ -1,6 +1,5 @@
 """Bad input: one clear sentence, exit status 2, nothing changed."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -37,13 +36,3 @@ def test_the_connector_refuses_all_its_wrong_settings_at_once(sluice: Sluice) ->
     assert "sink.config: " in done.errors
     assert "batch.size" in done.errors
     assert "linger.ms" in done.errors
-
-
-def test_a_folder_for_runs_that_cannot_be_made_is_named(sluice: Sluice, open_folder: Callable[[], Path]) -> None:
-    """A file where the runs' folder should be is one sentence."""
-    blocked = open_folder() / "runs"
-    blocked.write_text("")
-
-    done = sluice("run", "quickstart", "--documents", "11", "--runs", str(blocked))
-
-    assert (done.status, "the run's folder cannot be made" in done.errors) == (2, True)

@@ -306,6 +306,14 @@ def test_every_parameter_says_what_it_is(name: str) -> None:
     assert silent == []
 
 
+def test_an_interrupt_inside_kafkas_client_is_an_interrupt(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its C code turns the exception of a signal into the cause of another one."""
+    turned = SystemError("returned a result with an exception set")
+    turned.__cause__ = KeyboardInterrupt()
+    monkeypatch.setattr(report, "find_run", ending(turned))
+    assert sluice("report")[0] == 130
+
+
 def test_a_command_that_is_left_by_typer_ends_with_its_status(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Typer's own way to end is respected."""
     monkeypatch.setattr(report, "find_run", ending(typer.Exit(7)))
