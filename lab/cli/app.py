@@ -62,7 +62,10 @@ def main() -> int:
         # A wrong option or argument: Typer's own sentence, and the exit status 2.
         error.show()  # type: ignore[attr-defined]
         return int(error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort, SystemError) as error:
+        # An interrupt that arrives inside Kafka's client, which is C, comes out of it as the cause of a SystemError.
+        if isinstance(error, SystemError) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         outcome = INTERRUPTED
     except SluiceError as error:
         if isinstance(error, StackError):
@@ -70,11 +73,6 @@ def main() -> int:
                 errors.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
         errors.print(f"[bold red]sluice:[/bold red] {escape(str(error))}", soft_wrap=True)
         return error.exit_status
-    except SystemError as error:
-        # An interrupt that arrives inside Kafka's client, which is C, comes out of it as the cause of this one.
-        if not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
-        outcome = INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output, such as `head`, has enough.
         sys.stderr.close()

@@ -57,14 +57,13 @@ class RunFolder:
 
 
 def check_runs(runs: Path) -> None:
-    """See that runs can be kept below a folder, which is made if need be.
+    """See that runs can be kept below a folder; nothing is made yet.
 
     Raises:
         ProfileError: They cannot.
     """
     try:
-        runs.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=runs):
+        with tempfile.TemporaryFile(dir=next(place for place in (runs, *runs.absolute().parents) if place.exists())):
             return
     except OSError as error:
         raise ProfileError(

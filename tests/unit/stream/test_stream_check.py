@@ -13,7 +13,7 @@ from lab.profiles import load_profile
 from lab.run.names import Names
 from lab.stream import check as stream_check
 from lab.stream.check import StreamBooks, check_stream
-from lab.stream.position import Sent
+from lab.stream.laps import StreamPosition
 from tests.unit.producers.fakes import NumberedDocuments
 
 LAP = NumberedDocuments(13, repeat_after=5)
@@ -33,7 +33,7 @@ class Servers:
     """
 
     stored: dict[str, Any] = field(default_factory=lambda: dict(LATEST))
-    sent: Sent = field(default_factory=lambda: Sent(SENT, SENT))
+    sent: StreamPosition = field(default_factory=lambda: StreamPosition(SENT, SENT))
     in_topic: tuple[int, int] = (17, 12)
     committed: list[int] = field(default_factory=lambda: [SENT])
     letters: list[DeadLetter] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Servers:
     now_s: float = 1000.0
     told: list[tuple[int, str]] = field(default_factory=list)
 
-    def read(self) -> Sent:
+    def read(self) -> StreamPosition:
         """How far the producer says it is."""
         return self.sent
 
@@ -86,7 +86,7 @@ class Servers:
 
 def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -> StreamBooks:
     """What a check of these servers comes to."""
-    for made in ("topics_of", "cluster_of", "Mark"):
+    for made in ("topics_of", "cluster_of", "PositionStore"):
         monkeypatch.setattr(stream_check, made, lambda *_: servers)
     endpoints = SimpleNamespace(kafka_bootstrap="", access=SimpleNamespace(kafka={}))
     return check_stream(
@@ -112,10 +112,10 @@ def test_a_stream_in_order_is_the_last_document_of_each_key(monkeypatch: pytest.
 def test_before_the_first_lap_is_over_only_what_was_sent_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that did not have their turn are not missing."""
     first = {name: {"number": int(name)} for name in ("0", "1", "2")}
-    books = checked(Servers(first, Sent(3, 3), (2, 1), [3]), monkeypatch)
+    books = checked(Servers(first, StreamPosition(3, 3), (2, 1), [3]), monkeypatch)
     assert books == StreamBooks(sent=3, distinct=3, stored=3, dead_lettered=0, sampled=3, problems=())
     del first["2"]
-    problems = checked(Servers(first, Sent(3, 3), (2, 1), [3]), monkeypatch).problems
+    problems = checked(Servers(first, StreamPosition(3, 3), (2, 1), [3]), monkeypatch).problems
     assert problems[0] == "1 document is missing from the index, such as 2"
 
 
@@ -145,8 +145,8 @@ def test_a_key_of_which_one_record_was_accepted_is_missed(key: str, sent: int, m
     ("change", "stored", "problem"),
     [
         ({"2": None}, 4, "1 document is missing from the index, such as 2"),
-        ({"nobody's": {}, "nothing": {}}, 7, "2 documents in the index were not sent by this stream"),
-        ({"3": {"number": 3}}, 5, "1 of 5 sampled documents are not what was sent, such as 3"),
+        ({"nobody's": {}, "nothing": {}}, 7, "2 documents in the index were not produced by this stream"),
+        ({"3": {"number": 3}}, 5, "1 of 5 sampled documents differs from the dataset, such as 3"),
     ],
     ids=["missing", "strangers", "an older one"],
 )
@@ -166,7 +166,7 @@ def test_at_most_three_documents_of_a_kind_are_named(monkeypatch: pytest.MonkeyP
         assert problem.startswith(counted)
         assert len(problem.split(", such as ")[1].split(", ")) == 3
     altered = checked(Servers({name: {} for name in LATEST}), monkeypatch).problems
-    assert altered == ("5 of 5 sampled documents are not what was sent, such as 0, 1, 2",)
+    assert altered == ("5 of 5 sampled documents differ from the dataset, such as 0, 1, 2",)
 
 
 def test_the_check_waits_as_long_as_the_sink_moves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,14 +163,10 @@ def test_a_record_more_than_was_delivered_is_a_problem() -> None:
 def test_a_direct_load_is_verified_without_kafka() -> None:
     """No offsets and no dead letters are asked for; what the load itself has refused makes it void."""
     prices = Prices()
-    subject = VerificationTarget(
+    target = VerificationTarget(
         dataset=prices,
-        topic=None,
-        dead_letter_topic="",
-        index="sluice-books",
-        produced=211,
-        delivered=None,
-        failed=None,
+        names=Names("sluice-books", TOPIC, TOPIC),
+        records=DeliveredRecords(211),
         key_is_id=True,
         sample=31,
         seed="20260101-000000",
@@ -178,7 +174,7 @@ def test_a_direct_load_is_verified_without_kafka() -> None:
     )
     told: list[tuple[int, str]] = []
     documents, verification = verify(
-        subject,
+        target,
         None,  # type: ignore[arg-type]
         FakeCluster(index_by_key(prices)),  # type: ignore[arg-type]
         lambda done, what: told.append((done, what)),
