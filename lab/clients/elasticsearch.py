@@ -109,13 +109,13 @@ class ElasticsearchClient:
             ProfileError: The cluster refuses one of them.
         """
         _, answer = self.request("GET", "/_cluster/settings?flat_settings=true")
-        found = answer["persistent"]
-        ours: dict[str, list[object]] = orjson.loads(found.get(OURS, "{}"))
-        earlier = {name: before for name, (value, before) in ours.items() if found.get(name) == value}
+        present = answer["persistent"]
+        ours: dict[str, list[object]] = orjson.loads(present.get(OURS, "{}"))
+        earlier = {name: before for name, (value, before) in ours.items() if present.get(name) == value}
         wanted = {name: setting_text(value) for name, value in settings.items()}
         if not ours and not wanted:
             return
-        stood = {**found, **earlier}
+        stood = {**present, **earlier}
         now_ours = orjson.dumps({name: (value, stood.get(name)) for name, value in wanted.items()}).decode()
         changed = {**earlier, **wanted, OURS: now_ours if wanted else None}
         status, answer = self.request("PUT", "/_cluster/settings", {"persistent": changed}, accept=(400,))
@@ -160,8 +160,8 @@ class ElasticsearchClient:
     def index_settings(self, index: str) -> dict[str, object]:
         """The settings of the index as they are in effect, flat, without the defaults."""
         _, answer = self.request("GET", f"/{index}/_settings?flat_settings=true")
-        (found,) = answer.values()
-        return dict(found["settings"])
+        (described,) = answer.values()
+        return dict(described["settings"])
 
     def index_health(self, index: str, wait_for: str, timeout_s: int) -> tuple[str, int]:
         """Colour of the index after waiting for it to become `wait_for`, and its unassigned shards."""
@@ -188,11 +188,13 @@ class ElasticsearchClient:
             unchanged_since_s: When the index was last written to or merged, by this client's clock.
         """
         name = "index.store.stats_refresh_interval"
-        _, told = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true&include_defaults=true")
-        kept_s = max(seconds({**found.get("defaults", {}), **found["settings"]}[name]) for found in told.values())
+        _, indices = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true&include_defaults=true")
+        kept_s = max(
+            seconds({**described.get("defaults", {}), **described["settings"]}[name]) for described in indices.values()
+        )
         self._sleep(max(0.0, unchanged_since_s + kept_s + CLOCK_STEP_S - self._clock()) if kept_s > 0 else 0.0)
         _, answer = self.request("GET", f"/{index}/_stats/store?filter_path=_all.*.store.size_in_bytes")
-        return {scope: int(found["store"]["size_in_bytes"]) for scope, found in answer["_all"].items()}
+        return {scope: int(stats["store"]["size_in_bytes"]) for scope, stats in answer["_all"].items()}
 
     def count(self, index: str) -> int:
         """Documents that a search sees; nested objects are not counted."""
@@ -225,7 +227,7 @@ class ElasticsearchClient:
         _, answer = self.request(
             "POST", f"/{index}/_mget?filter_path=docs._id,docs._source,docs.found", {"ids": list(ids)}
         )
-        return {found["_id"]: found["_source"] for found in answer["docs"] if found.get("found")}
+        return {document["_id"]: document["_source"] for document in answer["docs"] if document.get("found")}
 
 
 def setting_text(value: object) -> object:

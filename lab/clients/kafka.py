@@ -14,7 +14,7 @@ from lab.errors import ProfileError, StackError
 
 POLL_S = 1.0
 GIVE_UP_S = 120.0
-MOST_SAID = 10
+MOST_COMPLAINTS = 10
 """Complaints of the client that are kept: it repeats them for as long as a broker is away."""
 REFUSALS = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -54,7 +54,7 @@ class KafkaTopics:
             "bootstrap.servers": bootstrap,
             "log_level": 0,
         }
-        self._said: deque[str] = deque(maxlen=MOST_SAID)
+        self._complaints: deque[str] = deque(maxlen=MOST_COMPLAINTS)
         with_callback: dict[str, Any] = {**self._client, "error_cb": self._on_error}
         try:
             self._admin = AdminClient(with_callback)
@@ -62,7 +62,7 @@ class KafkaTopics:
             raise ProfileError(f"Kafka's client refuses its settings: {error.args[0].str()}") from error
 
     def _on_error(self, error: KafkaError) -> None:
-        self._said.append(error.str())
+        self._complaints.append(error.str())
 
     def names(self, within_s: float = GIVE_UP_S) -> set[str]:
         """Every topic there is.
@@ -75,8 +75,8 @@ class KafkaTopics:
         except KafkaException as error:
             # The request itself only knows that time was over; what the brokers said, the client tells by callbacks.
             self._admin.poll(0)
-            said = "; ".join(dict.fromkeys(self._said)) or error.args[0].str()
-            raise StackError(f"{self._bootstrap}: Kafka does not answer ({said})") from error
+            complaints = "; ".join(dict.fromkeys(self._complaints)) or error.args[0].str()
+            raise StackError(f"{self._bootstrap}: Kafka does not answer ({complaints})") from error
 
     def create(self, topic: str, *, partitions: int, replication_factor: int, config: Mapping[str, object]) -> None:
         """Create a topic.
@@ -109,12 +109,12 @@ class KafkaTopics:
     def committed_offsets(self, topic: str, group: str) -> dict[int, int]:
         """For each partition the next offset that the consumer group wants; 0 before its first commit."""
         with self._consumer(group) as consumer:
-            asked = [TopicPartition(topic, partition) for partition in self._watermarks(consumer, topic)]
+            partitions = [TopicPartition(topic, partition) for partition in self._watermarks(consumer, topic)]
             try:
-                answered = consumer.committed(asked, timeout=30)
+                offsets = consumer.committed(partitions, timeout=30)
             except KafkaException as error:
                 raise StackError(f"group {group}: its offsets cannot be read ({error.args[0].str()})") from error
-        return {found.partition: max(0, found.offset) for found in answered}
+        return {place.partition: max(0, place.offset) for place in offsets}
 
     def wait_until_left(self, group: str, within_s: float) -> None:
         """Return once a consumer group has no members, or after so long; a group that is not known has none."""
@@ -146,12 +146,12 @@ class KafkaTopics:
         The topic is read from its beginning: a seek for each record would wait for the broker every time.
         """
         wanted = set(places)
-        found = {}
+        records = {}
         for message in self.records(topic):
             place = (message.partition() or 0, message.offset() or 0)
             if place in wanted:
-                found[place] = (as_bytes(message.key()), as_bytes(message.value()))
-        return found
+                records[place] = (as_bytes(message.key()), as_bytes(message.value()))
+        return records
 
     def records(self, topic: str, first: Mapping[int, int] | None = None) -> Iterator[Message]:
         """Every record of the topic up to its present end, those of unfinished transactions left out.
@@ -197,7 +197,7 @@ class KafkaTopics:
                 return message
             if error is not None:
                 if error.fatal() or error.code() in REFUSALS:
-                    raise StackError(f"topic {topic}: Kafka does not let us read it: {error.str()}")
+                    raise StackError(f"topic {topic}: not authorized to read it: {error.str()}")
                 why = f" ({error.str()})"
         raise StackError(f"topic {topic}: no record for {GIVE_UP_S:.0f} s, although there are more{why}")
 

@@ -165,8 +165,8 @@ class TopicReplay:
         while any(committed.get(partition, 0) < end for partition, end in ends.items()):
             if time.monotonic() - moved_s > STALLED_S:
                 raise StackError(
-                    f"connector {self._connector}: nothing moved for {STALLED_S:.0f} s; the letters are in topic "
-                    f"{self._topic}, and the same command waits for them again; `./sluice logs connect` tells why"
+                    f"connector {self._connector}: no progress for {STALLED_S:.0f} s; the letters are in topic "
+                    f"{self._topic}, and the same command waits for them again; check `./sluice logs connect`"
                 )
             worker.running_tasks(self._connector)
             time.sleep(POLL_S)

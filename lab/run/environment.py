@@ -93,8 +93,8 @@ def servers_elsewhere() -> RunWarning:
     return RunWarning(
         kind=WarningKind.SERVERS_ELSEWHERE,
         seen="CPU, memory and disk of the servers' processes are not known",
-        likely_cause="they ran on other machines, of whose processes no server tells",
-        remedy="watch those machines by their own means, or run the profile with servers on this one",
+        likely_cause="they ran on other machines",
+        remedy="monitor those machines themselves, or run the profile on local servers",
     )
 
 

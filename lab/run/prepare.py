@@ -46,7 +46,7 @@ def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run
     else:
         status, unassigned = cluster.index_health(index, status, 1)
     if status == "red":
-        raise ProfileError(f"index {index}: a primary shard finds no node to be on; look at its allocation settings")
+        raise ProfileError(f"index {index}: a primary shard cannot be allocated; check index.routing.allocation.*")
     return unassigned
 
 

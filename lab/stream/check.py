@@ -120,7 +120,7 @@ def wait_until_read(
             before, moved_s = read, clock()
         if clock() - moved_s > STALLED_S:
             raise StackError(
-                f"connector {names.connector}: has committed {read} of {records} records and not moved for "
+                f"connector {names.connector}: has committed {read} of {records} records, no progress for "
                 f"{STALLED_S:.0f} s; its state: GET /connectors/{names.connector}/status"
             )
         progress(read, "waiting for the sink")

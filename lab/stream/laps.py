@@ -75,10 +75,10 @@ class PositionStore:
             StackError: Kafka does not tell.
         """
         try:
-            (found,) = self._consumer.committed([TopicPartition(self._topic, 0)], timeout=30)
+            (offset,) = self._consumer.committed([TopicPartition(self._topic, 0)], timeout=30)
         except KafkaException as error:
             raise StackError(f"{self._topic}: how far it was sent cannot be read ({error.args[0].str()})") from error
-        return StreamPosition(found.offset, int(found.metadata or 0)) if found.offset >= 0 else StreamPosition(0, 0)
+        return StreamPosition(offset.offset, int(offset.metadata or 0)) if offset.offset >= 0 else StreamPosition(0, 0)
 
     def write(self, sent: StreamPosition) -> None:
         """Write the position down.

@@ -58,14 +58,14 @@ def prepare_stream(
     refuse_unsuitable(profile)
     cluster, worker, topics = cluster_of(endpoints), worker_of(endpoints), topics_of(endpoints)
     try:
-        found = find_stream(cluster, topics, profile)
+        existing = find_stream(cluster, topics, profile)
         stream_id = new_id(profile, clock())
-        names = found or Names.of(profile, stream_id)
+        names = existing or Names.of(profile, stream_id)
         values = placeholders(profile, endpoints, names)
         config = connector_config(root / "connect" / "connectors", profile, values, endpoints.access)
         worker.validate(config)
         remove_connectors(worker, topics, names)
-        unassigned = None if found else begin(cluster, topics, profile, names, stream_id)
+        unassigned = None if existing else begin(cluster, topics, profile, names, stream_id)
         cluster.own_cluster_settings(profile.elasticsearch.cluster_settings)
         drop_failed(worker, names)
         worker.create(names.connector, config)
@@ -73,7 +73,7 @@ def prepare_stream(
     finally:
         cluster.close()
         worker.close()
-    return PreparedStream(names, found is None, unassigned)
+    return PreparedStream(names, existing is None, unassigned)
 
 
 def refuse_unsuitable(profile: Profile) -> None:

@@ -48,8 +48,8 @@ def send_stream(
     worker = worker_of(endpoints, 0.0)
 
     def offsets() -> Offsets:
-        found = reader.read()
-        return Offsets(found.end_offset, found.end_offset - found.committed_offset)
+        sample = reader.read()
+        return Offsets(sample.end_offset, sample.end_offset - sample.committed_offset)
 
     try:
         stream = Stream(

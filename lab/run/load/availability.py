@@ -40,8 +40,8 @@ def why_not_here(profile: Profile, root: Path) -> str | None:
 def missing_program(word: str, root: Path) -> str | None:
     """What to say when the program of a command is not there."""
     program = string.Template(word).safe_substitute(own_values(root))
-    found = shutil.which(str(root / program) if "/" in program else program)
-    return None if found else f"sink.command: {program}: no such program here; install it, or give its path"
+    path = shutil.which(str(root / program) if "/" in program else program)
+    return None if path else f"sink.command: {program}: no such program here; install it, or give its path"
 
 
 def missing_class(profile: Profile, root: Path) -> str | None:

@@ -31,8 +31,8 @@ def filled_command(words: Sequence[str], values: Mapping[str, str]) -> list[str]
     try:
         return [string.Template(word).substitute(values) for word in words]
     except (KeyError, ValueError) as error:
-        known = ", ".join(f"${{{name}}}" for name in values)
-        raise ProfileError(f"sink.command: unknown placeholder {error}; there are: {known}") from error
+        names = ", ".join(f"${{{name}}}" for name in values)
+        raise ProfileError(f"sink.command: unknown placeholder {error}; there are: {names}") from error
 
 
 def own_values(root: Path) -> dict[str, str]:

@@ -67,7 +67,7 @@ def load_directly(
             watch = DrainWatch(documents, load.timeout_s, goal="indexed")
             while (done := answer_of(sender, POLL_S)) is None:
                 watch.done(latest())
-                run.progress.update(watch.seen, watch.detail)
+                run.progress.update(watch.position, watch.detail)
             wait_for_sample_after(CLOCK.now_s(), latest)
     entities = run.dataset.entities(0, documents)
     return (

@@ -17,9 +17,9 @@ LAST_SAMPLE_WITHIN_S = 30.0
 Goal = Literal["committed", "indexed", "either"]
 
 WHERE_TO_LOOK: dict[Goal, str] = {
-    "committed": "the worker's log tells what the sink waits for (local: `./sluice logs connect`)",
-    "indexed": "Elasticsearch's log tells what it waits for (local: `./sluice logs elasticsearch-1`)",
-    "either": "sink.log in the run's folder tells what the pipeline waits for",
+    "committed": "check the worker's log (local: `./sluice logs connect`)",
+    "indexed": "check Elasticsearch's log (local: `./sluice logs elasticsearch-1`)",
+    "either": "check sink.log in the run's folder",
 }
 
 STILL_SAMPLES = 2
@@ -49,7 +49,7 @@ class DrainWatch:
         self._timeout_s = timeout_s
         self._clock = clock
         self._started_s = self._moved_s = clock()
-        self._position = (0, 0)
+        self._last_position = (0, 0)
         self._last_sample: Sample | None = None
         self._rate_docs_per_s: float | None = None
         self.indexed = 0
@@ -65,13 +65,13 @@ class DrainWatch:
         now_s = self._clock()
         if sample is not None and sample is not self._last_sample:
             self._follow(sample, now_s)
-        reached = {"committed": self._committed, "indexed": self.indexed, "either": self.seen}[self._goal]
+        reached = {"committed": self._committed, "indexed": self.indexed, "either": self.position}[self._goal]
         if reached >= self._records and (self._goal != "either" or self._still_samples >= STILL_SAMPLES):
             return True
         became = "indexed or committed" if self._goal == "either" else self._goal
         so_far = f"{reached} of {self._records} records are {became}"
         if now_s - self._moved_s > STALLED_S:
-            raise StackError(f"load: nothing moved for {STALLED_S:.0f} s: {so_far}; {WHERE_TO_LOOK[self._goal]}")
+            raise StackError(f"load: no progress for {STALLED_S:.0f} s: {so_far}; {WHERE_TO_LOOK[self._goal]}")
         if now_s - self._started_s > self._timeout_s:
             raise StackError(f"load: not done after load.timeout_s = {self._timeout_s:g} s: {so_far}")
         return False
@@ -88,12 +88,12 @@ class DrainWatch:
             self.indexed = indexed
         position = (self._committed, self.indexed)
         self._still_samples += 1
-        if position != self._position:
-            self._position, self._moved_s, self._still_samples = position, now_s, 0
+        if position != self._last_position:
+            self._last_position, self._moved_s, self._still_samples = position, now_s, 0
 
     @property
-    def seen(self) -> int:
-        """How far the load is: what is indexed is seen before it is committed, and some sinks index nothing."""
+    def position(self) -> int:
+        """How far the load is: what is indexed shows before it is committed, and some sinks index nothing."""
         return max(self.indexed, self._committed)
 
     @property

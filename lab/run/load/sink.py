@@ -101,7 +101,7 @@ class Sink:
                 self.run.children.pop("sink", None)
                 wait_for_sample_after(ended_s, lambda: sampler.latest)
                 break
-            self.run.progress.update(watch.seen, watch.detail)
+            self.run.progress.update(watch.position, watch.detail)
             time.sleep(POLL_S)
         self.run.progress.update(delivered, "")
 
@@ -195,9 +195,9 @@ def connector_config(
     try:
         filled = {name: string.Template(kafka_text(value)).substitute(values) for name, value in template.items()}
     except (KeyError, ValueError) as error:
-        known = ", ".join(f"${{{name}}}" for name in values)
+        names = ", ".join(f"${{{name}}}" for name in values)
         raise ProfileError(
-            f"{templates / profile.sink.connector}.json: unknown placeholder {error}; there are: {known}"
+            f"{templates / profile.sink.connector}.json: unknown placeholder {error}; there are: {names}"
         ) from error
     own = {name: kafka_text(value) for name, value in profile.sink.config.items()}
     return filled | sink_access(filled, access or Access()) | own

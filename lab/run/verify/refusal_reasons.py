@@ -70,8 +70,8 @@ def without_quotes(text: str) -> str:
         text = pattern.sub(instead, text)
     kept: list[str] = []
 
-    def keep(found: re.Match[str]) -> str:
-        kept.append(found[0])
+    def keep(match: re.Match[str]) -> str:
+        kept.append(match[0])
         return f"\x01{chr(0xE000 + len(kept) - 1)}"
 
     text = NAMES_THE_MAPPING.sub(keep, text)
@@ -79,4 +79,4 @@ def without_quotes(text: str) -> str:
         text = BRACKETS.sub(GONE, text)
     text = TORN_BRACKETS.sub(GONE, text)
     text = re.sub(f"{GONE}+", GONE, NUMBERS.sub(GONE, text))
-    return re.sub("\x01(.)", lambda found: kept[ord(found[1]) - 0xE000], text).translate(MARKS)
+    return re.sub("\x01(.)", lambda match: kept[ord(match[1]) - 0xE000], text).translate(MARKS)

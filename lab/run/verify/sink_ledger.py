@@ -98,9 +98,9 @@ def samples_in(path: Path) -> Iterator[Sample]:
                 yield Sample.model_validate_json(line)
 
 
-def with_ledger(verification: Verification, reading: LedgerReading, found: LedgerEvidence) -> Verification:
+def with_ledger(verification: Verification, reading: LedgerReading, evidence: LedgerEvidence) -> Verification:
     """The verification, and what the sink's ledger says to it; a law that is broken makes the run void."""
-    verdict = ledger_verdict(reading, found)
+    verdict = ledger_verdict(reading, evidence)
     broken = tuple(f"sink's ledger: {check.found}" for check in verdict.checks if check.outcome == "broken")
     return verification.model_copy(
         update={
@@ -111,20 +111,20 @@ def with_ledger(verification: Verification, reading: LedgerReading, found: Ledge
     )
 
 
-def ledger_verdict(reading: LedgerReading, found: LedgerEvidence) -> LedgerVerdict:
+def ledger_verdict(reading: LedgerReading, evidence: LedgerEvidence) -> LedgerVerdict:
     """Every law, and whether it holds."""
     laws: tuple[Law, ...] = ("balance", "totals", "topic", "index", "dead letters")
     if reading.ledger is None:
         return LedgerVerdict(covers=None, checks=tuple(not_checked(law, reading.why_none) for law in laws))
     within = (balance(reading.ledger), totals(reading.ledger))
-    covers = coverage(reading.ledger, found)
+    covers = coverage(reading.ledger, evidence)
     if covers == "since a task's last start":
-        read, there = sum(records_read(reading.ledger).values()), sum(found.in_topic.values())
+        read, there = sum(records_read(reading.ledger).values()), sum(evidence.in_topic.values())
         why = f"the ledger counts since a task's last start: {read:,} records read, the topic holds {there:,}"
-        if not found.restarted:
+        if not evidence.restarted:
             why += "; or they were taken out before they reached the sink, as by a transformation"
         return LedgerVerdict(covers=covers, checks=(*within, *(not_checked(law, why) for law in laws[2:])))
-    return LedgerVerdict(covers=covers, checks=(*within, *against_the_run(reading.ledger, found, covers)))
+    return LedgerVerdict(covers=covers, checks=(*within, *against_the_run(reading.ledger, evidence, covers)))
 
 
 def not_checked(law: Law, why: str) -> LedgerCheck:
@@ -132,9 +132,9 @@ def not_checked(law: Law, why: str) -> LedgerCheck:
     return LedgerCheck(law=law, outcome="not checked", found=why)
 
 
-def checked(law: Law, found: str, *, holds: bool) -> LedgerCheck:
+def checked(law: Law, finding: str, *, holds: bool) -> LedgerCheck:
     """A law that was held against the ledger."""
-    return LedgerCheck(law=law, outcome="holds" if holds else "broken", found=found)
+    return LedgerCheck(law=law, outcome="holds" if holds else "broken", found=finding)
 
 
 def partitions(ledger: SinkLedger) -> Iterator[tuple[str, str, Ledger]]:
@@ -160,9 +160,8 @@ def balance(ledger: SinkLedger) -> LedgerCheck:
         for number, name, part in parts
         if part.accounted != part.read or part.in_flight
     ]
-    seen = "1 partition balances" if len(parts) == 1 else f"{len(parts)} partitions balance"
-    seen = "; ".join(wrong[:NAMED]) or seen
-    return checked("balance", seen, holds=not wrong)
+    balanced = "1 partition balances" if len(parts) == 1 else f"{len(parts)} partitions balance"
+    return checked("balance", "; ".join(wrong[:NAMED]) or balanced, holds=not wrong)
 
 
 def totals(ledger: SinkLedger) -> LedgerCheck:
@@ -174,24 +173,23 @@ def totals(ledger: SinkLedger) -> LedgerCheck:
             if whole != parts:
                 wrong.append(f"task {number}: {field} {whole:,} as a whole, {parts:,} over its partitions")
     agree = "1 task agrees with its" if len(ledger.tasks) == 1 else f"{len(ledger.tasks)} tasks agree with their"
-    seen = "; ".join(wrong[:NAMED]) or f"{agree} partitions"
-    return checked("totals", seen, holds=not wrong)
+    return checked("totals", "; ".join(wrong[:NAMED]) or f"{agree} partitions", holds=not wrong)
 
 
-def coverage(ledger: SinkLedger, found: LedgerEvidence) -> Covers:
+def coverage(ledger: SinkLedger, evidence: LedgerEvidence) -> Covers:
     """What has been counted."""
     read = records_read(ledger)
-    if found.restarted or any(read[name] < records for name, records in found.in_topic.items()):
+    if evidence.restarted or any(read[name] < records for name, records in evidence.in_topic.items()):
         return "since a task's last start"
-    return "each record once" if read == Counter(found.in_topic) else "some records twice"
+    return "each record once" if read == Counter(evidence.in_topic) else "some records twice"
 
 
-def against_the_run(ledger: SinkLedger, found: LedgerEvidence, covers: Covers) -> Iterator[LedgerCheck]:
+def against_the_run(ledger: SinkLedger, evidence: LedgerEvidence, covers: Covers) -> Iterator[LedgerCheck]:
     """The laws between sink, topic and index. A record that was read twice may be counted twice, but never less."""
-    documents = found.documents
+    documents = evidence.documents
     parts = [part for _, _, part in partitions(ledger)]
     comparisons: tuple[tuple[Law, int, str, int, str], ...] = (
-        ("topic", sum(part.read for part in parts), "read", sum(found.in_topic.values()), "in the topic"),
+        ("topic", sum(part.read for part in parts), "read", sum(evidence.in_topic.values()), "in the topic"),
         (
             "index",
             sum(part.stored for part in parts),
@@ -207,6 +205,6 @@ def against_the_run(ledger: SinkLedger, found: LedgerEvidence, covers: Covers) -
             "in the dead-letter topic",
         ),
     )
-    for law, counted, by_sink, seen, where in comparisons:
-        holds = counted == seen if covers == "each record once" else counted >= seen
-        yield checked(law, f"{counted:,} {by_sink} by the sink, {seen:,} {where}", holds=holds)
+    for law, counted, by_sink, present, where in comparisons:
+        holds = counted == present if covers == "each record once" else counted >= present
+        yield checked(law, f"{counted:,} {by_sink} by the sink, {present:,} {where}", holds=holds)

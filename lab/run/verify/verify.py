@@ -123,8 +123,8 @@ class OffsetIds:
             at = np.searchsorted(keys, hash_of(key), sorter=order)
             numbers = order[at : at + 1]
             # Several documents may share a key; then the record itself says which of them it is.
-            known = len(numbers) and keys[numbers[0]] == hash_of(key)
-            document = self.dataset.document(int(numbers[0])) if known else b"null"
+            in_dataset = len(numbers) and keys[numbers[0]] == hash_of(key)
+            document = self.dataset.document(int(numbers[0])) if in_dataset else b"null"
             shared = int((keys == hash_of(key)).sum()) > 1
             documents[f"{self.topic}+{partition}+{offset}"] = value if shared else document
         return documents

@@ -320,7 +320,7 @@ def test_a_primary_shard_without_a_node_is_one_sentence() -> None:
     with rest((404, {}), (200, {}), health("red", 3)) as server, pytest.raises(ProfileError) as refusal:
         create_index(client(server), profile(), "sluice-books", "20260101-000000")
     assert str(refusal.value) == (
-        "index sluice-books: a primary shard finds no node to be on; look at its allocation settings"
+        "index sluice-books: a primary shard cannot be allocated; check index.routing.allocation.*"
     )
 
 

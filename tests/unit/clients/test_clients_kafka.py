@@ -182,7 +182,7 @@ def test_a_topic_that_may_not_be_read_is_said_at_once(monkeypatch: pytest.Monkey
     monkeypatch.setattr(kafka, "GIVE_UP_S", 0.05)
     with pytest.raises(StackError) as error:
         next(KafkaTopics("127.0.0.1:1").records("books"))
-    assert str(error.value) == "topic books: Kafka does not let us read it: Broker: Topic authorization failed"
+    assert str(error.value) == "topic books: not authorized to read it: Broker: Topic authorization failed"
 
 
 def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:

@@ -50,8 +50,8 @@ def test_a_direct_load_is_watched_by_what_is_indexed(clock: Clock) -> None:
     with pytest.raises(StackError) as caught:
         watch.done(None)
     assert str(caught.value) == (
-        "load: nothing moved for 300 s: 503 of 1009 records are indexed; "
-        "Elasticsearch's log tells what it waits for (local: `./sluice logs elasticsearch-1`)"
+        "load: no progress for 300 s: 503 of 1009 records are indexed; "
+        "check Elasticsearch's log (local: `./sluice logs elasticsearch-1`)"
     )
     assert watch.done(sample(2, indexed=1009))
 
@@ -90,8 +90,8 @@ def test_a_drain_in_which_nothing_moves_is_given_up(clock: Clock) -> None:
     with pytest.raises(StackError) as failure:
         watch.done(sample(2, committed=7, indexed=11))
     assert str(failure.value) == (
-        "load: nothing moved for 300 s: 7 of 1009 records are committed; the worker's log tells what the sink waits "
-        "for (local: `./sluice logs connect`)"
+        "load: no progress for 300 s: 7 of 1009 records are committed; check the worker's log "
+        "(local: `./sluice logs connect`)"
     )
 
 
@@ -112,7 +112,7 @@ def test_a_sample_that_was_seen_before_is_no_movement(clock: Clock) -> None:
     newest = sample(1, committed=7, indexed=11)
     watch.done(newest)
     clock.now_s += 301
-    with pytest.raises(StackError, match="nothing moved for 300 s"):
+    with pytest.raises(StackError, match="no progress for 300 s"):
         watch.done(newest)
 
 
