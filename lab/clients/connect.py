@@ -165,18 +165,13 @@ class ConnectWorker:
         return parsed(response)
 
     def _words(self, response: httpx.Response) -> str:
-        return self._hide(message_of(response))
+        answer = parsed(response)
+        return self._hide(str(answer.get("message", answer) if isinstance(answer, dict) else answer))
 
 
 def is_busy(status: int) -> bool:
     """Whether the worker cannot answer yet: 409 while it rebalances, 5xx while it starts or has lost its broker."""
     return status == httpx.codes.CONFLICT or httpx.codes.is_server_error(status)
-
-
-def message_of(response: httpx.Response) -> str:
-    """The worker's words for what is wrong."""
-    answer = parsed(response)
-    return str(answer.get("message", answer)) if isinstance(answer, dict) else str(answer)
 
 
 def failed(what: str, trace: str) -> StackError:

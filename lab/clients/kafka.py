@@ -129,14 +129,17 @@ class KafkaTopics:
             time.sleep(POLL_S / 5)
 
     def dead_letters(self, topic: str) -> Iterator[DeadLetter]:
-        """Every record of a dead-letter topic, with what the Connect worker wrote of it into its headers."""
+        """Every record of a dead-letter topic, with what the Connect worker wrote of it into its headers.
+
+        One without such headers, as of a sink that is told to write none, is known by its own place.
+        """
         for message in self.records(topic):
             headers = {name: as_text(value) for name, value in list(message.headers() or ())}
             yield DeadLetter(
                 key=as_bytes(message.key()),
-                topic=headers.get("__connect.errors.topic", ""),
-                partition=int(headers.get("__connect.errors.partition", -1)),
-                offset=int(headers.get("__connect.errors.offset", -1)),
+                topic=headers.get("__connect.errors.topic", topic),
+                partition=int(headers.get("__connect.errors.partition", message.partition() or 0)),
+                offset=int(headers.get("__connect.errors.offset", message.offset() or 0)),
                 reason=headers.get("__connect.errors.exception.message", "no reason given"),
             )
 

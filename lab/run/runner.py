@@ -10,11 +10,21 @@ from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile
-from lab.records import DirectLoad, Documents, Environment, QuestionAsked, Run, RunWarning, SinkHistograms, Verification
+from lab.records import (
+    Delivery,
+    DirectLoad,
+    Documents,
+    Environment,
+    QuestionAsked,
+    Run,
+    RunWarning,
+    SinkHistograms,
+    Verification,
+)
 from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
-from lab.run.load.produce import Producing, delivery_record
+from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
 from lab.run.phases import RunContext, RunProgress, WatchedProgress
 from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
@@ -101,7 +111,10 @@ class _RunUnderWay:
     def record_of(self, command: Sequence[str]) -> Run:
         """Do everything; the record of it."""
         started_s = CLOCK.now_s()
-        self.warn_of_servers()
+        if self.target.fresh:
+            self.warnings.append(cold_servers())
+        if all(server.pid is None for server in self.target.servers):
+            self.warnings.append(servers_elsewhere())
         with self.clock.phase("prepare"):
             self.prepare()
         with self.sampler() as sampler:
@@ -115,6 +128,9 @@ class _RunUnderWay:
         with self.clock.phase("collect"):
             environment = self.collect()
             store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
+        delivery = loaded.delivered and Delivery(
+            **{name: getattr(loaded.delivered, name) for name in Delivery.model_fields}
+        )
         return Run(
             run_id=self.context.folder.run_id,
             profile=self.profile.name,
@@ -129,7 +145,7 @@ class _RunUnderWay:
             content_hash=self.context.dataset.content_hash,
             documents=documents,
             verification=verification,
-            delivery=delivery_record(loaded.delivered) if loaded.delivered else None,
+            delivery=delivery,
             direct=loaded.direct,
             sink_histograms=loaded.histograms,
             sink_ledger=loaded.reading.ledger if loaded.reading else None,
@@ -162,13 +178,6 @@ class _RunUnderWay:
         return None if self.is_direct else self.names.topic
 
     # --- phases -----------------------------------------------------------------------------------------------------
-
-    def warn_of_servers(self) -> None:
-        """Say what must be known of the servers before a figure of theirs is believed."""
-        if self.target.fresh:
-            self.warnings.append(cold_servers())
-        if all(server.pid is None for server in self.target.servers):
-            self.warnings.append(servers_elsewhere())
 
     def prepare(self) -> None:
         """Make index and topics, and configure the sink."""

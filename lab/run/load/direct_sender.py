@@ -153,7 +153,8 @@ class Connection:
                 if len(again) < documents:
                     give_up_s = time.monotonic() + GIVE_UP_S
                 self.counts.item_retries += len(again)
-                body = lines_of(self._bytes(body), again)
+                content = body if isinstance(body, bytes) else os.pread(self._file.fileno(), body[1], body[0])
+                body = lines_of(content, again)
                 documents = len(again)
             else:
                 return
@@ -205,9 +206,6 @@ class Connection:
         else:
             # The bytes go from the page cache to the socket and never through this process.
             self._http.sock.sendfile(self._file, *body)
-
-    def _bytes(self, body: Body) -> bytes:
-        return body if isinstance(body, bytes) else os.pread(self._file.fileno(), body[1], body[0])
 
 
 def http_connection(base: SplitResult, task: Task) -> HTTPConnection:

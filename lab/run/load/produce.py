@@ -7,7 +7,7 @@ from lab.clients.kafka import kafka_text
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.records import Delivery, PhaseName
+from lab.records import PhaseName
 from lab.run.phases import RunContext
 from producers.delivery import Delivered, ProduceError, Progress
 from producers.produce import produce
@@ -71,8 +71,3 @@ def client_settings(profile: Profile, endpoints: Endpoints) -> dict[str, str]:
     """Settings of a producers' Kafka client, as text: the profile's, and how to reach the servers."""
     own = {name: kafka_text(value) for name, value in profile.producer.client.items()}
     return {**own, **endpoints.access.kafka, "bootstrap.servers": endpoints.kafka_bootstrap}
-
-
-def delivery_record(delivered: Delivered) -> Delivery:
-    """What the producers did, for the run's record."""
-    return Delivery(**{name: getattr(delivered, name) for name in Delivery.model_fields})

@@ -94,7 +94,7 @@ class QuestionClient:
         for step in steps:
             responses = list(responses_of(step, values, ids, send))
             if step.ids is not None:
-                ids = [entry_id for response in responses for entry_id in read_ids(step.ids, response)]
+                ids = [name for response in responses for name, _ in entries_of(step.ids, response)]
                 joined += len(ids)
         answer = read_answer(steps[-1], responses)
         return Reply(answer, read_ns[-1] - sent_ns[0], sum(took_ms), len(sent_ns), joined)
@@ -167,10 +167,10 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
 # --- responses ------------------------------------------------------------------------------------------------------
 
 
-def read_ids(reading: Reading, response: Response) -> list[str]:
-    """The ids that stand in a response, in its order."""
+def entries_of(reading: Reading, response: Response) -> list[tuple[str, Any]]:
+    """The entries of a response by their ids, in its order."""
     assert reading.entries is not None and reading.id is not None  # noqa: S101, PT018 - as the model has checked
-    return [str(at(entry, reading.id)) for entry in at(response, reading.entries)]
+    return [(str(at(entry, reading.id)), entry) for entry in at(response, reading.entries)]
 
 
 def read_answer(step: Step, responses: Sequence[Response]) -> Answer:
@@ -181,29 +181,14 @@ def read_answer(step: Step, responses: Sequence[Response]) -> Answer:
         return sum(int(at(response, reading.number)) for response in responses)
     if reading.number_of is not None:
         return sum(len(at(response, reading.number_of)) for response in responses)
+    lots = [entries_of(reading, response) for response in responses]
     if reading.values is not None:
-        return {name: values for response in responses for name, values in read_values(reading, response)}
+        return {name: [at(entry, path) for path in reading.values] for lot in lots for name, entry in lot}
     if reading.by is None:
-        return [name for response in responses for name in read_ids(reading, response)]
-    return merged_best(reading, responses, int(str(step.request["size"])))
-
-
-def read_values(reading: Reading, response: Response) -> Iterator[tuple[str, list[Any]]]:
-    """The values of each entry, by its id."""
-    for name, entry in zip(read_ids(reading, response), at(response, reading.entries or ""), strict=True):
-        yield name, [at(entry, path) for path in reading.values or ()]
-
-
-def merged_best(reading: Reading, responses: Sequence[Response], most: int) -> list[str]:
-    """The best ids of all responses, at most so many; a single response stays in its order."""
-    ranked = [
-        [
-            (-at(entry, reading.by or ""), name)
-            for name, entry in zip(read_ids(reading, response), at(response, reading.entries or ""), strict=True)
-        ]
-        for response in responses
-    ]
-    return [name for _, name in heapq.merge(*ranked)][:most]
+        return [name for lot in lots for name, _ in lot]
+    # The best of all responses; a single response stays in its order.
+    ranked = [[(-at(entry, reading.by), name) for name, entry in lot] for lot in lots]
+    return [name for _, name in heapq.merge(*ranked)][: int(str(step.request["size"]))]
 
 
 def at(tree: Any, path: str) -> Any:
@@ -353,19 +338,18 @@ def fingerprint_of(repeats: Sequence[QuestionValues]) -> str:
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def problems_of(questions: Sequence[QuestionAsked]) -> list[str]:
+def problems_of(questions: Sequence[QuestionAsked]) -> Iterator[str]:
     """One sentence for each question whose answers are not as the profile expects."""
-    return [problem_of(question) for question in questions if not question.as_expected]
-
-
-def problem_of(question: QuestionAsked) -> str:
-    """What is not as expected."""
-    if question.wrong:
-        return (
-            f"question {question.name}: {question.wrong} of {question.answers} answers are wrong, such as "
-            f"{question.first_wrong}; its service times are those of another question"
-        )
-    return (
-        f"question {question.name}: all {question.answers} answers are right, expected wrong ones "
-        "(queries.expect_wrong); take it off that list, or load more documents"
-    )
+    for question in questions:
+        if question.as_expected:
+            continue
+        if question.wrong:
+            yield (
+                f"question {question.name}: {question.wrong} of {question.answers} answers are wrong, such as "
+                f"{question.first_wrong}; its service times are those of another question"
+            )
+        else:
+            yield (
+                f"question {question.name}: all {question.answers} answers are right, expected wrong ones "
+                "(queries.expect_wrong); take it off that list, or load more documents"
+            )

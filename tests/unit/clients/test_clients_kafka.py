@@ -17,6 +17,7 @@ from lab.run.load.availability import OURS
 from lab.run.load.produce import client_settings
 from lab.run.load.sink import Sink
 from lab.run.names import Names
+from lab.run.verify.books import distinct_letters, place_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -183,6 +184,18 @@ def test_a_topic_that_may_not_be_read_is_said_at_once(monkeypatch: pytest.Monkey
     with pytest.raises(StackError) as error:
         next(KafkaTopics("127.0.0.1:1").records("books"))
     assert str(error.value) == "topic books: not authorized to read it: Broker: Topic authorization failed"
+
+
+def test_dead_letters_without_headers_are_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sink may write none of where a record came from; each letter still counts once."""
+    letters = [
+        SimpleNamespace(headers=list, key=lambda: b"k", partition=lambda: 0, offset=lambda offset=offset: offset)
+        for offset in range(3)
+    ]
+    topics = KafkaTopics("127.0.0.1:1")
+    monkeypatch.setattr(topics, "records", lambda _: letters)
+    distinct = distinct_letters(topics.dead_letters("books-dead-letters"))
+    assert [place_of(letter) for letter in distinct] == [f"books-dead-letters-0@{offset}" for offset in range(3)]
 
 
 def test_what_the_client_complains_of_for_hours_does_not_pile_up() -> None:

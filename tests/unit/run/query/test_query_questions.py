@@ -47,7 +47,7 @@ def asked(*, wrong: int, expected_wrong: bool) -> QuestionAsked:
 
 def test_a_wrong_answer_is_a_problem_of_the_run() -> None:
     """What is fast and wrong is not fast."""
-    assert problems_of([asked(wrong=7, expected_wrong=False)]) == [
+    assert list(problems_of([asked(wrong=7, expected_wrong=False)])) == [
         "question shop-below-price: 7 of 23 answers are wrong, such as answer 3: got 20 books, expected 19; its "
         "service times are those of another question"
     ]
@@ -55,12 +55,12 @@ def test_a_wrong_answer_is_a_problem_of_the_run() -> None:
 
 def test_an_expected_wrong_answer_is_none() -> None:
     """A profile may be there to show a wrong answer."""
-    assert problems_of([asked(wrong=7, expected_wrong=True), asked(wrong=0, expected_wrong=False)]) == []
+    assert list(problems_of([asked(wrong=7, expected_wrong=True), asked(wrong=0, expected_wrong=False)])) == []
 
 
 def test_a_right_answer_where_a_wrong_one_is_expected_is_a_problem() -> None:
     """Then the profile shows nothing."""
-    assert problems_of([asked(wrong=0, expected_wrong=True)]) == [
+    assert list(problems_of([asked(wrong=0, expected_wrong=True)])) == [
         "question shop-below-price: all 23 answers are right, expected wrong ones (queries.expect_wrong); take it off "
         "that list, or load more documents"
     ]
