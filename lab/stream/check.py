@@ -2,7 +2,6 @@
 
 import random
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +30,6 @@ from producers.dataset import Dataset
 POLL_S = 1.0
 STALLED_S = 120.0
 
-Progress = Callable[[int, str], None]
-
 
 @dataclass(frozen=True)
 class StreamBooks:
@@ -57,10 +54,6 @@ def check_stream(
     dataset: Dataset,
     endpoints: Endpoints,
     names: Names,
-    *,
-    progress: Progress = lambda _done, _what: None,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> StreamBooks:
     """Wait until the sink has read everything, and compare what is stored with what was sent.
 
@@ -75,10 +68,12 @@ def check_stream(
     cluster = cluster_of(endpoints)
     try:
         sent = settled(topics, mark, names)
-        wait_until_read(topics, names, sent.records, progress, sleep=sleep, clock=clock)
+        wait_until_read(topics, names, sent.records)
         if profile.verify.expect == "consumed":
-            return consumed_books(cluster, names, sent)
-        return stored_books(profile, dataset, names, sent, cluster=cluster, topics=topics, progress=progress)
+            stored = cluster.count(names.index)
+            problem = f"{stored} documents are in the index, although the sink was to store none"
+            return StreamBooks(sent.documents, 0, stored, 0, 0, (problem,) if stored else ())
+        return stored_books(profile, dataset, names, sent, cluster=cluster, topics=topics)
     finally:
         mark.close()
         cluster.close()
@@ -100,38 +95,22 @@ def settled(topics: KafkaTopics, mark: PositionStore, names: Names) -> StreamPos
     return sent
 
 
-def wait_until_read(
-    topics: KafkaTopics,
-    names: Names,
-    records: int,
-    progress: Progress,
-    *,
-    sleep: Callable[[float], None],
-    clock: Callable[[], float],
-) -> None:
+def wait_until_read(topics: KafkaTopics, names: Names, records: int) -> None:
     """Return when the sink has committed every record.
 
     Raises:
         StackError: Nothing has moved for two minutes.
     """
-    before, moved_s = -1, clock()
+    before, moved_s = -1, time.monotonic()
     while (read := sum(topics.committed_offsets(names.topic, names.consumer_group).values())) < records:
         if read != before:
-            before, moved_s = read, clock()
-        if clock() - moved_s > STALLED_S:
+            before, moved_s = read, time.monotonic()
+        if time.monotonic() - moved_s > STALLED_S:
             raise StackError(
                 f"connector {names.connector}: has committed {read} of {records} records, no progress for "
                 f"{STALLED_S:.0f} s; its state: GET /connectors/{names.connector}/status"
             )
-        progress(read, "waiting for the sink")
-        sleep(POLL_S)
-
-
-def consumed_books(cluster: ElasticsearchClient, names: Names, sent: StreamPosition) -> StreamBooks:
-    """The books of a sink that is to store nothing."""
-    stored = cluster.count(names.index)
-    problem = f"{stored} documents are in the index, although the sink was to store none"
-    return StreamBooks(sent.documents, 0, stored, 0, 0, (problem,) if stored else ())
+        time.sleep(POLL_S)
 
 
 def stored_books(
@@ -142,18 +121,16 @@ def stored_books(
     *,
     cluster: ElasticsearchClient,
     topics: KafkaTopics,
-    progress: Progress,
 ) -> StreamBooks:
     """The books of a sink that stores every document."""
     count = min(sent.documents, dataset.documents)
-    progress(0, "computing ids")
     expected = key_hashes(dataset, count)
     dead = hashes_of(letter.key for letter in distinct_letters(topics.dead_letters(names.dead_letter_topic)))
     cluster.refresh(names.index)
     # Dead letters are those of all laps, so records are counted over all laps.
     laps, begun = divmod(sent.documents, dataset.documents)
     times = laps + (np.arange(count) < begun)
-    comparison = compare(expected, stored_hashes(cluster, names.index, progress), dead, times)
+    comparison = compare(expected, stored_hashes(cluster, names.index), dead, times)
     draw = random.Random(names.topic)  # noqa: S311 - a sample, no secret
     numbers = draw.sample(range(count), min(count, profile.verify.sample))
     sample = latest_documents(dataset, expected, numbers, sent.documents, dead)

@@ -105,19 +105,13 @@ class DrainWatch:
         return f"{rate}{', ' if rate else ''}lag {max(0, self._records - self._committed):,}"
 
 
-def wait_for_sample_after(
-    instant_s: float,
-    latest: Callable[[], Sample | None],
-    *,
-    clock: Callable[[], float] = CLOCK.now_s,
-    sleep: Callable[[float], None] = time.sleep,
-) -> None:
-    """Return once Elasticsearch's counters have been read after the instant, or were asked for in vain for a while."""
-    deadline_s = clock() + LAST_SAMPLE_WITHIN_S
-    while clock() < deadline_s:
+def wait_for_sample_after(instant_s: float, latest: Callable[[], Sample | None]) -> None:
+    """Return once Elasticsearch's counters have been read after the instant, or after 30 s without such a sample."""
+    deadline_s = CLOCK.now_s() + LAST_SAMPLE_WITHIN_S
+    while CLOCK.now_s() < deadline_s:
         sample = latest()
         if sample is not None and sample.elasticsearch is not None:
             read_s = sample.elasticsearch.read_s
             if (sample.at_s if read_s is None else read_s) > instant_s:
                 return
-        sleep(POLL_S)
+        time.sleep(POLL_S)

@@ -176,7 +176,9 @@ def verify(
     )
 
 
-def stored_hashes(cluster: ElasticsearchClient, index: str, on_progress: Callable[[int, str], None]) -> Hashes:
+def stored_hashes(
+    cluster: ElasticsearchClient, index: str, on_progress: Callable[[int, str], None] = lambda _documents, _what: None
+) -> Hashes:
     """The id of every stored document, as hashes. A reading that breaks off is begun anew, a few times."""
     for attempts_left in reversed(range(READINGS)):
         pages: list[Hashes] = []
