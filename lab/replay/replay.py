@@ -95,13 +95,7 @@ class TopicReplay:
         topic: The topic that the run's records were in.
     """
 
-    def __init__(
-        self,
-        endpoints: Endpoints,
-        letters: DeadLetterTopic,
-        config: Mapping[str, str],
-        topic: str,
-    ) -> None:
+    def __init__(self, endpoints: Endpoints, letters: DeadLetterTopic, config: Mapping[str, str], topic: str) -> None:
         self._endpoints = endpoints
         self._letters = letters
         self._topic = topic

@@ -14,15 +14,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
-from lab.run.verify.books import (
-    NAMED,
-    Hashes,
-    altered,
-    compare,
-    distinct_letters,
-    hashes_of,
-    index_problems,
-)
+from lab.run.verify.books import NAMED, Hashes, altered, compare, distinct_letters, hashes_of, index_problems
 from lab.run.verify.verify import key_hashes, stored_documents, stored_hashes
 from lab.stream.laps import PositionStore, StreamPosition
 from producers.dataset import Dataset
@@ -49,12 +41,7 @@ class StreamBooks:
     problems: tuple[str, ...]
 
 
-def check_stream(
-    profile: Profile,
-    dataset: Dataset,
-    endpoints: Endpoints,
-    names: Names,
-) -> StreamBooks:
+def check_stream(profile: Profile, dataset: Dataset, endpoints: Endpoints, names: Names) -> StreamBooks:
     """Wait until the sink has read everything, and compare what is stored with what was sent.
 
     Raises:

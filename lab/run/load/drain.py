@@ -37,12 +37,7 @@ class DrainWatch:
     """
 
     def __init__(
-        self,
-        records: int,
-        timeout_s: float,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        goal: Goal = "committed",
+        self, records: int, timeout_s: float, clock: Callable[[], float] = time.monotonic, *, goal: Goal = "committed"
     ) -> None:
         self._records = records
         self._goal = goal
