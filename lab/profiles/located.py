@@ -53,12 +53,20 @@ class Located:
             return [item.plain() for item in self.value]
         return self.value
 
-    def at(self, *path: str) -> "Located | None":
-        """The value under a path of names; `None` when there is none."""
+    def at(self, *path: int | str) -> "Located | None":
+        """The value under a path of names and of places in lists; `None` when there is none."""
         entry: Located | None = self
-        for name in path:
-            entry = entry.entries.get(name) if entry is not None else None
+        for part in path:
+            if entry is not None and isinstance(part, int) and isinstance(entry.value, list):
+                entry = entry.value[part]
+            else:
+                entry = entry.entries.get(str(part)) if entry is not None else None
         return entry
+
+    def place_of(self, *path: int | str) -> Place:
+        """The place of the value under a path or, where there is none, of the nearest value around it."""
+        around = (self.at(*path[:length]) for length in range(len(path), 0, -1))
+        return next((entry.place for entry in around if entry is not None), self.place)
 
     def leaves(self, prefix: str = "") -> "Iterator[tuple[str, Located]]":
         """Every value that is no mapping, with its dotted key."""

@@ -13,7 +13,7 @@ from lab.profiles.files import REPOSITORY, names_in
 from lab.profiles.located import Located
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
-from lab.profiles.yaml_model import TreePath, dotted, located, read_model
+from lab.profiles.yaml_model import TreePath, dotted, read_model
 
 ROUNDED = 0.005
 """A stated quotient may differ by this share of it from that of the two values: it is rounded."""
@@ -161,7 +161,7 @@ def _folder(root: Path) -> Path:
 def _contradictions(file: Published, tree: Located) -> list[Problem]:
     """Names that stand for nothing, and stated quotients that are not those of the values and have no note."""
     return [
-        Problem(located(tree, path)[1], dotted(path), message)
+        Problem(tree.place_of(*path), dotted(path), message)
         for position, step in enumerate(file.steps)
         for path, message in (*_of_step(file, position, step), *_of_comparisons(file, position, step))
     ]

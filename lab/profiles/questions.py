@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, PositiveInt, model_validator
 from lab.profiles.located import Located
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
-from lab.profiles.yaml_model import dotted, located, read_model
+from lab.profiles.yaml_model import dotted, read_model
 
 IDS = "ids"
 """Stands, as `$ids`, for the book ids that the step before has found."""
@@ -181,7 +181,7 @@ def _unknown_fields(question: Question, tree: Located) -> Iterator[Problem]:
         for path, field in _named(question, what):
             if field not in fields:
                 remedy = suggestion(field, fields, f"a field of every {what}")
-                yield Problem(located(tree, path)[1], dotted(path), f'no {what} has "{field}", {remedy}')
+                yield Problem(tree.place_of(*path), dotted(path), f'no {what} has "{field}", {remedy}')
 
 
 def book_fields(question: Question) -> list[str]:

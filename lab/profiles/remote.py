@@ -162,13 +162,13 @@ def _tree_of_environment(environment: Mapping[str, str]) -> Located:
             continue
         place = Place(variable)
         entries = sections.setdefault(section, Located({}, place)).entries
-        settings, is_one = SETTINGS.get(section), name in SECRETS
+        settings, secret = SETTINGS.get(section), name in SECRETS
         if settings and name.startswith(f"{settings}_"):
             entries = entries.setdefault(settings, Located({}, place)).entries
             name = name.removeprefix(f"{settings}_").replace("_", ".")
-            is_one = is_secret(name)
+            secret = is_secret(name)
         text = environment[variable]
-        entries[name] = Located({"env": Located(variable, place)} if is_one else text, place, None if is_one else text)
+        entries[name] = Located({"env": Located(variable, place)} if secret else text, place, None if secret else text)
     if not sections:
         raise ProfileError(
             "got no --target-file and no variable such as SLUICE_ELASTICSEARCH_URLS, expected the "
@@ -192,21 +192,18 @@ class _Reading:
 
     def resolved(self, tree: Located) -> Located:
         """The tree as the models take it: secrets as text, settings of other systems as text, URLs as lists."""
-        sections = {
-            section: replace(
-                entry, value={name: self.entry(section, name, below) for name, below in entry.value.items()}
-            )
-            if isinstance(entry.value, dict)
-            else entry
-            for section, entry in tree.entries.items()
-        }
+        sections = dict(tree.entries)
+        for section, entry in tree.entries.items():
+            if isinstance(entry.value, dict):
+                entries = {name: self.entry(section, name, below) for name, below in entry.value.items()}
+                sections[section] = replace(entry, value=entries)
         return replace(tree, value=sections)
 
     def entry(self, section: str, name: str, entry: Located) -> Located:
         """One entry of a section."""
         key = f"{section}.{name}"
         if name in SECRETS or (name == "username" and entry.entries):
-            return self.referenced(entry, key, is_one=name in SECRETS)
+            return self.referenced(entry, key, secret=name in SECRETS)
         if name == SETTINGS.get(section) and isinstance(entry.value, dict):
             settings = {setting: self.setting(below, key, setting) for setting, below in entry.value.items()}
             return replace(entry, value=settings)
@@ -223,7 +220,7 @@ class _Reading:
         """A setting of another system as text; its value stands there itself unless it is a secret."""
         key = f"{section}.{name}"
         if entry.entries:
-            return self.referenced(entry, key, is_one=is_secret(name))
+            return self.referenced(entry, key, secret=is_secret(name))
         if entry.value is None or isinstance(entry.value, dict | list):
             return self.refused(entry, key, f"got no text or number, expected one (or {WHERE})")
         # `true` and `false` as Kafka reads them, anything else as its author wrote it.
@@ -233,17 +230,17 @@ class _Reading:
             return self.refused(entry, key, f"got a value, expected where the secret is: {WHERE}")
         return replace(entry, value=text)
 
-    def referenced(self, entry: Located, key: str, *, is_one: bool) -> Located:
+    def referenced(self, entry: Located, key: str, *, secret: bool) -> Located:
         """What stands in the variable or file that an entry names.
 
         Args:
-            is_one: Whether it is a secret; a user's name may stand there just as well.
+            secret: Whether it is one; a user's name may stand there just as well.
         """
         try:
             text = self.text(entry)
         except ValueError as error:
             return self.refused(entry, key, str(error))
-        if is_one:
+        if secret:
             self.secrets.add(text)
         return Located(text, entry.place)
 

@@ -18,7 +18,7 @@ from lab.profiles.loader import Listed, listed, load_profile, override
 from lab.profiles.located import Located
 from lab.profiles.models import Profile, Section
 from lab.profiles.problems import Place, Problem, refusal, suggestion
-from lab.profiles.yaml_model import TreePath, dotted, located, read_model
+from lab.profiles.yaml_model import TreePath, dotted, read_model
 
 AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
@@ -193,7 +193,7 @@ class _Expansion:
     def variants(self) -> Iterator[SuiteVariant]:
         """Those of the list, then those of the grid."""
         for position, stated in enumerate(self.file.variants):
-            made = self.variant(stated, located(self.tree, ("variants", position))[1])
+            made = self.variant(stated, self.tree.place_of("variants", position))
             if made is not None:
                 yield made
         if self.file.grid is not None:
@@ -201,7 +201,7 @@ class _Expansion:
 
     def cells(self, grid: Grid) -> Iterator[SuiteVariant]:
         """One variant for each combination of levels."""
-        place = located(self.tree, ("grid",))[1]
+        place = self.tree.place_of("grid")
         keys = list(grid.factors)
         for levels in itertools.product(*grid.factors.values()):
             values = dict(zip(keys, levels, strict=True))
@@ -246,7 +246,7 @@ class _Expansion:
 
     def refuse(self, path: TreePath, message: str) -> None:
         """Collect a problem of a value of the file."""
-        self.problems.append(Problem(located(self.tree, path)[1], dotted(path), message))
+        self.problems.append(Problem(self.tree.place_of(*path), dotted(path), message))
 
 
 def short_key(key: str) -> str:

@@ -104,19 +104,6 @@ def _fields(kind: object) -> dict[str, FieldInfo]:
     return {name: field for alternative in get_args(kind) for name, field in _fields(alternative).items()}
 
 
-def located(tree: Located, path: TreePath) -> tuple[Located | None, Place]:
-    """The entry under a path, and its place or, where there is none, that of the nearest thing around it."""
-    entry: Located | None = tree
-    place = tree.place
-    for part in path:
-        if entry is not None and isinstance(part, int) and isinstance(entry.value, list):
-            entry = entry.value[part]
-        else:
-            entry = entry.entries.get(str(part)) if entry is not None else None
-        place = entry.place if entry is not None else place
-    return entry, place
-
-
 def dotted(path: TreePath) -> str:
     """A path as a message names it: `steps[3].values`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
@@ -133,7 +120,7 @@ def _problem(
         return Problem(_deciding_place(tree, path), dotted((*path, key)), message, is_absence=True)
     if kind == "union_tag_invalid":
         path = (*path, "mode")
-    entry, place = located(tree, path)
+    entry = tree.at(*path)
     if entry is not None and entry.broken:
         return None
     if kind == "extra_forbidden":
@@ -143,23 +130,22 @@ def _problem(
     else:
         value = details["input"] if entry is None else entry.plain()
         message = f"got {shown(value, entry)}, expected {_expected(details)}"
-    return Problem(place, dotted(path), message)
+    return Problem(tree.place_of(*path), dotted(path), message)
 
 
 def _written(tree: Located, location: TreePath) -> TreePath:
     """The parts of a path that stand in the file; pydantic puts words of its own between and behind them."""
     path: TreePath = ()
     for part in location:
-        if located(tree, (*path, part))[0] is not None:
+        if tree.at(*path, part) is not None:
             path = (*path, part)
     return path
 
 
 def _deciding_place(tree: Located, path: TreePath) -> Place:
     """Where the choice stands that makes a key of the section under a path necessary."""
-    section, place = located(tree, path)
-    choice = section and (section.at("mode") or section.at("name"))
-    return choice.place if choice else place
+    choice = tree.at(*path, "mode") or tree.at(*path, "name")
+    return choice.place if choice else tree.place_of(*path)
 
 
 def _described(field: FieldInfo | None) -> str:
