@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.console import console
-from lab.profiles import Listed, effective, list_profiles, load_profile
+from lab.profiles import ListEntry, effective, list_profiles, load_profile
 from lab.profiles.suites import list_suites
 
 
@@ -22,12 +22,12 @@ def suites() -> None:
     show_questions("suite", list_suites())
 
 
-def show_questions(what: str, listed: Iterable[Listed]) -> None:
+def show_questions(what: str, entries: Iterable[ListEntry]) -> None:
     """A line for each of them."""
     table = Table(show_edge=False)
     table.add_column(what, no_wrap=True)
     table.add_column("question")
-    for name, question in listed:
+    for name, question in entries:
         table.add_row(escape(name), escape(question))
     console.print(table)
 

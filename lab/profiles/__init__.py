@@ -1,12 +1,12 @@
 """Profiles: what one run does, read from YAML, checked, with every default filled in."""
 
-from lab.profiles.loader import Listed, effective, list_profiles, load_profile, override, profile_names
+from lab.profiles.loader import ListEntry, effective, list_profiles, load_profile, override, profile_names
 from lab.profiles.models import Dataset, Direct, Producer, Profile, Sink
 
 __all__ = [
     "Dataset",
     "Direct",
-    "Listed",
+    "ListEntry",
     "Producer",
     "Profile",
     "Sink",

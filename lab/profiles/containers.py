@@ -24,17 +24,17 @@ HEADER = "# Made by `./sluice compose-env` from experiments/profiles/{name}.yaml
 
 def environment(profile: Profile) -> dict[str, str]:
     """The variables of the Compose files that the profile decides."""
-    asked = profile.elasticsearch
+    cluster = profile.elasticsearch
     rate = profile.load.rate_docs_per_s
     return {
-        "ELASTICSEARCH_VERSION": asked.version,
-        "ELASTICSEARCH_HEAP": f"{asked.heap_mb}m",
-        "ELASTICSEARCH_MEMORY": f"{asked.heap_mb + MEMORY_BESIDE_HEAP_MB}m",
-        "ELASTICSEARCH_NODES": str(asked.data_nodes),
-        "ELASTICSEARCH_DISCOVERY": "single-node" if asked.data_nodes == 1 else "",
-        "ELASTICSEARCH_MASTER": "" if asked.data_nodes == 1 else "elasticsearch-1",
-        "ELASTICSEARCH_URLS": ",".join(f"http://{host(node)}:9200" for node in range(1, asked.data_nodes + 1)),
-        **{f"ELASTICSEARCH_{node}": str(int(node <= asked.data_nodes)) for node in range(2, MOST_NODES + 1)},
+        "ELASTICSEARCH_VERSION": cluster.version,
+        "ELASTICSEARCH_HEAP": f"{cluster.heap_mb}m",
+        "ELASTICSEARCH_MEMORY": f"{cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}m",
+        "ELASTICSEARCH_NODES": str(cluster.data_nodes),
+        "ELASTICSEARCH_DISCOVERY": "single-node" if cluster.data_nodes == 1 else "",
+        "ELASTICSEARCH_MASTER": "" if cluster.data_nodes == 1 else "elasticsearch-1",
+        "ELASTICSEARCH_URLS": ",".join(f"http://{host(node)}:9200" for node in range(1, cluster.data_nodes + 1)),
+        **{f"ELASTICSEARCH_{node}": str(int(node <= cluster.data_nodes)) for node in range(2, MOST_NODES + 1)},
         "RATE": "max" if rate is None else f"{rate:g}",
     }
 

@@ -26,7 +26,7 @@ class EffectiveValue(NamedTuple):
     where: str
 
 
-class Listed(NamedTuple):
+class ListEntry(NamedTuple):
     """A profile or a suite; `question` says so when its file cannot be read, or has none."""
 
     name: str
@@ -72,9 +72,9 @@ def override(key: str, value: object) -> str:
     return f"{key}={json.dumps(value, ensure_ascii=False)}"
 
 
-def list_profiles(root: Path = REPOSITORY) -> list[Listed]:
+def list_profiles(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every profile below experiments/profiles, by name."""
-    return [listed(name, _profiles_folder(root) / f"{name}.yaml", root) for name in profile_names(root)]
+    return [list_entry(name, _profiles_folder(root) / f"{name}.yaml", root) for name in profile_names(root)]
 
 
 def profile_names(root: Path = REPOSITORY) -> list[str]:
@@ -92,13 +92,13 @@ def effective(profile: Profile) -> list[EffectiveValue]:
     ]
 
 
-def listed(name: str, path: Path, root: Path) -> Listed:
+def list_entry(name: str, path: Path, root: Path) -> ListEntry:
     """The question of a file, or why it has none."""
     tree, problems = read_yaml_file(path, label_of(path, root))
     question = tree.at("question") if tree is not None else None
     if question is not None and isinstance(question.value, str):
-        return Listed(name, question.value)
-    return Listed(name, f"cannot be read: {problems[0]}" if problems else "states no question")
+        return ListEntry(name, question.value)
+    return ListEntry(name, f"cannot be read: {problems[0]}" if problems else "states no question")
 
 
 def _profiles_folder(root: Path) -> Path:

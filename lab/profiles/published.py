@@ -98,14 +98,14 @@ class Published(Section):
     def comparisons(self) -> Iterator[PublishedComparison]:
         """The comparisons that the source itself draws."""
         for step in self.steps:
-            for stated in step.compared:
-                note = " ".join(note for note in (stated.note, step.note) if note)
-                yield self._compared(step, stated.against, stated.metric, stated.heading, note or None)
+            for comparison in step.compared:
+                note = " ".join(note for note in (comparison.note, step.note) if note)
+                yield self._compared(step, comparison.against, comparison.metric, comparison.heading, note or None)
 
     def unstated(self, variant: str, against: str) -> Iterator[PublishedComparison]:
         """What the values of two steps give where the source itself does not compare them."""
         note = "The source does not compare these two; the quotient is that of its values."
-        stated = {(drawn.variant, drawn.against, drawn.metric) for drawn in self.comparisons}
+        stated = {(other.variant, other.against, other.metric) for other in self.comparisons}
         others = self.values.get(against, {})
         for step in self.steps:
             for metric in step.values if step.variant == variant else ():

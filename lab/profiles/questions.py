@@ -26,8 +26,8 @@ Conditions = Mapping[str, Mapping[Literal["is", "below", "from"], Value]]
 def _one_of(section: Section, *names: str) -> None:
     stated = [name for name in names if getattr(section, name) is not None]
     if len(stated) != 1:
-        listed = ", ".join(f"`{name}`" for name in names)
-        raise ValueError(f"got {' and '.join(stated) or 'none'}, expected one of {listed}")
+        choices = ", ".join(f"`{name}`" for name in names)
+        raise ValueError(f"got {' and '.join(stated) or 'none'}, expected one of {choices}")
 
 
 class Parameter(Section):

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from lab.errors import ProfileError
 from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS
-from lab.profiles.loader import Listed, listed, load_profile, override
+from lab.profiles.loader import ListEntry, list_entry, load_profile, override
 from lab.profiles.located import Located
 from lab.profiles.models import Profile, Section
 from lab.profiles.problems import Place, Problem, refusal, suggestion
@@ -35,13 +35,13 @@ class VariantEntry(Section):
     against: str | None = Field(None, description="the variant it is compared with; the control by default")
 
 
-def _entry(stated: object) -> object:
+def _entry(value: object) -> object:
     """The name of a profile stands for a variant that changes nothing of it."""
-    if isinstance(stated, str):
-        return {"profile": stated}
-    if not isinstance(stated, Mapping):
+    if isinstance(value, str):
+        return {"profile": value}
+    if not isinstance(value, Mapping):
         raise PydanticCustomError("variant_entry", "a profile, or a mapping with `profile`")
-    return stated
+    return value
 
 
 class Grid(Section):
@@ -123,9 +123,9 @@ def suite_names(root: Path = REPOSITORY) -> list[str]:
     return names_in(suites_folder(root))
 
 
-def list_suites(root: Path = REPOSITORY) -> list[Listed]:
+def list_suites(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every suite with its question, by name."""
-    return [listed(name, suites_folder(root) / f"{name}.yaml", root) for name in suite_names(root)]
+    return [list_entry(name, suites_folder(root) / f"{name}.yaml", root) for name in suite_names(root)]
 
 
 def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path = REPOSITORY) -> Suite:
@@ -192,10 +192,10 @@ class _Expansion:
 
     def variants(self) -> Iterator[SuiteVariant]:
         """Those of the list, then those of the grid."""
-        for position, stated in enumerate(self.file.variants):
-            made = self.variant(stated, self.tree.place_of("variants", position))
-            if made is not None:
-                yield made
+        for position, entry in enumerate(self.file.variants):
+            variant = self.variant(entry, self.tree.place_of("variants", position))
+            if variant is not None:
+                yield variant
         if self.file.grid is not None:
             yield from self.cells(self.file.grid)
 
@@ -209,10 +209,10 @@ class _Expansion:
                 f"{short_key(key)}={value if isinstance(value, str) else json.dumps(value)}"
                 for key, value in values.items()
             )
-            made = self.variant(VariantEntry(profile=grid.profile, name=name, set=values), place)
-            if made is None:
+            variant = self.variant(VariantEntry(profile=grid.profile, name=name, set=values), place)
+            if variant is None:
                 return
-            yield made
+            yield variant
 
     def variant(self, entry: VariantEntry, place: Place) -> SuiteVariant | None:
         """A variant, its profile checked; `None` when that has problems, which are then collected."""

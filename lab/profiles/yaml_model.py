@@ -50,8 +50,8 @@ def read_model(path: Path, label: str, model: type[Model], *, what: str) -> tupl
         return None, tree or Located({}, Place(label)), problems
     if not isinstance(tree.value, dict):
         return None, tree, [Problem(tree.place, "", f"got no mapping, expected the keys of {what}")]
-    made, problems = model_of(tree, model)
-    return made, tree, problems
+    result, problems = model_of(tree, model)
+    return result, tree, problems
 
 
 def model_of(

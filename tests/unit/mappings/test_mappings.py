@@ -101,9 +101,9 @@ def test_strict_mapping_declares_exactly_the_fields_of_its_documents(
 ) -> None:
     """No field would be refused, and none is declared that never comes."""
     documents = make_dataset(dataset, documents=211, seed=7, **options)
-    seen = {path for number in range(211) for path, _ in values(json.loads(documents.document(number)))}
+    paths = {path for number in range(211) for path, _ in values(json.loads(documents.document(number)))}
     assert mapping_file(name)["mappings"]["dynamic"] == "strict"
-    assert seen == set(fields_of(name))
+    assert paths == set(fields_of(name))
 
 
 PYTHON_TYPES = {

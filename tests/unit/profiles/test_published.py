@@ -34,11 +34,11 @@ def test_every_published_figure_has_a_profile_and_a_metric_of_ours(name: str) ->
 def test_the_ladder_has_every_step_of_its_source() -> None:
     """Rate in documents per second and latency in ms, as its slides show them."""
     values = load_published(LADDER).values
-    seen = {
+    steps = {
         variant.removeprefix("aladin/"): (figures["indexing_rate_docs_per_s"], figures["indexing_latency_ms"])
         for variant, figures in values.items()
     }
-    assert seen == {
+    assert steps == {
         "control": (604.83, 0.32),
         "static": (638.24, 0.18),
         "replicas-0": (686.9, 0.16),
@@ -55,9 +55,12 @@ def test_the_ladder_has_every_step_of_its_source() -> None:
 
 def test_the_overall_gain_is_that_of_the_source() -> None:
     """3.28 times the rate, and a latency 4.57 times lower."""
-    drawn = {(found.variant, found.against, found.metric): found for found in load_published(LADDER).comparisons}
-    rate = drawn["aladin/flat", "aladin/control", "indexing_rate_docs_per_s"]
-    latency = drawn["aladin/flat", "aladin/control", "indexing_latency_ms"]
+    comparisons = {
+        (comparison.variant, comparison.against, comparison.metric): comparison
+        for comparison in load_published(LADDER).comparisons
+    }
+    rate = comparisons["aladin/flat", "aladin/control", "indexing_rate_docs_per_s"]
+    latency = comparisons["aladin/flat", "aladin/control", "indexing_latency_ms"]
     assert (round(rate.ratio, 2), round(1 / latency.ratio, 2)) == (3.28, 4.57)
     assert rate.source == (
         "실시간 데이터를 이용한 ElasticSearch Indexing 성능 최적화 (team 중고책나라, 17th BOAZ Conference), "
@@ -67,9 +70,9 @@ def test_the_overall_gain_is_that_of_the_source() -> None:
 
 def test_two_steps_that_the_source_does_not_compare_are_compared_by_their_values() -> None:
     """It holds the latency of two primaries against the control only; against the static mapping it has risen."""
-    (found,) = load_published(LADDER).unstated("aladin/primaries-2", "aladin/static")
-    assert (found.metric, round(found.ratio, 3)) == ("indexing_latency_ms", 1.111)
-    assert found.note == "The source does not compare these two; the quotient is that of its values."
+    (comparison,) = load_published(LADDER).unstated("aladin/primaries-2", "aladin/static")
+    assert (comparison.metric, round(comparison.ratio, 3)) == ("indexing_latency_ms", 1.111)
+    assert comparison.note == "The source does not compare these two; the quotient is that of its values."
 
 
 def test_every_problem_of_a_file_is_reported_with_its_line(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_broken_question_says_where_and_what(tmp_path: Path, before: str, afte
     assert expected in refusal(tmp_path, before, after)
 
 
-def test_a_profile_is_told_of_questions_that_it_cannot_ask(repository: Repository) -> None:
+def test_a_profile_is_refused_for_questions_that_it_cannot_ask(repository: Repository) -> None:
     """All at once, each at its line, before any server starts."""
     write(repository.root, TEXT)
     write(repository.root, TEXT.replace("lt: $price", "lt: $prise"), "broken")

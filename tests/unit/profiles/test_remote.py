@@ -61,24 +61,24 @@ def refused(folder: Path, text: str) -> str:
 
 def test_a_file_says_where_servers_are_and_how_to_authenticate(tmp_path: Path) -> None:
     """Secrets come from variables and from files beside it."""
-    found = load_remote(described(tmp_path, WHOLE), VARIABLES)
-    assert (found.kafka_bootstrap, found.connect_url) == (
+    servers = load_remote(described(tmp_path, WHOLE), VARIABLES)
+    assert (servers.kafka_bootstrap, servers.connect_url) == (
         "broker-1:9093,broker-2:9093",
         "https://connect.example.org:8083",
     )
-    assert found.elasticsearch_urls == ("https://es-1.example.org:9200", "https://es-2.example.org:9200")
-    assert found.metrics_url == "http://connect.example.org:8778/jolokia/"
-    assert found.access.connect == HttpAccess(basic("sluice", "hunter5"))
-    assert found.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))
-    assert found.access.metrics == HttpAccess()
-    assert found.access.kafka == {
+    assert servers.elasticsearch_urls == ("https://es-1.example.org:9200", "https://es-2.example.org:9200")
+    assert servers.metrics_url == "http://connect.example.org:8778/jolokia/"
+    assert servers.access.connect == HttpAccess(basic("sluice", "hunter5"))
+    assert servers.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))
+    assert servers.access.metrics == HttpAccess()
+    assert servers.access.kafka == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.username": "sluice",
         "sasl.password": "hunter3",
         "enable.ssl.certificate.verification": "true",
     }
-    assert found.access.secrets == {"hunter3", "hunter5", "hunter7", "aWQ6a2V5"}
+    assert servers.access.secrets == {"hunter3", "hunter5", "hunter7", "aWQ6a2V5"}
 
 
 def test_the_connector_is_told_where_elasticsearch_is_and_who_it_is(tmp_path: Path) -> None:
@@ -96,27 +96,31 @@ def test_a_connector_with_credentials_of_its_own_is_told_no_others(tmp_path: Pat
     """The worker looks them up itself, so that no secret leaves this machine."""
     own = "sink: {config: {connection.api.key: '${file:/etc/connect/secrets:es}'}}\n"
     text = LEAST.replace('9200"]}', '9200"], username: lab, password: {env: ES_KEY}}') + own
-    found = load_remote(described(tmp_path, text), VARIABLES)
-    assert found.access.sink == {"connection.api.key": "${file:/etc/connect/secrets:es}"}
-    assert found.access.elasticsearch == HttpAccess(basic("lab", "aWQ6a2V5"))
+    servers = load_remote(described(tmp_path, text), VARIABLES)
+    assert servers.access.sink == {"connection.api.key": "${file:/etc/connect/secrets:es}"}
+    assert servers.access.elasticsearch == HttpAccess(basic("lab", "aWQ6a2V5"))
 
 
-def test_servers_that_let_everybody_in_need_their_addresses_only(tmp_path: Path) -> None:
+def test_servers_without_security_need_their_addresses_only(tmp_path: Path) -> None:
     """Nothing else is sent to them."""
-    found = load_remote(described(tmp_path, LEAST), {})
-    assert found.access.kafka == found.access.sink == {}
-    assert (found.access.elasticsearch, found.access.secrets, found.metrics_url) == (HttpAccess(), frozenset(), None)
+    servers = load_remote(described(tmp_path, LEAST), {})
+    assert servers.access.kafka == servers.access.sink == {}
+    assert (servers.access.elasticsearch, servers.access.secrets, servers.metrics_url) == (
+        HttpAccess(),
+        frozenset(),
+        None,
+    )
 
 
 def test_a_single_url_needs_no_list(tmp_path: Path) -> None:
     """It is one node of a cluster all the same."""
-    found = load_remote(described(tmp_path, LEAST.replace('["http://es:9200"]', "http://es:9200/")), {})
-    assert found.elasticsearch_urls == ("http://es:9200",)
+    servers = load_remote(described(tmp_path, LEAST.replace('["http://es:9200"]', "http://es:9200/")), {})
+    assert servers.elasticsearch_urls == ("http://es:9200",)
 
 
 def test_the_environment_says_the_same_as_a_file() -> None:
     """A variable for each key; those of Kafka's client and of the connector in capitals."""
-    found = load_remote(
+    servers = load_remote(
         None,
         {
             "SLUICE_KAFKA_BOOTSTRAP_SERVERS": "broker:9092",
@@ -132,15 +136,15 @@ def test_the_environment_says_the_same_as_a_file() -> None:
             "SLUICE_CACHE": "/somewhere",
         },
     )
-    assert found.access.kafka == {"sasl.password": "hunter3", "sasl.username": "sluice"}
-    assert found.access.connect == HttpAccess(basic("sluice", "hunter5"))
-    assert found.elasticsearch_urls == ("http://es-1:9200", "http://es-2:9200")
-    assert found.access.sink == {
+    assert servers.access.kafka == {"sasl.password": "hunter3", "sasl.username": "sluice"}
+    assert servers.access.connect == HttpAccess(basic("sluice", "hunter5"))
+    assert servers.elasticsearch_urls == ("http://es-1:9200", "http://es-2:9200")
+    assert servers.access.sink == {
         "connection.url": "http://es.internal:9200",
         "connection.api.key": "aWQ6a2V5",
         "read.timeout.ms": "7000",
     }
-    assert found.access.secrets == {"hunter3", "hunter5", "aWQ6a2V5"}
+    assert servers.access.secrets == {"hunter3", "hunter5", "aWQ6a2V5"}
 
 
 def test_an_environment_that_says_nothing_is_refused() -> None:
@@ -153,7 +157,7 @@ def test_an_environment_that_says_nothing_is_refused() -> None:
     )
 
 
-def test_a_variable_with_a_wrong_name_is_told() -> None:
+def test_a_variable_with_a_wrong_name_is_reported() -> None:
     """By its own name, and with the one that was meant."""
     with pytest.raises(ProfileError) as error:
         load_remote(
@@ -234,9 +238,9 @@ def test_a_variable_with_a_wrong_name_is_told() -> None:
 )  # fmt: skip
 def test_a_wrong_file_is_refused_line_by_line(tmp_path: Path, text: str, expected: list[str]) -> None:
     """Each problem where it stands; a value that might be a secret is never shown."""
-    said = refused(tmp_path, text)
-    assert said.splitlines() == expected
-    assert "hunter" not in said
+    message = refused(tmp_path, text)
+    assert message.splitlines() == expected
+    assert "hunter" not in message
 
 
 @pytest.mark.parametrize("key", ["id:key", "a\nb", "ключ"])
@@ -275,9 +279,9 @@ def test_the_file_of_the_documentation_is_one(tmp_path: Path) -> None:
     (tmp_path / "connect.password").write_text("hunter5\n")
     whole, own_credentials = examples("yaml")
     variables = {"KAFKA_PASSWORD": "hunter3", "ES_API_KEY": "aWQ6a2V5", "TRUST_PASSWORD": "hunter7"}
-    found = load_remote(described(tmp_path, whole), variables)
-    assert found.access.connect == HttpAccess(basic("sluice", "hunter5"), tmp_path / "ca.pem")
-    assert found.access.sink["connection.url"] == "https://es.internal:9200"
+    servers = load_remote(described(tmp_path, whole), variables)
+    assert servers.access.connect == HttpAccess(basic("sluice", "hunter5"), tmp_path / "ca.pem")
+    assert servers.access.sink["connection.url"] == "https://es.internal:9200"
     more = load_remote(described(tmp_path, LEAST + own_credentials), {})
     assert more.access.sink == {"connection.api.key": "${file:/etc/connect/secrets.properties:elasticsearch}"}
 
@@ -286,7 +290,7 @@ def test_the_variables_of_the_documentation_are_enough() -> None:
     """As they stand there."""
     words = " ".join(line for block in examples("sh") for line in block.splitlines() if line.startswith("export "))
     variables = dict(word.split("=", 1) for word in words.replace("export ", "").split())
-    found = load_remote(None, {**variables, "SLUICE_ELASTICSEARCH_API_KEY": "aWQ6a2V5"})
-    assert found.access.kafka == {"security.protocol": "SSL"}
-    assert found.elasticsearch_urls == ("https://es-1:9200", "https://es-2:9200")
-    assert found.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))
+    servers = load_remote(None, {**variables, "SLUICE_ELASTICSEARCH_API_KEY": "aWQ6a2V5"})
+    assert servers.access.kafka == {"security.protocol": "SSL"}
+    assert servers.elasticsearch_urls == ("https://es-1:9200", "https://es-2:9200")
+    assert servers.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))

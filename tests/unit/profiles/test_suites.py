@@ -87,7 +87,7 @@ def test_a_grid_has_a_variant_for_each_combination(repository: Repository) -> No
     ]
 
 
-def test_all_that_is_wrong_is_told_at_once(repository: Repository) -> None:
+def test_every_problem_is_reported_at_once(repository: Repository) -> None:
     """With its line and the nearest key."""
     assert refusal(
         repository,
@@ -106,7 +106,7 @@ def test_all_that_is_wrong_is_told_at_once(repository: Repository) -> None:
     ]
 
 
-def test_names_that_lead_nowhere_are_told(repository: Repository) -> None:
+def test_names_that_lead_nowhere_are_reported(repository: Repository) -> None:
     """The control's, and what a variant is compared with."""
     assert refusal(
         repository,
@@ -122,7 +122,7 @@ def test_names_that_lead_nowhere_are_told(repository: Repository) -> None:
     ]
 
 
-def test_problems_of_its_profiles_are_told_with_the_variants_line(repository: Repository) -> None:
+def test_problems_of_its_profiles_are_reported_with_the_variants_line(repository: Repository) -> None:
     """Before anything is started."""
     assert refusal(
         repository,
