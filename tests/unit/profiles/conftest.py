@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from profile_repository import MAPPINGS, Repository
+
+from tests.unit.profiles.profile_repository import MAPPINGS, Repository
 
 
 @pytest.fixture

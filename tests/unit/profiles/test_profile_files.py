@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from profile_repository import Repository
 
 from lab.errors import ProfileError
 from lab.profiles import load_profile
 from lab.profiles.suites import load_suite
+from tests.unit.profiles.profile_repository import Repository
 
 PROFILE = b"question: What?\nextends: books\n"
 

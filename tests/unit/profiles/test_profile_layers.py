@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from profile_repository import Repository
-
 from lab.profiles import Direct, effective, load_profile, override
 from lab.profiles.models import Drain
+from tests.unit.profiles.profile_repository import Repository
 
 
 def test_mappings_are_merged_and_lists_replaced(repository: Repository) -> None:

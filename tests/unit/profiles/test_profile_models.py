@@ -1,11 +1,11 @@
 """Defaults, immutability and the way through JSON."""
 
 import pytest
-from profile_repository import Repository
 from pydantic import ValidationError
 
 from lab.profiles import Profile
 from lab.profiles.models import Stream
+from tests.unit.profiles.profile_repository import Repository
 
 
 def test_a_profile_needs_only_a_question_and_a_dataset(repository: Repository) -> None:

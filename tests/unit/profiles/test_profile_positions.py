@@ -1,6 +1,6 @@
 """What is wrong with the notation of a file, and on which line."""
 
-from profile_repository import Repository
+from tests.unit.profiles.profile_repository import Repository
 
 HEAD = "question: What?\ndataset: {name: events, documents: 7}\n"
 

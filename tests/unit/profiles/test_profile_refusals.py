@@ -1,10 +1,10 @@
 """What a profile is refused for, and in which words."""
 
 import pytest
-from profile_repository import Repository
 
 from lab.errors import ProfileError
 from lab.profiles import list_profiles, load_profile
+from tests.unit.profiles.profile_repository import Repository
 
 
 def test_an_unknown_profile_names_the_nearest(repository: Repository) -> None:

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from profile_repository import Repository
 
 from lab.errors import ProfileError
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.questions import load_question, question_names
+from tests.unit.profiles.profile_repository import Repository
 
 TEXT = """question: Which books cost less?
 dataset: aladin

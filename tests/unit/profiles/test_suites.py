@@ -4,10 +4,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from profile_repository import Repository
 
 from lab.errors import ProfileError
 from lab.profiles.suites import Suite, list_suites, load_suite, suite_names
+from tests.unit.profiles.profile_repository import Repository
 
 
 def write(repository: Repository, text: str) -> Path:
