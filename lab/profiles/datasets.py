@@ -57,7 +57,7 @@ class KnownDataset:
     def model_in(self, tree: Located) -> str:
         """The model of a profile with this dataset."""
         model = tree.at("dataset", "model")
-        return str(model.value if model is not None and model.value else self.default_model)
+        return str(self.default_model if model is None else model.value)
 
     def keys(self) -> frozenset[str]:
         """Every key of the `dataset` section."""

@@ -145,7 +145,15 @@ def _tree_of_file(file: Path) -> Located:
     if tree is not None and not isinstance(tree.value, dict):
         problems.append(Problem(tree.place, "", "got no mapping, expected `kafka`, `connect` …"))
     if tree is None or problems:
-        raise ProfileError(f"{refusal(problems)}; {HELP}")
+        # `got X` shows the value, which may be a secret that does not belong there.
+        hidden = f"got an unquoted value or none, expected where the secret is: {WHERE}"
+        shown = [
+            replace(problem, message=hidden)
+            if is_secret(problem.key) and problem.message.startswith("got")
+            else problem
+            for problem in problems
+        ]
+        raise ProfileError(f"{refusal(shown)}; {HELP}")
     return tree
 
 

@@ -231,6 +231,10 @@ def test_a_variable_with_a_wrong_name_is_reported() -> None:
             "target.yaml:1: kafka.client.security.protocol: got no text or number, expected one (or `{env: NAME}` or "
             "`{file: PATH}`)",
         ]),
+        (LEAST.replace('9200"]}', '9200"], password: 0123}'), [
+            "target.yaml:3: elasticsearch.password: got an unquoted value or none, expected where the secret is: "
+            "`{env: NAME}` or `{file: PATH}`; see docs/remote.md",
+        ]),
         ("- hunter2\n", [
             "target.yaml:1: got no mapping, expected `kafka`, `connect` …; see docs/remote.md",
         ]),
@@ -241,6 +245,7 @@ def test_a_wrong_file_is_refused_line_by_line(tmp_path: Path, text: str, expecte
     message = refused(tmp_path, text)
     assert message.splitlines() == expected
     assert "hunter" not in message
+    assert "0123" not in message
 
 
 @pytest.mark.parametrize("key", ["id:key", "a\nb", "ключ"])
