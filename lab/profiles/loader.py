@@ -17,6 +17,8 @@ from lab.profiles.mapping import leaves, load_mapping, load_template
 from lab.profiles.models import Direct, Profile
 from lab.profiles.problems import Place, Problem, refusal
 
+FOLDER = Path("experiments") / "profiles"
+
 
 class EffectiveValue(NamedTuple):
     """One value of a profile and where it comes from: `default`, `file:line` or `--set`."""
@@ -44,7 +46,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     Raises:
         ProfileError: Every problem of the profile, a line each.
     """
-    path = yaml_file(name_or_path, _profiles_folder(root))
+    path = yaml_file(name_or_path, root / FOLDER)
     if path is None:
         raise ProfileError(not_there(name_or_path, "profile", profile_names(root)))
     reading = _Reading(root)
@@ -74,12 +76,12 @@ def override(key: str, value: object) -> str:
 
 def list_profiles(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every profile below experiments/profiles, by name."""
-    return [list_entry(name, _profiles_folder(root) / f"{name}.yaml", root) for name in profile_names(root)]
+    return [list_entry(name, root / FOLDER / f"{name}.yaml", root) for name in profile_names(root)]
 
 
 def profile_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all profiles below experiments/profiles, sorted."""
-    return names_in(_profiles_folder(root))
+    return names_in(root / FOLDER)
 
 
 def effective(profile: Profile) -> list[EffectiveValue]:
@@ -101,12 +103,8 @@ def list_entry(name: str, path: Path, root: Path) -> ListEntry:
     return ListEntry(name, f"cannot be read: {problems[0]}" if problems else "states no question")
 
 
-def _profiles_folder(root: Path) -> Path:
-    return root / "experiments" / "profiles"
-
-
 def _profile_name(path: Path, root: Path) -> str:
-    folder = _profiles_folder(root).resolve()
+    folder = (root / FOLDER).resolve()
     if path.resolve().is_relative_to(folder):
         return path.resolve().relative_to(folder).with_suffix("").as_posix()
     return path.stem
@@ -153,7 +151,7 @@ class _Reading:
         """The file that the last of `paths` extends; `None` when it cannot be read."""
         if not isinstance(extends.value, str):
             message = f"got {extends.written or 'a list or a mapping'}, expected the name of a profile"
-        elif (path := yaml_file(extends.value, _profiles_folder(self.root), paths[-1].parent)) is None:
+        elif (path := yaml_file(extends.value, self.root / FOLDER, paths[-1].parent)) is None:
             message = not_there(extends.value, "profile", profile_names(self.root))
         elif any(path.resolve() == earlier.resolve() for earlier in paths):
             names = [_profile_name(earlier, self.root) for earlier in [*paths, path]]

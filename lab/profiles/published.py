@@ -15,6 +15,8 @@ from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
 from lab.profiles.yaml_model import TreePath, dotted, read_model
 
+FOLDER = Path("experiments") / "published"
+
 ROUNDED = 0.005
 """A stated quotient may differ by this share of it from that of the two values: it is rounded."""
 
@@ -130,7 +132,7 @@ class Published(Section):
 
 def published_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all files of published figures, sorted."""
-    return names_in(_folder(root))
+    return names_in(root / FOLDER)
 
 
 def load_published(name: str, root: Path = REPOSITORY) -> Published:
@@ -139,7 +141,7 @@ def load_published(name: str, root: Path = REPOSITORY) -> Published:
     Raises:
         ProfileError: Every problem of the file, a line each.
     """
-    path = _folder(root) / f"{name}.yaml"
+    path = root / FOLDER / f"{name}.yaml"
     if not re.fullmatch(r"[\w-][\w.-]*", name) or not path.is_file():
         remedy = suggestion(name, published_names(root), "one of")
         raise ProfileError(f'unknown published figures "{name}", {remedy}')
@@ -149,10 +151,6 @@ def load_published(name: str, root: Path = REPOSITORY) -> Published:
     if file is None or problems:
         raise refusal(problems)
     return file
-
-
-def _folder(root: Path) -> Path:
-    return root / "experiments" / "published"
 
 
 # --- what a model cannot see ----------------------------------------------------------------------------------------

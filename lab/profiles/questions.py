@@ -15,6 +15,8 @@ from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
 from lab.profiles.yaml_model import dotted, read_model
 
+FOLDER = Path("experiments") / "queries"
+
 IDS = "ids"
 """Stands, as `$ids`, for the book ids that the step before has found."""
 
@@ -121,7 +123,7 @@ class Question(Section):
 
 def question_names(root: Path) -> list[str]:
     """Names of all questions, sorted."""
-    return sorted(path.stem for path in _folder(root).glob("*.yaml"))
+    return sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
 
 
 def load_question(name: str, root: Path) -> Question:
@@ -139,15 +141,11 @@ def load_question(name: str, root: Path) -> Question:
 def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]]:
     """The question of this name, which must exist, and what is wrong with its file."""
     label = f"experiments/queries/{name}.yaml"
-    path = _folder(root) / f"{name}.yaml"
+    path = root / FOLDER / f"{name}.yaml"
     question, tree, problems = read_model(path, label, Question, what="a question")
     if question is None:
         return None, problems
     return question, [*_unknown_values(question, tree), *_unknown_fields(question, tree)]
-
-
-def _folder(root: Path) -> Path:
-    return root / "experiments" / "queries"
 
 
 # --- what a model cannot see ------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from lab.profiles.models import Profile, Section
 from lab.profiles.problems import Place, Problem, refusal, suggestion
 from lab.profiles.yaml_model import TreePath, dotted, read_model
 
+FOLDER = Path("experiments") / "suites"
+
 AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
 
@@ -113,19 +115,14 @@ class Suite:
     published: str | None
 
 
-def suites_folder(root: Path) -> Path:
-    """Where the suites of the repository are."""
-    return root / "experiments" / "suites"
-
-
 def suite_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all suites, sorted."""
-    return names_in(suites_folder(root))
+    return names_in(root / FOLDER)
 
 
 def list_suites(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every suite with its question, by name."""
-    return [list_entry(name, suites_folder(root) / f"{name}.yaml", root) for name in suite_names(root)]
+    return [list_entry(name, root / FOLDER / f"{name}.yaml", root) for name in suite_names(root)]
 
 
 def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path = REPOSITORY) -> Suite:
@@ -138,7 +135,7 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
     Raises:
         ProfileError: Every problem of the suite and of its profiles, a line each.
     """
-    path = yaml_file(name_or_path, suites_folder(root))
+    path = yaml_file(name_or_path, root / FOLDER)
     if path is None:
         raise ProfileError(not_there(name_or_path, "suite", suite_names(root)))
     file, tree, problems = read_model(path, label_of(path, root), SuiteFile, what="a suite")
