@@ -1,4 +1,4 @@
-"""How well a few numbers tell the mean of what they were drawn from: a studentised bootstrap that holds for them."""
+"""Confidence interval for the mean of a small sample, by a studentised bootstrap that holds for few values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,10 +43,9 @@ def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE, dr
     studentised mean of a resample is |x̄_w − x̄| · √(n−1) / s_w, with s_w the weighted standard deviation; it is taken
     without its sign, because a log ratio of two runs that vary alike is symmetric whatever each of them is.
 
-    Coverage for n = 3, 5 and 10, seen in `tests/unit/analysis/statistics/test_coverage.py`: 94 to 96 % for
-    normal noise, to 98.5 % for skewed noise. Where only one of the two variants
-    varies, and very lopsidedly, it fell in trials: to 85,
-    80 and 73 % for n = 3, 5 and 10 where one run in ten takes twice as long beside a noise of 5 %.
+    Coverage for n = 3, 5 and 10 (`tests/unit/analysis/statistics/test_coverage.py`): 94 to 96 % for normal noise,
+    to 98.5 % for skewed noise. Where only one of the two variants varies, and very lopsidedly, it fell in trials: to
+    85, 80 and 73 % for n = 3, 5 and 10 where one run in ten takes twice as long beside a noise of 5 %.
 
     Source: Owen, "Better bootstrap t confidence intervals for the mean", 2025 (arXiv 2508.10083): the weights; Hall,
         "On symmetric bootstrap confidence intervals", 1988; Hesterberg, "What teachers should know about the
@@ -57,16 +56,13 @@ def mean_interval(values: Sequence[float], *, confidence: float = CONFIDENCE, dr
     """
     if not values:
         raise ValueError("no values: a mean needs at least one")
-    seen = np.asarray(values, dtype=np.float64)
-    mean = float(seen.mean())
-    if seen.size < 2 or np.ptp(seen) == 0:
+    sample = np.asarray(values, dtype=np.float64)
+    mean = float(sample.mean())
+    if sample.size < 2 or np.ptp(sample) == 0:
         return MeanInterval(mean, None, None, None, None)
-    spread = float(seen.std(ddof=1))
-    error = spread / sqrt(seen.size)
-    resampled = studentised_means((seen - mean)[np.newaxis], weights(seen.size, draws))[0]
-    reach = float(np.quantile(resampled, confidence)) * error
-    as_far = int(np.count_nonzero(resampled >= abs(mean) / error))
-    return MeanInterval(mean, mean - reach, mean + reach, (as_far + 1) / (draws + 1), spread)
+    spread = float(sample.std(ddof=1))
+    shifts, squares = _resampled(sample, weights(sample.size, draws))
+    return _interval(mean, spread / sqrt(sample.size), np.abs(shifts) / np.sqrt(squares), confidence, spread)
 
 
 def difference_interval(first: Sequence[float], second: Sequence[float], *, draws: int = DRAWS) -> MeanInterval:
@@ -85,20 +81,9 @@ def difference_interval(first: Sequence[float], second: Sequence[float], *, draw
     if min(one.size, two.size) < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
         return MeanInterval(mean, None, None, None, None)
     error = sqrt(one.var(ddof=1) / one.size + two.var(ddof=1) / two.size)
-    shifts, variances = zip(
-        _resampled(one, weights(one.size, draws)), _resampled(two, weights(two.size, draws, SEED + 1)), strict=True
-    )
-    resampled = np.abs(shifts[0] - shifts[1]) / np.sqrt(np.maximum(variances[0] + variances[1], TINY))
-    reach = float(np.quantile(resampled, CONFIDENCE)) * error
-    as_far = int(np.count_nonzero(resampled >= abs(mean) / error))
-    return MeanInterval(mean, mean - reach, mean + reach, (as_far + 1) / (draws + 1), None)
-
-
-def _resampled(values: Floats, drawn: Floats) -> tuple[Floats, Floats]:
-    """How far the mean of each resample lies from the sample's, and the square of its standard error."""
-    deviations = values - values.mean()
-    shifts = drawn @ deviations
-    return shifts, (drawn @ deviations**2 - shifts**2) / (values.size - 1)
+    own, own_squares = _resampled(one, weights(one.size, draws))
+    other, other_squares = _resampled(two, weights(two.size, draws, SEED + 1))
+    return _interval(mean, error, np.abs(own - other) / np.sqrt(own_squares + other_squares), CONFIDENCE, None)
 
 
 def reaches(samples: Floats, draws: int, *, confidence: float = CONFIDENCE) -> Floats:
@@ -107,28 +92,34 @@ def reaches(samples: Floats, draws: int, *, confidence: float = CONFIDENCE) -> F
     Args:
         samples: samples × values.
     """
-    deviations = samples - samples.mean(axis=1, keepdims=True)
-    resampled = studentised_means(deviations, weights(samples.shape[1], draws))
+    shifts, squares = _resampled(samples, weights(samples.shape[1], draws))
     errors = samples.std(axis=1, ddof=1) / sqrt(samples.shape[1])
-    reach: Floats = np.quantile(resampled, confidence, axis=1) * errors
+    reach: Floats = np.quantile(np.abs(shifts) / np.sqrt(squares), confidence, axis=1) * errors
     return reach
 
 
-def studentised_means(deviations: Floats, drawn: Floats) -> Floats:
-    """How far the mean of each resample lies from its sample's, in standard errors of the resample, unsigned.
+def _resampled(samples: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+    """How far the mean of each resample lies from its sample's, and the square of its standard error.
 
     Args:
-        deviations: samples × values, each minus its sample's mean.
+        samples: values, or samples × values.
         drawn: draws × values, from `weights`.
 
     Returns:
-        samples × draws.
+        draws, or samples × draws, twice.
     """
-    means = deviations @ drawn.T
-    variances = deviations**2 @ drawn.T - means**2
+    deviations = samples - samples.mean(axis=-1, keepdims=True)
+    shifts = deviations @ drawn.T
     # Two weights of a resample can be so small that what rounding leaves of its variance is below zero.
-    studentised: Floats = np.abs(means) * sqrt(drawn.shape[1] - 1) / np.sqrt(np.maximum(variances, TINY))
-    return studentised
+    variances = np.maximum(deviations**2 @ drawn.T - shifts**2, TINY)
+    return shifts, variances / (drawn.shape[1] - 1)
+
+
+def _interval(mean: float, error: float, studentised: Floats, confidence: float, spread: float | None) -> MeanInterval:
+    """The interval of a mean with this standard error, from the studentised means of its resamples, unsigned."""
+    reach = float(np.quantile(studentised, confidence)) * error
+    as_far = int(np.count_nonzero(studentised >= abs(mean) / error))
+    return MeanInterval(mean, mean - reach, mean + reach, (as_far + 1) / (studentised.size + 1), spread)
 
 
 @cache

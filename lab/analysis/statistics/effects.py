@@ -1,5 +1,6 @@
 """What a variant does to a metric, and whether that is more than chance."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import exp, log
 
@@ -35,7 +36,8 @@ def effect(
         1986 (geometric mean of ratios); the interval: `lab.analysis.statistics.bootstrap`; what could have been seen:
         `lab.analysis.statistics.power`.
     """
-    ratios = tuple(own / other for own, other in _known(pairs))
+    known = [(own, other) for own, other in pairs if own is not None and other is not None and own > 0 and other > 0]
+    ratios = tuple(own / other for own, other in known)
     bare = Effect(
         variant=variant,
         against=against,
@@ -66,18 +68,18 @@ def among_comparisons(effects: Iterable[Effect], *, repetition: str | None = Non
 
     Source: Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """
-    chosen = list(effects)
-    families: dict[tuple[str, str], list[int]] = {}
-    for place, found in enumerate(chosen):
-        if found.variant != repetition and found.p_value is not None and found.verdict != "too few runs":
-            families.setdefault((found.metric, found.scope), []).append(place)
+    judged = list(effects)
+    families: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, own in enumerate(judged):
+        if own.variant != repetition and own.p_value is not None and own.verdict != "too few runs":
+            families[own.metric, own.scope].append(place)
     for places in families.values():
         size, differing = len(places), True
-        for rank, place in enumerate(sorted(places, key=lambda place: chosen[place].p_value or 0.0)):
-            step = _judged(chosen[place], comparisons=size, level=SIGNIFICANCE / (size - rank))
+        for rank, place in enumerate(sorted(places, key=lambda place: judged[place].p_value or 0.0)):
+            step = _judged(judged[place], comparisons=size, level=SIGNIFICANCE / (size - rank))
             differing = differing and step.verdict in DETECTED
-            chosen[place] = step if differing else _judged(chosen[place], comparisons=size, level=SIGNIFICANCE / size)
-    return tuple(chosen)
+            judged[place] = step if differing else _judged(judged[place], comparisons=size, level=SIGNIFICANCE / size)
+    return tuple(judged)
 
 
 def verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
@@ -92,13 +94,13 @@ def verdict(metric: str, mean: float, low: float | None, high: float | None) -> 
     return "faster" if mean * speed > 0 else "slower"
 
 
-def verdict_text(said: Verdict, ratio: float | None, low: float | None, high: float | None) -> str:
+def verdict_text(word: Verdict, ratio: float | None, low: float | None, high: float | None) -> str:
     """`faster by 21 % (+15 % to +27 %)`, `same within 5 % (-1.2 % to +2.3 %)`, `undecided (-36 % to +25 %)`."""
-    if said == "too few runs" or ratio is None:
-        return said
-    size = f" by {change_text(ratio)[1:]}" if said in DETECTED else ""
+    if word == "too few runs" or ratio is None:
+        return word
+    size = f" by {change_text(ratio)[1:]}" if word in DETECTED else ""
     interval = "" if low is None or high is None else f" ({change_text(low)} to {change_text(high)})"
-    return f"{said}{size}{interval}"
+    return f"{word}{size}{interval}"
 
 
 def change_text(ratio: float) -> str:
@@ -116,47 +118,33 @@ def is_speed(metric: str) -> int:
     return -1 if any(part in metric for part in TIMES_THAT_ARE_SPEED) else 0
 
 
-def _known(pairs: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
-    return [(own, other) for own, other in pairs if own is not None and other is not None and own > 0 and other > 0]
-
-
-def _judged(found: Effect, *, comparisons: int = 1, level: float = SIGNIFICANCE) -> Effect:
+def _judged(bare: Effect, *, comparisons: int = 1, level: float = SIGNIFICANCE) -> Effect:
     """The effect with its interval at 1 − `level`, and what follows from it; it has at least one ratio."""
-    blocks = len(found.ratios)
-    seen = mean_interval([log(ratio) for ratio in found.ratios], confidence=1 - level)
+    blocks = len(bare.ratios)
+    mean = mean_interval([log(ratio) for ratio in bare.ratios], confidence=1 - level)
     few = blocks < LEAST_BLOCKS
-    least = None if few or seen.spread is None else smallest_detectable(seen.spread, blocks, comparisons)
-    return found.model_copy(
+    least = None if few or mean.spread is None else smallest_detectable(mean.spread, blocks, comparisons)
+    reasons = (
+        f"{blocks} of at least {LEAST_BLOCKS} blocks" if few else "",
+        "all blocks gave the same ratio, so that its spread is not known" if mean.spread is None and not few else "",
+        _dropped_text(bare.dropped_blocks) if bare.dropped_blocks else "",
+    )
+    return bare.model_copy(
         update={
-            "ratio": exp(seen.mean),
-            "low": None if seen.low is None else exp(seen.low),
-            "high": None if seen.high is None else exp(seen.high),
+            "ratio": exp(mean.mean),
+            "low": None if mean.low is None else exp(mean.low),
+            "high": None if mean.high is None else exp(mean.high),
             "confidence": 1 - level,
-            "p_value": seen.p_value,
-            "verdict": "too few runs" if few else verdict(found.metric, seen.mean, seen.low, seen.high),
+            "p_value": mean.p_value,
+            "verdict": "too few runs" if few else verdict(bare.metric, mean.mean, mean.low, mean.high),
             "smallest_detectable": least and least[0],
             "smallest_detectable_range": least and least[1:],
-            "explained": _explained(blocks, found.dropped_blocks, spread=seen.spread),
+            "explained": "; ".join(filter(None, reasons)) or None,
         }
     )
 
 
-def _explained(blocks: int, dropped: int, *, spread: float | None) -> str | None:
-    told = []
-    if blocks < LEAST_BLOCKS:
-        told.append(f"{blocks} of at least {LEAST_BLOCKS} blocks")
-    elif spread is None:
-        told.append("all blocks gave the same ratio, so that its spread is not known")
-    if dropped:
-        told.append(_dropped_text(dropped))
-    return "; ".join(told) or None
-
-
 def _dropped_text(dropped: int) -> str:
-    return (
-        "no block was run"
-        if not dropped
-        else f"{dropped} blocks without both values"
-        if dropped > 1
-        else ("1 block without both values")
-    )
+    if not dropped:
+        return "no block was run"
+    return f"{dropped} {'block' if dropped == 1 else 'blocks'} without both values"
