@@ -105,9 +105,8 @@ def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]
 class Sampler:
     """Writes a sample per interval from entering the `with` block to leaving it.
 
-    Ticks keep to an absolute schedule; one that comes too late is left out and counted, never made up for. A source
-    that fails or does not answer in time is `None` in that sample, with its reason in `lost`, and is asked again at the
-    next tick.
+    Ticks keep to an absolute schedule; one that comes too late is left out, never made up for. A source that fails or
+    does not answer in time is `None` in that sample, with its reason in `lost`, and is asked again at the next tick.
 
     Args:
         sources: The servers.
@@ -135,9 +134,6 @@ class Sampler:
         if interval_s <= 0:
             raise ValueError(f"sampler: interval_s: got {interval_s}, expected more than 0")
         self.latest: Sample | None = None
-        self.samples_written = 0
-        self.ticks_missed = 0
-        self.cpu_s = 0.0
         self._path = path
         self._interval_s = interval_s
         self._clock = clock or CLOCK
@@ -153,7 +149,7 @@ class Sampler:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._pools: dict[str, ThreadPoolExecutor] = {}
-        self._asked: dict[str, Future[tuple[object, float]]] = {}
+        self._futures: dict[str, Future[object]] = {}
 
     def __enter__(self) -> Self:
         """Start sampling.
@@ -194,15 +190,12 @@ class Sampler:
         due_s = self._clock.now_s()
         unwritten: str | None = None
         while not self._clock.wait(self._stop, due_s - self._clock.now_s()):
-            cpu_before_s = time.thread_time()
             sample = self._sample()
             if unwritten:
                 sample = sample.model_copy(update={"lost": {**sample.lost, "samples": unwritten}})
             unwritten = self._write(file, sample)
             self.latest = sample
-            self.cpu_s += time.thread_time() - cpu_before_s
             late_ticks = max(0, int((self._clock.now_s() - due_s) / self._interval_s))
-            self.ticks_missed += late_ticks
             due_s += (1 + late_ticks) * self._interval_s
 
     def _write(self, file: FileIO, sample: Sample) -> str | None:
@@ -216,19 +209,18 @@ class Sampler:
             return f"the sample before could not be written: {reason(error)}"
         finally:
             fcntl.flock(file, fcntl.LOCK_UN)
-        self.samples_written += 1
         return None
 
     def _sample(self) -> Sample:
         at_s = self._clock.now_s()
         lost: dict[str, str] = {}
-        asked = self._ask(lost)
+        futures = self._ask(lost)
         phase = _or_lost("phase", self._phase, lost) or "unknown"
         produced = _or_lost("producer", self._produced, lost)
         machine_cpu_percent = _or_lost("machine", self._machine_busy.read, lost)
         machine_iowait_percent = _or_lost("machine", self._machine_waits.read, lost)
         processes, lost_processes = _or_lost("processes", self._processes.read, lost) or ({}, {})
-        answers = self._answers(asked, lost)
+        answers = self._answers(futures, lost)
         containers, lost_containers = answers.pop("containers", ({}, {}))
         return Sample(
             at_s=at_s,
@@ -241,34 +233,28 @@ class Sampler:
             lost={**lost, **lost_processes, **lost_containers},
         )
 
-    def _ask(self, lost: dict[str, str]) -> dict[str, Future[tuple[object, float]]]:
+    def _ask(self, lost: dict[str, str]) -> dict[str, Future[object]]:
         """Ask every source that has answered, or failed, since it was last asked."""
-        asked = {}
+        futures = {}
         for name, reader in self._readers.items():
-            before = self._asked.get(name)
+            before = self._futures.get(name)
             if before is not None and not before.done():
                 lost[name] = "still waiting for the answer to an earlier tick"
                 continue
-            self._asked[name] = asked[name] = self._pools[name].submit(_timed, reader.read)
-        return asked
+            self._futures[name] = futures[name] = self._pools[name].submit(reader.read)
+        return futures
 
-    def _answers(self, asked: Mapping[str, Future[tuple[object, float]]], lost: dict[str, str]) -> dict[str, Any]:
-        done, _ = wait_for(asked.values(), timeout=self._answer_within_s)
-        answers = {}
-        for name, future in asked.items():
+    def _answers(self, futures: Mapping[str, Future[object]], lost: dict[str, str]) -> dict[str, Any]:
+        done, _ = wait_for(futures.values(), timeout=self._answer_within_s)
+        answers: dict[str, Any] = {}
+        for name, future in futures.items():
             if future not in done:
                 lost[name] = f"no answer within {self._answer_within_s:g} s"
             elif (error := future.exception()) is not None:
                 lost[name] = reason(error)
             else:
-                answers[name], cpu_s = future.result()
-                self.cpu_s += cpu_s
+                answers[name] = future.result()
         return answers
-
-
-def _timed(read: Callable[[], object]) -> tuple[object, float]:
-    before_s = time.thread_time()
-    return read(), time.thread_time() - before_s
 
 
 def _or_lost(name: str, read: Callable[[], T], lost: dict[str, str]) -> T | None:

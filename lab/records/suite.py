@@ -128,7 +128,7 @@ class VariantMetric(Record):
 
 Verdict = Annotated[
     Literal["faster", "slower", "higher", "lower", "same within 5 %", "undecided", "too few runs"],
-    BeforeValidator(lambda told: "undecided" if told == "no difference detectable" else told),
+    BeforeValidator(lambda word: "undecided" if word == "no difference detectable" else word),
 ]
 """What an effect's interval says. It leaves out 1: `faster` and `slower` for metrics of which more (or less) is better,
 `higher` and `lower` for all others. It holds 1 and lies between 1/1.05 and 1.05: `same within 5 %`. Neither:
@@ -179,7 +179,7 @@ Agreement = Annotated[
     Literal[
         "same direction", "opposite", "published as no change", "ours is undecided", "ours is the same", "not measured"
     ],
-    BeforeValidator(lambda told: "ours is undecided" if told == "not detectable" else told),
+    BeforeValidator(lambda word: "ours is undecided" if word == "not detectable" else word),
 ]
 
 

@@ -96,16 +96,16 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     """
     if len(answered(window)) < 2:
         return None
-    seen = evidence(run, window)
+    stages = evidence(run, window)
     return (
-        _requested_rate(run, seen)
-        or _merge_throttling(seen)
-        or _machine(run, seen)
-        or _disk(seen)
-        or _producer(run, seen)
-        or _write_threads(seen)
-        or _broker(run, seen)
-        or _sink(run, seen)
+        _requested_rate(run, stages)
+        or _merge_throttling(stages)
+        or _machine(run, stages)
+        or _disk(stages)
+        or _producer(run, stages)
+        or _write_threads(stages)
+        or _broker(run, stages)
+        or _sink(run, stages)
     )
 
 
@@ -119,55 +119,56 @@ def is_delivered_late(run: Run) -> bool:
     return run.delivery is not None and run.delivery.late_documents > LATE * run.documents.produced
 
 
-def keeps_up(asked_docs_per_s: float, rate_docs_per_s: float) -> bool:
+def keeps_up(requested_docs_per_s: float, rate_docs_per_s: float) -> bool:
     """Whether an indexing rate is that of the stream."""
-    return rate_docs_per_s >= KEPT_UP * asked_docs_per_s
+    return rate_docs_per_s >= KEPT_UP * requested_docs_per_s
 
 
-def _requested_rate(run: Run, seen: Evidence) -> Limit | None:
-    asked = requested_rate_docs_per_s(run)
-    if not asked or seen.rate_docs_per_s is None:
+def _requested_rate(run: Run, stages: Evidence) -> Limit | None:
+    requested = requested_rate_docs_per_s(run)
+    if not requested or stages.rate_docs_per_s is None:
         return None
-    if not keeps_up(asked, seen.rate_docs_per_s) or not seen.lag_is_small or is_delivered_late(run):
+    if not keeps_up(requested, stages.rate_docs_per_s) or not stages.lag_is_small or is_delivered_late(run):
         return None
     return Limit(
         stage="requested rate",
-        evidence=f"{number(asked)} documents/s were asked for, {number(seen.rate_docs_per_s)}/s were indexed and the"
-        f" lag stayed at {count(seen.lag_records)} records: every stage kept up, so this is not the most it can do.",
+        evidence=f"{number(requested)} documents/s were asked for, {number(stages.rate_docs_per_s)}/s were indexed"
+        f" and the lag stayed at {count(stages.lag_records)} records: every stage kept up, so this is not the most it"
+        " can do.",
     )
 
 
-def _merge_throttling(seen: Evidence) -> Limit | None:
-    if seen.throttled is None or seen.throttled < THROTTLED:
+def _merge_throttling(stages: Evidence) -> Limit | None:
+    if stages.throttled is None or stages.throttled < THROTTLED:
         return None
     return Limit(
         stage="merge throttling",
-        evidence=f"Elasticsearch held indexing back for {number(100 * seen.throttled)} % of the measured window,"
+        evidence=f"Elasticsearch held indexing back for {number(100 * stages.throttled)} % of the measured window,"
         " because its merges could not keep up.",
     )
 
 
-def _producer(run: Run, seen: Evidence) -> Limit | None:
-    if run.delivery is None or run.load != "stream" or not seen.lag_is_small:
+def _producer(run: Run, stages: Evidence) -> Limit | None:
+    if run.delivery is None or run.load != "stream" or not stages.lag_is_small:
         return None
     late = run.delivery.late_documents
     how_late = f" and {count(late)} documents were sent more than 100 ms late" if late else ""
     return Limit(
         stage="producer",
-        evidence=f"the lag stayed at {count(seen.lag_records)} records, less than {number(BACKLOG_S)} s of work"
+        evidence=f"the lag stayed at {count(stages.lag_records)} records, less than {number(BACKLOG_S)} s of work"
         f"{how_late}: the sink waited for documents.",
     )
 
 
-def _machine(run: Run, seen: Evidence) -> Limit | None:
-    busy = seen.machine_cpu_percent
+def _machine(run: Run, stages: Evidence) -> Limit | None:
+    busy = stages.machine_cpu_percent
     if busy is None or busy < SATURATED_PERCENT:
         return None
     cores = run.environment.cpu_cores
-    elasticsearch = seen.cores_of("elasticsearch")
-    takers = sorted([*seen.cores.items(), ("other programs", seen.other_cores)], key=lambda taker: -taker[1])
+    elasticsearch = stages.cores_of("elasticsearch")
+    takers = sorted([*stages.cores.items(), ("other programs", stages.other_cores)], key=lambda taker: -taker[1])
     shares = ", ".join(f"{name} {number(cores)}" for name, cores in takers if cores >= 0.005)
-    if elasticsearch >= MOST * busy / 100 * cores and not seen.lag_is_small:
+    if elasticsearch >= MOST * busy / 100 * cores and not stages.lag_is_small:
         return Limit(
             stage="elasticsearch",
             evidence=f"the machine was {number(busy)} % busy and Elasticsearch took {number(elasticsearch)} of its"
@@ -179,65 +180,64 @@ def _machine(run: Run, seen: Evidence) -> Limit | None:
     )
 
 
-def _disk(seen: Evidence) -> Limit | None:
+def _disk(stages: Evidence) -> Limit | None:
     """Cores idle for a disk: no core was left that had anything else to do."""
-    busy, waiting = seen.machine_cpu_percent, seen.iowait_percent
+    busy, waiting = stages.machine_cpu_percent, stages.iowait_percent
     if busy is None or waiting is None or waiting < WAITING_PERCENT or busy + waiting < SATURATED_PERCENT:
         return None
-    wrote = (
-        "" if seen.disk_write_mb_per_s is None else f", to which the run wrote {number(seen.disk_write_mb_per_s)} MB/s"
-    )
+    written = stages.disk_write_mb_per_s
+    wrote = "" if written is None else f", to which the run wrote {number(written)} MB/s"
     return Limit(
         stage="disk",
         evidence=f"the machine was {number(busy)} % busy and {number(waiting)} % of it waited for a disk{wrote}.",
     )
 
 
-def _broker(run: Run, seen: Evidence) -> Limit | None:
+def _broker(run: Run, stages: Evidence) -> Limit | None:
     """A broker that works all it can while a sink with room for more has too few records to send."""
-    flight, cores = seen.bulks_in_flight, seen.cores.get("kafka", 0.0)
-    if run.direct is not None or flight is None or not seen.bulks_allowed or seen.lag_is_small:
+    flight, cores = stages.bulks_in_flight, stages.cores.get("kafka", 0.0)
+    if run.direct is not None or flight is None or not stages.bulks_allowed or stages.lag_is_small:
         return None
-    if cores < BUSY_BROKER_CORES or flight > seen.bulks_allowed / 2:
+    if cores < BUSY_BROKER_CORES or flight > stages.bulks_allowed / 2:
         return None
     return Limit(
         stage="broker",
         evidence=f"records waited in the topic while the broker kept {number(cores)} of"
         f" {run.environment.cpu_cores} cores busy and only"
-        f" {number(flight)} of {seen.bulks_allowed} allowed bulk requests were under way.",
+        f" {number(flight)} of {stages.bulks_allowed} allowed bulk requests were under way.",
     )
 
 
-def _write_threads(seen: Evidence) -> Limit | None:
-    if seen.write_threads_busy is None or seen.write_threads_busy < BUSY_WRITE_THREADS:
+def _write_threads(stages: Evidence) -> Limit | None:
+    if stages.write_threads_busy is None or stages.write_threads_busy < BUSY_WRITE_THREADS:
         return None
     return Limit(
         stage="elasticsearch",
-        evidence=f"{number(100 * seen.write_threads_busy)} % of Elasticsearch's write threads were at work, with"
-        f" {number(seen.write_queue)} requests waiting for one.",
+        evidence=f"{number(100 * stages.write_threads_busy)} % of Elasticsearch's write threads were at work, with"
+        f" {number(stages.write_queue)} requests waiting for one.",
     )
 
 
-def _sink(run: Run, seen: Evidence) -> Limit | None:
-    if seen.write_threads_busy is None or seen.lag_is_small:
+def _sink(run: Run, stages: Evidence) -> Limit | None:
+    if stages.write_threads_busy is None or stages.lag_is_small:
         return None
-    idle = f"only {number(100 * seen.write_threads_busy)} % of Elasticsearch's write threads were at work"
-    machine = "" if seen.machine_cpu_percent is None else f", the machine was {number(seen.machine_cpu_percent)} % busy"
+    idle = f"only {number(100 * stages.write_threads_busy)} % of Elasticsearch's write threads were at work"
+    busy = stages.machine_cpu_percent
+    machine = "" if busy is None else f", the machine was {number(busy)} % busy"
     if run.direct is not None:
-        return Limit(
-            stage="sender", evidence=f"{idle}{machine}, with {run.direct.connections} bulk requests under way."
-        )
+        in_flight = f"{run.direct.connections} bulk requests under way"
+        return Limit(stage="sender", evidence=f"{idle}{machine}, with {in_flight}.")
     flight = ""
-    if seen.bulks_in_flight is not None:
-        allowed = f" of {seen.bulks_allowed} allowed" if seen.bulks_allowed else ""
-        flight = f", and {number(seen.bulks_in_flight)}{allowed} bulk requests were under way"
+    if stages.bulks_in_flight is not None:
+        allowed = f" of {stages.bulks_allowed} allowed" if stages.bulks_allowed else ""
+        flight = f", and {number(stages.bulks_in_flight)}{allowed} bulk requests were under way"
     return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{machine}{flight}.")
 
 
-def driver_share(seen: Evidence) -> float | None:
+def driver_share(stages: Evidence) -> float | None:
     """Share of the run's busy cores that went to everything but Elasticsearch; `None` when it is not known."""
-    elasticsearch = seen.cores_of("elasticsearch")
-    return 1 - elasticsearch / sum(seen.cores.values()) if elasticsearch else None
+    elasticsearch = stages.cores_of("elasticsearch")
+    return 1 - elasticsearch / sum(stages.cores.values()) if elasticsearch else None
 
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
@@ -252,14 +252,9 @@ def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
 
 def _bulks_allowed(run: Run) -> int | None:
     """Bulk requests that all tasks together may have under way; `None` when the connector does not say."""
-    at_once, tasks = (
-        _whole(run.environment.connector.get(setting)) for setting in ("max.in.flight.requests", "tasks.max")
-    )
-    return at_once * (tasks or 1) if at_once else None
-
-
-def _whole(value: object) -> int | None:
-    return int(str(value)) if str(value).isdigit() else None
+    settings = run.environment.connector
+    at_once, tasks = (str(settings.get(name, "")) for name in ("max.in.flight.requests", "tasks.max"))
+    return int(at_once) * (int(tasks) if tasks.isdigit() else 1) if at_once.isdigit() else None
 
 
 def _disk_write_mb_per_s(window: Sequence[Sample]) -> float | None:

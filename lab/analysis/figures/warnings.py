@@ -64,8 +64,8 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
 
 def shortfall(result: Result) -> str | None:
     """That a stream did not keep up, in the words that come before every other; `None` if it did."""
-    own = (warning.seen for warning in result.warnings if warning.kind is WarningKind.DID_NOT_KEEP_UP)
-    return next((seen.partition(":")[0] for seen in own), None)
+    own = (warning for warning in result.warnings if warning.kind is WarningKind.DID_NOT_KEEP_UP)
+    return next((warning.seen.partition(":")[0] for warning in own), None)
 
 
 def short_window(cut: Windows) -> RunWarning | None:

@@ -143,12 +143,11 @@ def test_ticks_keep_to_the_schedule(tmp_path: Path) -> None:
     assert [sample.at_s for sample in samples] == pytest.approx([1000.0, 1001.3, 1002.0, 1003.0])
 
 
-def test_a_tick_that_is_a_whole_interval_late_is_counted_and_left_out(tmp_path: Path) -> None:
+def test_a_tick_that_is_a_whole_interval_late_is_left_out(tmp_path: Path) -> None:
     """Two samples in a row, to make up for one, would show a rate that never was."""
     clock = CountedClock(3, late_s={1: 2.5})
-    sampler, samples = sampled(tmp_path / "samples.ndjson", {}, clock)
+    _, samples = sampled(tmp_path / "samples.ndjson", {}, clock)
     assert [sample.at_s for sample in samples] == [1000.0, 1003.5, 1004.0]
-    assert sampler.ticks_missed == 2
 
 
 def test_a_source_that_fails_is_lost_with_its_reason_and_comes_back(tmp_path: Path) -> None:
@@ -225,7 +224,6 @@ def test_a_sample_that_cannot_be_written_is_told_in_the_next(tmp_path: Path) -> 
     assert sampler.latest.lost == {
         "samples": "the sample before could not be written: OSError: [Errno 28] No space left on device"
     }
-    assert sampler.samples_written == 0
 
 
 def test_an_interval_of_nothing_is_refused(tmp_path: Path) -> None:
