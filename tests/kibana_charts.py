@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lab.analysis.figures.rates import read_s, shards
-from lab.analysis.figures.stack_monitoring import LEAST_BUCKET_S, Counted
+from lab.publish.monitoring import LEAST_BUCKET_S
 from lab.records import Sample
 
 Scope = Literal["primaries", "total"]
@@ -28,6 +28,15 @@ SIZES_S = (
 )
 """(below this length of the window, bucket size), from Kibana's `calculate_auto.ts`; see `bucket_size_s`."""
 LARGEST_S = 2_592_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The two counters behind the charts at one instant; `None` where a document does not carry them."""
+
+    at_s: float
+    documents: int | None
+    time_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)

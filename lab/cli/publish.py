@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import typer
 from rich.markup import escape
 
-from lab.analysis.figures.stack_monitoring import LEAST_BUCKET_S
 from lab.analysis.folder import read_run
 from lab.console import console
 from lab.endpoints import HttpAccess, api_key, basic, tls_context
 from lab.errors import ProfileError
 from lab.publish import monitoring
 from lab.publish.kibana import dashboard_address, import_objects, monitoring_address
+from lab.publish.monitoring import LEAST_BUCKET_S
 from lab.publish.publish import Publication
 from lab.publish.publish import publish as send
 from lab.publish.server import Server

@@ -43,6 +43,8 @@ TEMPLATE = index_template(INDEX, FIELDS)
 SEARCHED = ("cluster_uuid", "timestamp", "index_stats.index", "indices_stats._all.primaries.indexing.index_total")
 """The fields that Kibana filters or counts by: without their types it finds nothing."""
 
+LEAST_BUCKET_S = 10
+"""Kibana's `monitoring.ui.min_interval_seconds`, unless it is set."""
 BEFORE_THE_END_S = 0.001
 """A bucket's last millisecond still belongs to it, and documents have no finer instants."""
 
@@ -86,6 +88,12 @@ def resampled(samples: Sequence[Sample], bucket_s: int) -> list[Reading]:
         first = math.floor(answered[0].at_s / bucket_s)
         readings[first - 1] = _read_at(first * bucket_s - BEFORE_THE_END_S, answered[0].elasticsearch)
     return [readings[number] for number in sorted(readings)]
+
+
+def empty_buckets(readings: Sequence[Reading], bucket_s: int) -> int:
+    """Buckets between the first reading and the last that hold none; each costs Kibana two points of a line."""
+    filled = {math.floor(reading.at_s / bucket_s) for reading in readings}
+    return max(filled) - min(filled) + 1 - len(filled) if filled else 0
 
 
 def _between(before: Reading, after: Reading, at_s: float) -> Reading:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import httpx
 
-from lab.analysis.figures.stack_monitoring import Counted, gaps
 from lab.analysis.folder import RunFolder
 from lab.errors import ProfileError
 from lab.publish import monitoring, samples
@@ -61,8 +60,7 @@ def publish(folder: RunFolder, server: Server, bucket_s: int, *, stack_monitorin
         prepare_monitoring(server)
     sent = {index: server.send(index, batch) for index, batch in documents.items()}
     server.request("POST", f"/{','.join(sent)}/_refresh")
-    counters = [Counted(reading.at_s, reading.elasticsearch.primaries.index_total, 0) for reading in readings]
-    empty = gaps(counters, bucket_s)
+    empty = monitoring.empty_buckets(readings, bucket_s)
     return Publication(
         documents=sent,
         other_clusters=others,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.publish.monitoring import Reading, resampled
+from lab.publish.monitoring import Reading, empty_buckets, resampled
 from lab.records import Sample
 from tests.kibana_charts import as_kibana_draws, counted
 from tests.unit.analysis.synthetic import Truth, samples
@@ -54,6 +54,12 @@ def test_every_bucket_has_one_reading(interval_s: float) -> None:
     readings = resampled(steady(3.1, 47.9, per_s=101, interval_s=interval_s), 10)
     assert [at_s for at_s, _ in read(readings)][:-1] == [-0.001, 9.999, 19.999, 29.999, 39.999]
     assert 40 <= read(readings)[-1][0] <= 47.9
+
+
+def test_empty_buckets_are_those_between_the_first_reading_and_the_last() -> None:
+    """Two of these five hold no reading; a bucket begins at its edge."""
+    readings = [Reading(NOON_S + at_s, A_SAMPLE.elasticsearch) for at_s in (3, 30, 44) if A_SAMPLE.elasticsearch]
+    assert (empty_buckets(readings, 10), empty_buckets([], 10)) == (2, 0)
 
 
 def test_what_was_counted_is_conserved() -> None:

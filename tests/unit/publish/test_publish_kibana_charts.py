@@ -2,8 +2,7 @@
 
 import pytest
 
-from lab.analysis.figures.stack_monitoring import Counted, gaps
-from tests.kibana_charts import Bucket, as_kibana_draws, bucket_size_s, counted
+from tests.kibana_charts import Bucket, Counted, as_kibana_draws, bucket_size_s, counted
 from tests.unit.analysis.synthetic import START_S, Truth, samples
 
 NOON_S = 1_767_268_800
@@ -111,12 +110,6 @@ def test_the_least_bucket_is_a_setting() -> None:
     """`monitoring.ui.min_interval_seconds` raises the size, and lowers it in a short window."""
     assert [bucket_size_s(window_s, least_s=1) for window_s in (499, 500, 749, 750)] == [1, 5, 5, 10]
     assert bucket_size_s(60, least_s=17) == 17
-
-
-def test_gaps_are_the_empty_buckets_between_the_first_and_the_last() -> None:
-    """Two of these five hold no sample; a bucket begins at its edge; a sample without counters fills none."""
-    assert (gaps([read(3, 1), read(33, 2), read(44, 3)], 10), gaps([], 10)) == (2, 0)
-    assert gaps([read(3, 1), read(13, None), read(30, 2), read(35, 3)], 10) == 2
 
 
 def test_the_counters_are_those_of_the_samples() -> None:
