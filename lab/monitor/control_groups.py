@@ -92,11 +92,7 @@ def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PR
     Returns:
         `None` where that process, or its group, is not to be seen from here.
     """
-    try:
-        lines = (processes / str(pid) / "cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    paths = {controllers: path.lstrip("/") for _, controllers, path in (line.split(":", 2) for line in lines)}
+    paths = _paths(processes / str(pid))
     unified = paths.get("")
     if unified and mark in unified and (groups / unified / "cpu.stat").is_file():
         return ControlGroup(pid, unified, groups, is_unified=True)
@@ -109,20 +105,24 @@ def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PR
 
 def limiting_group(*, groups: Path = GROUPS, processes: Path = PROCESSES) -> ControlGroup | None:
     """Of the groups that this process is in, the one with the smallest CPU quota; `None` where none has any."""
+    limited = []
+    for controllers, path in _paths(processes / "self").items():
+        if not controllers or "cpu" in controllers.split(","):
+            # In a container the path may be the host's, and the group is where groups are mounted.
+            for place in (Path(path), *Path(path).parents):
+                group = ControlGroup(os.getpid(), str(place), groups, is_unified=not controllers)
+                if quota_cores := group.quota_cores():
+                    limited.append((quota_cores, group))
+    return min(limited, key=lambda pair: pair[0])[1] if limited else None
+
+
+def _paths(process: Path) -> dict[str, str]:
+    """Controllers (none for version 2) → path of the group that the process is in; empty if it is not seen here."""
     try:
-        lines = (processes / "self" / "cgroup").read_text().splitlines()
+        lines = (process / "cgroup").read_text().splitlines()
     except OSError:
-        return None
-    own = [
-        ControlGroup(os.getpid(), str(place), groups, is_unified=not controllers)
-        for _, controllers, path in (line.split(":", 2) for line in lines)
-        if not controllers or "cpu" in controllers.split(",")
-        # In a container the path may be the host's, and the group is where groups are mounted.
-        for place in (Path(path.lstrip("/")), *Path(path.lstrip("/")).parents)
-    ]
-    return min(
-        (group for group in own if group.quota_cores()), key=lambda group: group.quota_cores() or 0, default=None
-    )
+        return {}
+    return {controllers: path.lstrip("/") for _, controllers, path in (line.split(":", 2) for line in lines)}
 
 
 def numbers(text: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from hdrh.histogram import HdrHistogram
 
-from lab.analysis.figures.rates import Point, differences, shards
+from lab.analysis.figures.rates import Point, answered, differences, shards
 from lab.records import Sample
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
@@ -45,9 +45,8 @@ def indexing_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
 
     Source: Δ`index_time_in_millis` / Δ`index_total`. 14 100 ms for 51 000 documents is 0.276 ms.
     """
-    answered = [sample for sample in window if sample.elasticsearch]
-    growths = [growth for before, after in pairwise(answered) if (growth := _growth(before, after, scope))]
-    whole = [(documents, time_ms) for documents, time_ms in growths if documents >= 0 and time_ms >= 0]
+    growths = [growth for before, after in pairwise(answered(window)) if (growth := _growth(before, after, scope))]
+    whole = [growth for growth in growths if min(growth) >= 0]
     documents = sum(documents for documents, _ in whole)
     return sum(time_ms for _, time_ms in whole) / documents if documents else None
 
