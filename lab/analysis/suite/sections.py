@@ -1,0 +1,156 @@
+"""What the sections of a suite's report hold; `suite.html` says how they are laid out."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.page.svg import Chart
+from lab.analysis.suite.charts import drift_chart, ladder_chart, rate_over_time
+from lab.analysis.suite.figures import compared_metrics
+from lab.analysis.suite.folder import last_attempts
+from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
+from lab.analysis.suite.rows import HEAD, Row, head_and_cells, rows
+from lab.analysis.text import UNKNOWN, count, duration, figure
+from lab.records.suite import MetricAsked, SuitePlan, SuiteResult, SuiteRun
+
+
+def check_table(result: SuiteResult) -> dict[str, object]:
+    """The control against itself, by every metric."""
+    checks = [
+        (metric_label(metric), ratio_text(row.effect.ratio), row)
+        for metric in compared_metrics(result.plan)
+        for row in rows(result, metric)
+        if row.is_check and row.effect is not None
+    ]
+    return {
+        "head": ("metric", *HEAD[3:5]),
+        "rows": [(label, ratio, row.verdict_text) for label, ratio, row in checks],
+        "kinds": [row_kind(row) for *_, row in checks],
+    }
+
+
+def panel(result: SuiteResult, metric: MetricAsked) -> dict[str, object]:
+    """What the suite says of one metric: charts, the planned comparisons, and those that only the source draws."""
+    every = rows(result, metric)
+    planned = [row for row in every if row.is_planned]
+    extra = [row for row in every if not row.is_planned and row.published is not None]
+    head, cells = head_and_cells(planned)
+    return {
+        "label": metric_label(metric),
+        "meaning": BY_NAME[metric.name].meaning if metric.name in BY_NAME else "",
+        "agreements": agreements(planned),
+        "ladder": ladder_chart(planned, metric),
+        "drift": drift_chart(result, metric),
+        "planned": {
+            "head": head,
+            "rows": cells,
+            "kinds": [row_kind(row) + (" check" if row.is_check else "") for row in planned],
+        },
+        "notes": [
+            f"`{row.variant}` ÷ `{row.against}`: {row.effect.explained}."
+            for row in planned
+            if row.effect is not None and row.effect.explained
+        ],
+        "extra": {
+            "head": ("comparison", *HEAD[3:5], HEAD[6]),
+            "rows": [(f"{row.variant} ÷ {row.against}", *row.texts[3:5], ", ".join(row.texts[-2:])) for row in extra],
+            "kinds": [row_kind(row) for row in extra],
+        },
+    }
+
+
+def agreements(planned: Sequence[Row]) -> str:
+    """How many published ratios there are beside ours, and how they agree."""
+    times = Counter(row.published.agreement for row in planned if row.published)
+    by_kind = ", ".join(f"{number} {name}" for name, number in times.most_common())
+    return f"Of {times.total()} published ratios beside ours: {by_kind}." if times else ""
+
+
+def row_kind(row: Row) -> str:
+    """The class of a table's row."""
+    return {"faster": "better", "slower": "worse", "higher": "other", "lower": "other"}.get(row.verdict, "none")
+
+
+def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
+    """What limited the runs of each variant, with the evidence of one of them."""
+    for limit in result.limits:
+        stages = ", ".join(f"{stage} ({runs})" for stage, runs in limit.limits.items())
+        yield short_name(result.plan, limit.variant), stages, limit.evidence.evidence if limit.evidence else UNKNOWN
+
+
+def published_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
+    """Every figure of the source with its place."""
+    plan = result.plan
+    for step in result.published:
+        yield (
+            f"{short_name(plan, step.variant)} ÷ {short_name(plan, step.against)}",
+            BY_NAME[step.metric].label if step.metric in BY_NAME else step.metric,
+            f"{step.published_value:g} ÷ {step.published_against:g} = {published_text(step)}",
+            step.agreement,
+            step.source.rpartition("), ")[2],
+            step.note or "",
+        )
+
+
+def document_of(source: str) -> str:
+    """The document of a published step's source, without the place in it."""
+    document, closing, _ = source.rpartition("), ")
+    return f"{document})" if closing else source
+
+
+def variant_runs(folder: Path, result: SuiteResult) -> Iterator[tuple[str, Chart, list[tuple[str, str | None]]]]:
+    """By variant that has run: a summary, its rate over time, and a line for each run with the run's own report."""
+    final = last_attempts(result.runs)
+    for variant in result.plan.variants:
+        statuses = Counter(run.status for (_, name), run in final.items() if name == variant.name)
+        if not statuses:
+            continue
+        attempts = sorted(
+            (run for run in result.runs if run.variant == variant.name and not run.warm_up),
+            key=lambda run: (run.block, run.attempt),
+        )
+        name = short_name(result.plan, variant.name)
+        verified = [run for run in attempts if run.status == "verified"]
+        yield (
+            f"{name}: {', '.join(f'{times} {status}' for status, times in statuses.items())}",
+            rate_over_time(folder, name, verified),
+            [(run_text(result, run, counts=run in final.values()), report_of(folder, run)) for run in attempts],
+        )
+
+
+def run_text(result: SuiteResult, run: SuiteRun, *, counts: bool) -> str:
+    """One run: its place, its outcome, its values of the first metrics if it counts, its wall time."""
+    values = [
+        figure(metric.values[run.block - 1], metric.unit)
+        for wanted in result.plan.metrics[:2]
+        for metric in result.figures
+        if (metric.variant, metric.name, metric.scope) == (run.variant, wanted.name, wanted.scope)
+        and metric.values[run.block - 1] is not None
+    ]
+    again = f", attempt {run.attempt}" if run.attempt > 1 else ""
+    parts = [
+        f"block {run.block}{again}: {run.status}",
+        *(values if counts else ()),
+        duration(run.ended_s - run.started_s),
+        run.reason,
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def report_of(folder: Path, run: SuiteRun) -> str | None:
+    """The place of a run's own report; `None` where there is none."""
+    report = f"{run.folder}/report.html"
+    return report if run.folder and (folder / report).is_file() else None
+
+
+def variant_rows(plan: SuitePlan) -> Iterator[tuple[str, ...]]:
+    """The variants as they were planned."""
+    for variant in plan.variants:
+        yield (
+            variant.name,
+            variant.profile,
+            " ".join(variant.overrides) or UNKNOWN,
+            count(variant.documents),
+            variant.question,
+        )
