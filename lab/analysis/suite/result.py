@@ -40,9 +40,9 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
 def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResult:
     """What the suite says; comparisons that only the source draws are judged by themselves."""
     plan = suite.plan
-    pairs, found = planned_pairs(plan), figures(suite)
-    ours = among_comparisons(effects(plan, pairs, found), repetition=plan.repetition)
-    compared = (*ours, *effects(plan, published_pairs(plan, published, pairs), found))
+    pairs, by_variant = planned_pairs(plan), figures(suite)
+    ours = among_comparisons(effects(plan, pairs, by_variant), repetition=plan.repetition)
+    compared = (*ours, *effects(plan, published_pairs(plan, published, pairs), by_variant))
     steps = published_steps(plan, published, pairs, compared)
     findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, _counted_unlike(suite, pairs))
     ended_s = max(run.ended_s for run in suite.runs)
@@ -53,7 +53,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         wall_time_s=ended_s - plan.started_s,
         complete=not runs_left(plan, suite.runs),
         runs=suite.runs,
-        figures=found,
+        figures=by_variant,
         effects=compared,
         published=steps,
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),

@@ -177,7 +177,7 @@ def _one_run(folder: Path, truth: SuiteTruth, one: _Attempt) -> SuiteRun:
 
 def _write_run(path: Path, truth: SuiteTruth, one: _Attempt) -> None:
     rung = truth.rungs[one.variant]
-    seen = rung.change(
+    changed = rung.change(
         Truth(
             docs_per_tick=round(truth.docs_per_tick * rung.rate),
             ticks=truth.ticks,
@@ -186,8 +186,8 @@ def _write_run(path: Path, truth: SuiteTruth, one: _Attempt) -> None:
             bytes_per_doc=rung.bytes_per_doc,
         )
     )
-    made = _moved_run(rung.change_run(run(seen)), one)
-    write_result(analyse(written(path, made, [_moved_sample(sample, one) for sample in samples(seen)])))
+    made = _moved_run(rung.change_run(run(changed)), one)
+    write_result(analyse(written(path, made, [_moved_sample(sample, one) for sample in samples(changed)])))
 
 
 def _moved(at_s: float, one: _Attempt) -> float:

@@ -30,20 +30,20 @@ def analysed(folder: Path, **changes: object) -> SuiteResult:
     return analyse_suite(suite_folder(folder, small(**changes)))
 
 
-def figure(result: SuiteResult, variant: str, asked: MetricAsked = RATE) -> VariantMetric:
+def figure(result: SuiteResult, variant: str, metric: MetricAsked = RATE) -> VariantMetric:
     """One metric of one variant."""
     return next(
-        found
-        for found in result.figures
-        if (found.variant, found.name, found.scope) == (variant, asked.name, asked.scope)
+        figure
+        for figure in result.figures
+        if (figure.variant, figure.name, figure.scope) == (variant, metric.name, metric.scope)
     )
 
 
-def ratio(result: SuiteResult, pair: tuple[str, str], asked: MetricAsked = RATE) -> float | None:
+def ratio(result: SuiteResult, pair: tuple[str, str], metric: MetricAsked = RATE) -> float | None:
     """The ratio of two variants, to three digits."""
-    found = effect_on(result.effects, pair, asked)
-    assert found is not None
-    return None if found.ratio is None else round(found.ratio, 3)
+    effect = effect_on(result.effects, pair, metric)
+    assert effect is not None
+    return None if effect.ratio is None else round(effect.ratio, 3)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +54,10 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> SuiteResult:
 
 def test_figures_are_those_of_the_runs(exact: SuiteResult) -> None:
     """One value for each block, with its unit."""
-    found = figure(exact, "aladin/static")
-    assert [round(value or 0) for value in found.values] == [6255, 6255, 6255]
-    assert (round(found.median or 0), round(found.low or 0), round(found.high or 0)) == (6255, 6255, 6255)
-    assert found.unit == "docs/s"
+    rate = figure(exact, "aladin/static")
+    assert [round(value or 0) for value in rate.values] == [6255, 6255, 6255]
+    assert (round(rate.median or 0), round(rate.low or 0), round(rate.high or 0)) == (6255, 6255, 6255)
+    assert rate.unit == "docs/s"
     assert figure(exact, "aladin/static", CPU).unit == "CPU-s"
 
 
@@ -87,10 +87,10 @@ def test_what_is_compared_with_a_control_that_ran_twice_is_compared_with_both_ru
 def test_one_run_of_the_control_is_reference_enough(tmp_path: Path) -> None:
     """A block is not given up where one of both failed."""
     result = analysed(tmp_path, rungs=TWO_CONTROLS, failing={(2, AGAIN): ("void", "void")})
-    found = effect_on(result.effects, ("aladin/static", "aladin/control"), RATE)
-    assert found is not None
-    assert [round(value, 3) for value in found.ratios] == [1.25, 1.5, 1.25]
-    assert found.dropped_blocks == 0
+    effect = effect_on(result.effects, ("aladin/static", "aladin/control"), RATE)
+    assert effect is not None
+    assert [round(value, 3) for value in effect.ratios] == [1.25, 1.5, 1.25]
+    assert effect.dropped_blocks == 0
 
 
 def test_the_check_of_the_method_comes_first(exact: SuiteResult) -> None:
@@ -102,7 +102,7 @@ def test_the_check_of_the_method_comes_first(exact: SuiteResult) -> None:
 def test_a_document_model_is_compared_per_entity_and_per_mb_as_well(exact: SuiteResult) -> None:
     """Three times the documents of the same books are no faster indexing of books."""
     pair = ("aladin/flat", "aladin/static")
-    assert [ratio(exact, pair, asked) for asked in (RATE, ENTITIES, SOURCE)] == [3.0, 1.0, 1.171]
+    assert [ratio(exact, pair, metric) for metric in (RATE, ENTITIES, SOURCE)] == [3.0, 1.0, 1.171]
     assert exact.conclusions[-1].endswith(
         " An entity (book) is 3 documents here and 1 there: counting alone makes the rate per document 3.00 times, and"
         " what one document takes 0.33 times; what remains of the rate is same within 5 % per entity"
@@ -163,7 +163,7 @@ def test_a_run_that_failed_twice_is_a_block_less(tmp_path: Path, status: str) ->
         None,
         6255,
     ]
-    dropped = {(found.variant, found.dropped_blocks) for found in result.effects if found.metric == RATE.name}
+    dropped = {(effect.variant, effect.dropped_blocks) for effect in result.effects if effect.metric == RATE.name}
     assert dropped == {(AGAIN, 0), ("aladin/static", 1), ("aladin/flat", 1)}
     assert result.complete
     (warning,) = [warning for warning in result.warnings if warning.kind == "runs_failed"]
@@ -192,15 +192,15 @@ def test_the_result_is_written_beside_the_plan(tmp_path: Path) -> None:
 
 def test_a_scope_of_several_nodes_is_their_sum() -> None:
     """CPU of a cluster is that of all its nodes; what one of them did not tell is not known for the whole."""
-    seen = (
+    nodes = (
         Metric(name=CPU.name, value=31.0, unit="CPU-s", scope="elasticsearch-1"),
         Metric(name=CPU.name, value=7.0, unit="CPU-s", scope="elasticsearch-2"),
         Metric(name=CPU.name, value=3.0, unit="CPU-s", scope="connect"),
     )
-    assert value_in(seen, CPU) == 38.0
-    assert value_in(seen, MetricAsked(name=CPU.name, scope="connect")) == 3.0
-    assert value_in(seen, MetricAsked(name=CPU.name, scope="kafka")) is None
-    assert value_in((*seen[1:], seen[0].model_copy(update={"value": None})), CPU) is None
+    assert value_in(nodes, CPU) == 38.0
+    assert value_in(nodes, MetricAsked(name=CPU.name, scope="connect")) == 3.0
+    assert value_in(nodes, MetricAsked(name=CPU.name, scope="kafka")) is None
+    assert value_in((*nodes[1:], nodes[0].model_copy(update={"value": None})), CPU) is None
 
 
 # --- published figures ----------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def one_effect(ratio: float | None, low: float, high: float, verdict: Verdict) -
 
 
 @pytest.mark.parametrize(
-    ("published", "found", "expected"),
+    ("published", "effect", "expected"),
     [
         (1.06, one_effect(1.2, 1.1, 1.3, "faster"), "same direction"),
         (0.9, one_effect(0.8, 0.7, 0.9, "slower"), "same direction"),
@@ -258,9 +258,9 @@ def one_effect(ratio: float | None, low: float, high: float, verdict: Verdict) -
         (1.06, None, "not measured"),
     ],
 )
-def test_agreement_needs_a_difference_of_ours(published: float, found: Effect | None, expected: Agreement) -> None:
+def test_agreement_needs_a_difference_of_ours(published: float, effect: Effect | None, expected: Agreement) -> None:
     """A published gain that we cannot detect is neither confirmed nor refuted, and one of 0.4 % is none."""
-    assert agreement(published, found) == expected
+    assert agreement(published, effect) == expected
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(1.0, [False]), (1.06, [True])])
@@ -280,9 +280,9 @@ def test_a_result_of_version_1_is_read(tmp_path: Path) -> None:
     old = json.loads((tmp_path / "suite.json").read_text("utf-8"))
     del old["caveats"]
     old["schema_version"], old["answer"] = 1, "One sentence."
-    for found in old["effects"]:
-        del found["confidence"], found["smallest_detectable_range"]
-        found |= {"repeats_for_5_percent": 17, "verdict": "no difference detectable"}
+    for effect in old["effects"]:
+        del effect["confidence"], effect["smallest_detectable_range"]
+        effect |= {"repeats_for_5_percent": 17, "verdict": "no difference detectable"}
     for step in old["published"]:
         del step["published_low"], step["published_high"], step["is_inside"]
         step["agreement"] = "not detectable"

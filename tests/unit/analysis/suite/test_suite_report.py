@@ -49,11 +49,11 @@ def html(folder: Path) -> str:
 
 def test_the_page_is_whole_and_fetches_nothing(html: str) -> None:
     """It opens on a machine without a network, needs no script, and every element is closed."""
-    found = Page(html)
-    assert found.open == []
-    assert found.fetched == []
-    assert len(set(found.ids)) == len(found.ids)
-    assert "script" not in found.seen
+    page = Page(html)
+    assert page.open == []
+    assert page.fetched == []
+    assert len(set(page.ids)) == len(page.ids)
+    assert "script" not in page.seen
 
 
 def test_the_answer_then_the_check_of_the_method_then_the_ladder(html: str) -> None:
@@ -221,16 +221,16 @@ def test_columns_of_a_source_are_there_if_one_is_cited(tmp_path: Path, published
     assert columns == [published is not None] * 2
 
 
-@pytest.mark.parametrize("asked", [None, LATENCY, CPU], ids=["the first metric", "rounded", "another"])
-def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, asked: MetricAsked | None) -> None:
+@pytest.mark.parametrize("metric", [None, LATENCY, CPU], ids=["the first metric", "rounded", "another"])
+def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, metric: MetricAsked | None) -> None:
     """Fourteen variants, one of them with a long name, beside their published ratios."""
     rungs = {name: rung for name, rung in LADDER.items() if name != AGAIN}
     made = suite_folder(tmp_path, small(rungs=rungs, noise=0.1, published="aladin-indexing"))
     console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
-    console.print(suite_table(analyse_suite(made), asked))
+    console.print(suite_table(analyse_suite(made), metric))
     text = console.export_text().replace("\u202f", " ")
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "…" not in text
     assert "flat ÷ primaries-2" in text
-    assert ("3.04 " in text) == (asked is None)
-    assert ("0.32–0.38 " in text) == (asked == LATENCY)
+    assert ("3.04 " in text) == (metric is None)
+    assert ("0.32–0.38 " in text) == (metric == LATENCY)
