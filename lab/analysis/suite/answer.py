@@ -104,15 +104,12 @@ def _size(effect: Effect) -> float:
 def _checked(check: Effect | None) -> str:
     """What the control against itself says of the method."""
     if check is None:
-        return "the suite has no A/A check, so that nothing shows what the method finds where there is no difference"
+        return "the suite has no A/A check, which would show what the method reports where nothing differs"
     if check.verdict == TOO_FEW:
         return "the control against itself (A/A) has too few runs to check the method"
     if is_detected(check):
-        return (
-            f"but the control differs from itself (A/A: {verdict_of(check)}), so that no difference of that size can be"
-            " believed"
-        )
-    band = ", and within that band nothing proves the method" if check.verdict == "undecided" else ""
+        return f"but the control differs from itself (A/A: {verdict_of(check)}): distrust differences of that size"
+    band = ", so differences within that band prove nothing" if check.verdict == "undecided" else ""
     return f"the control against itself (A/A) is {verdict_of(check)}{band}"
 
 

@@ -157,8 +157,8 @@ def drift_chart(result: SuiteResult, metric: MetricAsked) -> Chart:
     ]
     return Chart(
         f"{metric_label(metric)}: block by block",
-        "Each run against the median of its variant, in the order in which they ran; the line joins the medians of the"
-        " blocks. A slope is a drift of the machine; ratios within a block do not contain it.",
+        "Each run relative to the median of its variant, in the order of the runs; the line joins the medians of the"
+        " blocks. A slope is a drift of the machine, which ratios within a block do not contain.",
         "Medians of the blocks: " + ", ".join(ratio_text(point["y"]) for point in medians) + ".",
         _drift(points, medians, lower_first(metric_label(metric))) if len(points) > 1 else None,
         colours,

@@ -35,15 +35,15 @@ def _repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[
         yield RunWarning(
             kind=WarningKind.REPETITION_DIFFERS,
             seen=f"the control differs from its own repetition (A/A): {', '.join(differences)}",
-            likely_cause="chance, in one metric of twenty; or something else changed during the suite: a drift, other"
-            " programs, servers that were not warm",
-            remedy="do not believe a difference of that size in this suite; look at the drift between blocks, quiet the"
-            " machine, and run it again with more repeats",
+            likely_cause="chance (one metric in twenty), or something changed during the suite: a drift, other"
+            " programs, cold servers",
+            remedy="distrust differences of that size in this suite; check the drift between blocks, stop other"
+            " programs, and run it again with more repeats",
         )
 
 
 def _driver_limited(suite: SuiteRecords, pairs: Sequence[Pair]) -> Iterator[RunWarning]:
-    """Runs at the pace of what drives the load, and the pairs of which both variants are such."""
+    """Runs that the load driver limited, and the pairs of which both variants are such."""
     driven = [run for run in suite.counted.values() if _warns_of(run, WarningKind.DRIVER_LIMITED)]
     if not driven:
         return
@@ -54,12 +54,12 @@ def _driver_limited(suite: SuiteRecords, pairs: Sequence[Pair]) -> Iterator[RunW
     also = f", and in most runs of both variants of: {_named(both)}" if both else ""
     yield RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
-        seen=f"{_in_runs(suite, driven)} what drives the load was the limit (producer, sink, or a machine that these"
-        f" filled){also}",
-        likely_cause="what drives the load needs more than it has; where that is so of both variants, they ran at its"
-        " pace and not at that of what they compare",
-        remedy="do not read `same` or `undecided` there as Elasticsearch's: give the driver more tasks,"
-        " requests in flight or cores, or run it on another machine",
+        seen=f"{_in_runs(suite, driven)} the load driver was the limit (producer, sink, or a machine that these"
+        f" saturate){also}",
+        likely_cause="the load driver needs more than it has; two variants that it limits both run at its pace, not at"
+        " that of what they compare",
+        remedy="there, `same` and `undecided` say nothing of Elasticsearch: give the driver more tasks, requests in"
+        " flight or cores, or run it on another machine",
     )
 
 
@@ -74,9 +74,9 @@ def _runs_failed(suite: SuiteRecords) -> Iterator[RunWarning]:
     yield RunWarning(
         kind=WarningKind.RUNS_FAILED,
         seen=f"attempts not verified: {_named([f'{name} {times}' for name, times in variants.most_common()])};"
-        f" {lost} of {len(planned_runs(suite.plan))} planned runs have no figures for it",
+        f" {lost} of {len(planned_runs(suite.plan))} planned runs without figures",
         likely_cause=f"the first reason given: {reason}" if reason else "no reason is recorded",
-        remedy="a block without one of two variants is dropped from their comparison; mend the cause and run again",
+        remedy="comparisons drop the blocks that lack a run; fix the cause and run the suite again",
     )
 
 
@@ -121,9 +121,9 @@ def _environments_differ(suite: SuiteRecords) -> Iterator[RunWarning]:
     if differences:
         yield RunWarning(
             kind=WarningKind.ENVIRONMENTS_DIFFER,
-            seen=f"the runs do not share {_named(differences)}",
-            likely_cause="the suite was resumed on another machine, or something was installed or changed meanwhile",
-            remedy="compare within a block only, or run the suite again as a whole",
+            seen=f"the runs differ in {_named(differences)}",
+            likely_cause="the suite was resumed on another machine, or software was installed or changed meanwhile",
+            remedy="compare within a block only, or run the whole suite again",
         )
 
 

@@ -142,8 +142,8 @@ def test_a_control_that_scatters_leaves_the_method_unproven(tmp_path: Path) -> N
     """A wide interval that holds no change is no success of the check."""
     result = analysed(tmp_path, rungs={"aladin/control": Rung(against=None), AGAIN: Rung()}, noise=0.2)
     assert result.answer.endswith(
-        " The control against itself (A/A) is undecided (-20 % to +6.8 %), and within that band nothing proves the"
-        " method."
+        " The control against itself (A/A) is undecided (-20 % to +6.8 %), so differences within that band prove"
+        " nothing."
     )
 
 
@@ -167,7 +167,7 @@ def test_a_run_that_failed_twice_is_a_block_less(tmp_path: Path, status: str) ->
     assert dropped == {(AGAIN, 0), ("aladin/static", 1), ("aladin/flat", 1)}
     assert result.complete
     (warning,) = [warning for warning in result.warnings if warning.kind == "runs_failed"]
-    assert warning.seen == "attempts not verified: static 2; 1 of 12 planned runs have no figures for it"
+    assert warning.seen == "attempts not verified: static 2; 1 of 12 planned runs without figures"
 
 
 def test_a_suite_under_way_says_what_it_has(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def test_two_variants_at_the_pace_of_the_driver_are_no_comparison(tmp_path: Path
     warnings = warned(tmp_path, small(rungs=rungs))
     assert set(warnings) == {WarningKind.DRIVER_LIMITED}
     assert warnings[WarningKind.DRIVER_LIMITED].seen == (
-        "in 6 of 9 runs (control 3, static 3) what drives the load was the limit (producer, sink, or a machine that"
-        " these filled), and in most runs of both variants of: static against control"
+        "in 6 of 9 runs (control 3, static 3) the load driver was the limit (producer, sink, or a machine that these"
+        " saturate), and in most runs of both variants of: static against control"
     )
 
 
@@ -53,7 +53,7 @@ def test_one_variant_at_the_pace_of_the_driver_is_told_too(tmp_path: Path) -> No
     """Its rate is a lower bound."""
     rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change=idle_elasticsearch)}
     assert warned(tmp_path, small(rungs=rungs))[WarningKind.DRIVER_LIMITED].seen == (
-        "in 3 of 6 runs (static 3) what drives the load was the limit (producer, sink, or a machine that these filled)"
+        "in 3 of 6 runs (static 3) the load driver was the limit (producer, sink, or a machine that these saturate)"
     )
 
 
@@ -62,7 +62,7 @@ def test_runs_on_different_machines_are_told(tmp_path: Path) -> None:
     rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung(change_run=with_other_cpu)}
     warning = warned(tmp_path, small(rungs=rungs))[WarningKind.ENVIRONMENTS_DIFFER]
     assert warning.seen.replace("\u202f", " ") == (
-        "the runs do not share CPU model: Another CPU and Example CPU @ 2.80GHz, memory: 24 GB and 8 GB"
+        "the runs differ in CPU model: Another CPU and Example CPU @ 2.80GHz, memory: 24 GB and 8 GB"
     )
 
 
