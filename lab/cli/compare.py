@@ -95,7 +95,7 @@ def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
     for variant in folder.plan().variants:
         mine = [analyse(folder.path / str(run.folder)) for run in counted if run.variant == variant.name]
         if mine:
-            yield variant.name, side(f"{folder.suite_id} {variant.name}", mine)
+            yield variant.name, side(f"{folder.path.name} {variant.name}", mine)
 
 
 def check_inputs(pairs: Pairs, vary: frozenset[str]) -> None:

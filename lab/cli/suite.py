@@ -104,7 +104,6 @@ def planned(
     """The plan of a suite."""
     return make_plan(
         chosen,
-        "not started",
         repeats=repeats,
         seed=seed,
         skipped=skipped,

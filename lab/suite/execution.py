@@ -115,7 +115,7 @@ class SuiteExecution:
         return needed
 
     def run(self, variant: Variant, what: str, *, block: int, attempt: int) -> tuple[SuiteRun, Result | None]:
-        """One run, written down whatever its outcome; block 0 is a warm-up drain."""
+        """One run, recorded whatever its outcome; block 0 is a warm-up drain."""
         total, warm_up = len(planned_runs(self.plan)), block == 0
         self.progress.begins(what, variant, total - len(runs_left(self.plan, self.ended)), total)
         folder = self.folder.new_run(variant, warm_up=warm_up)

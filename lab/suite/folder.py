@@ -34,11 +34,6 @@ class SuiteFolder:
         shutil.rmtree(self.path)
         return True
 
-    @property
-    def suite_id(self) -> str:
-        """The suite's id."""
-        return self.path.name
-
     def plan(self) -> SuitePlan:
         """The plan that was fixed.
 
@@ -48,11 +43,7 @@ class SuiteFolder:
         return read_plan(self.path)
 
     def runs(self) -> tuple[SuiteRun, ...]:
-        """The runs that ended so far.
-
-        Raises:
-            ProfileError: A line is no such record.
-        """
+        """The runs that ended so far."""
         return read_runs(self.path)
 
     def append(self, run: SuiteRun) -> None:

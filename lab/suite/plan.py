@@ -40,7 +40,6 @@ class Estimate:
 
 def make_plan(
     suite: Suite,
-    suite_id: str,
     *,
     repeats: int | None,
     seed: int | None,
@@ -48,7 +47,7 @@ def make_plan(
     documents: Mapping[str, int],
     command: Sequence[str],
 ) -> SuitePlan:
-    """Fix everything that a suite is going to do.
+    """Fix everything that a suite is going to do; its id and its start come with its folder.
 
     Args:
         repeats: Instead of the suite's own number.
@@ -62,7 +61,7 @@ def make_plan(
     seed = suite.seed if seed is None else seed
     return SuitePlan(
         suite=suite.name,
-        suite_id=suite_id,
+        suite_id="not begun",
         question=suite.question,
         started_s=time.time(),
         seed=seed,
