@@ -1,1 +1,1 @@
-"""The report of a run: its text, its charts, its table."""
+"""A run's report: `run.html` is the page, `charts.py` its charts, `sections.py` its tables, `answer.py` its words."""

@@ -1,11 +1,10 @@
 """What the sections of a run's report hold; `run.html` says how they are laid out."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.text import bytes_text, count, duration, figure, number
-from lab.records import Environment, QuestionAsked, Result, Run, RunWarning
+from lab.records import QuestionAsked, Result, Run
 
 Row = tuple[str, ...]
 
@@ -129,28 +128,3 @@ def phases(result: Result) -> dict[str, str]:
     """Wall time of each phase, and of the whole run."""
     walls = {phase.name: duration(phase.ended_s - phase.started_s) for phase in result.phases}
     return walls | {"whole run": duration(result.ended_s - result.started_s)}
-
-
-# --- for the pages of suites, until they are templates: then this goes, and `markup.py` ------------------------------
-
-
-def _macro(name: str, *values: object) -> str:
-    from lab.analysis.page.templates import PAGES  # noqa: PLC0415 - as in `report.py`
-
-    macros: Any = PAGES.get_template("page/macros.html").module
-    return str(getattr(macros, name)(*values))
-
-
-def chart_figure(chart: object, name: str) -> str:
-    """A chart with its title, how to read it, and its legend."""
-    return _macro("figure", chart, name)
-
-
-def warning_section(warnings: Sequence[RunWarning]) -> str:
-    """The warnings, each with its cause and what to do."""
-    return _macro("warning_section", warnings)
-
-
-def environment_cards(environment: Environment) -> str:
-    """Machine and software, and the settings of servers, index and connector."""
-    return _macro("environment_cards", environment)
