@@ -36,26 +36,26 @@ def compared(first: RunAnalysis, second: RunAnalysis, **options: Any) -> Compari
     return compare(side("one", [first]), side("two", [second]), **options)
 
 
-def row(found: Comparison, name: str, scope: str = "run") -> Row:
+def row(comparison: Comparison, name: str, scope: str = "run") -> Row:
     """One row."""
-    return next(row for row in found.rows if (row.name, row.scope) == (name, scope))
+    return next(row for row in comparison.rows if (row.name, row.scope) == (name, scope))
 
 
 def test_two_runs_of_the_same_inputs_have_ratios_and_no_verdict(tmp_path: Path) -> None:
     """The index settings are what is tried; one run each has no spread."""
     slow, fast = Truth(ms_per_1000_docs=400), Truth(ms_per_1000_docs=200)
-    found = compared(
+    comparison = compared(
         folder(tmp_path / "a", slow),
         folder(tmp_path / "b", fast, environment={"index_settings": {"index.number_of_replicas": "1"}}),
     )
-    assert found.differing == {}
-    assert found.compared == {
+    assert comparison.differing == {}
+    assert comparison.compared == {
         "index.number_of_shards": ("1", "not known"),
         "index.number_of_replicas": ("0", "1"),
     }
-    latency = row(found, "indexing_latency_ms", "primaries")
+    latency = row(comparison, "indexing_latency_ms", "primaries")
     assert latency.ratio == pytest.approx(0.5, rel=0.01)
-    assert (latency.verdict, latency.low, found.has_spread) == ("too few runs", None, False)
+    assert (latency.verdict, latency.low, comparison.has_spread) == ("too few runs", None, False)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_another_machine_or_version_takes_every_ratio_away(
     tmp_path: Path, environment: dict[str, Any], name: str, values: tuple[str, str]
 ) -> None:
     """Named with both values; no row has a ratio."""
-    found = compared(folder(tmp_path / "a", Truth()), folder(tmp_path / "b", Truth(), environment=environment))
-    assert found.differing[name] == values
-    assert found.comparable == 0
-    assert name in row(found, "drain_s").differing
+    comparison = compared(folder(tmp_path / "a", Truth()), folder(tmp_path / "b", Truth(), environment=environment))
+    assert comparison.differing[name] == values
+    assert comparison.comparable == 0
+    assert name in row(comparison, "drain_s").differing
 
 
 def test_a_file_that_has_changed_is_another_input(tmp_path: Path) -> None:
@@ -99,21 +99,22 @@ def test_what_varies_on_purpose_is_compared(tmp_path: Path) -> None:
     """Two versions of Elasticsearch: named, so that they are the question."""
     newer = {"servers": [{"name": "elasticsearch-1", "version": "9.0.0", "pid": 1}]}
     one, two = folder(tmp_path / "a", Truth()), folder(tmp_path / "b", Truth(), environment=newer)
-    found = compared(one, two, vary=["version.elasticsearch", "version.connect", "version.kafka"])
-    assert found.differing == {}
-    assert row(found, "drain_s").ratio == pytest.approx(1.0)
+    comparison = compared(one, two, vary=["version.elasticsearch", "version.connect", "version.kafka"])
+    assert comparison.differing == {}
+    assert row(comparison, "drain_s").ratio == pytest.approx(1.0)
 
 
 def test_nested_and_flat_books_are_compared_by_book_and_by_megabyte_but_not_by_document(tmp_path: Path) -> None:
     """The same books in three times the documents: documents a second would only count differently."""
     nested, flat = Truth(), Truth(docs_per_tick=15_009, docs_per_entity=3, bytes_per_doc=307)
     model = {"dataset": {**PROFILE["dataset"], "model": "flat"}}
-    found = compared(folder(tmp_path / "a", nested), folder(tmp_path / "b", flat, profile=model))
-    assert list(found.differing) == ["documents", "bytes", "dataset.model"]
-    assert row(found, "entities_per_s").ratio == pytest.approx(1.0)
-    assert row(found, "source_mb_per_s").ratio == pytest.approx(3 * 307 / 797)
+    comparison = compared(folder(tmp_path / "a", nested), folder(tmp_path / "b", flat, profile=model))
+    assert list(comparison.differing) == ["documents", "bytes", "dataset.model"]
+    assert row(comparison, "entities_per_s").ratio == pytest.approx(1.0)
+    assert row(comparison, "source_mb_per_s").ratio == pytest.approx(3 * 307 / 797)
     for name, scope in (("indexing_rate_docs_per_s", "primaries"), ("cpu_s_per_million_docs", "connect")):
-        assert (row(found, name, scope).ratio, row(found, name, scope).differing) == (None, tuple(found.differing))
+        counted = row(comparison, name, scope)
+        assert (counted.ratio, counted.differing) == (None, tuple(comparison.differing))
 
 
 def test_force_gives_a_ratio_that_stays_marked_and_without_a_verdict(tmp_path: Path) -> None:
@@ -142,21 +143,21 @@ def test_a_failed_run_is_an_input_that_differs(tmp_path: Path) -> None:
 
 def test_series_of_runs_have_an_interval_and_a_verdict() -> None:
     """Three and four runs that do not overlap."""
-    found = compare(
+    comparison = compare(
         series("one", [9_973.0, 10_007.0, 10_037.0]), series("two", [20_011.0, 19_997.0, 20_101.0, 19_891.0])
     )
-    only = found.rows[0]
+    only = comparison.rows[0]
     assert only.verdict == "faster"
     assert only.low is not None
     assert only.high is not None
     assert only.low < 2.0 < only.high
-    assert found.has_spread
+    assert comparison.has_spread
 
 
 def test_a_metric_that_is_zero_or_not_known_has_no_ratio() -> None:
     """Values are shown all the same; nothing is divided by zero."""
-    found = compare(series("one", [0.0]), series("two", [17.0]))
-    assert (found.rows[0].first, found.rows[0].second, found.rows[0].ratio) == (0.0, 17.0, None)
+    comparison = compare(series("one", [0.0]), series("two", [17.0]))
+    assert (comparison.rows[0].first, comparison.rows[0].second, comparison.rows[0].ratio) == (0.0, 17.0, None)
     assert compare(series("one", [None]), series("two", [17.0])).comparable == 0
 
 

@@ -16,20 +16,20 @@ from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, wri
 ROOT = Path(__file__).parents[3]
 
 
-def result(folder: Path, truth: Truth, seen: list[Sample] | None = None) -> Result:
+def result_of(folder: Path, truth: Truth, sampled: list[Sample] | None = None) -> Result:
     """The result of a synthetic run."""
-    return analyse(written(folder, run(truth), samples(truth) if seen is None else seen)).result
+    return analyse(written(folder, run(truth), samples(truth) if sampled is None else sampled)).result
 
 
-def kinds(found: Result) -> set[WarningKind]:
+def kinds(result: Result) -> set[WarningKind]:
     """What the result warns of."""
-    return {warning.kind for warning in found.warnings}
+    return {warning.kind for warning in result.warnings}
 
 
 def test_every_figure_is_what_the_run_was_made_from(tmp_path: Path) -> None:
     """The truth goes in, the truth comes out."""
     truth = Truth(replicas=1, docs_per_entity=7)
-    found = result(tmp_path, truth)
+    result = result_of(tmp_path, truth)
     rate = 5003.0
     documents = 5003 * 23
     expected = {
@@ -70,7 +70,7 @@ def test_every_figure_is_what_the_run_was_made_from(tmp_path: Path) -> None:
         ("phase_wall_time_s", "load"): 26.0,
         ("drain_s", "run"): 26.0,
     }
-    actual = {key: value_of(found.metrics, *key) for key in expected}
+    actual = {key: value_of(result.metrics, *key) for key in expected}
     assert actual == {key: pytest.approx(value, rel=0.001) for key, value in expected.items()}
 
 
@@ -79,7 +79,7 @@ def test_the_measured_window_is_from_the_first_growth_to_the_last_but_one(tmp_pa
     truth = Truth()
     # Counters are read 17 ms after the tick, and rates taken between these instants.
     first_s = truth.load_starts_s + truth.warm_up_s + 1.017
-    assert result(tmp_path, truth).measured_window == Window(
+    assert result_of(tmp_path, truth).measured_window == Window(
         started_s=first_s,
         ended_s=truth.load_starts_s + truth.load_s - 0.983,
         samples=truth.ticks - 1,
@@ -90,16 +90,16 @@ def test_the_measured_window_is_from_the_first_growth_to_the_last_but_one(tmp_pa
 
 def test_end_to_end_latency_of_a_drain_contains_the_waiting(tmp_path: Path) -> None:
     """Records that waited 3 to 26 s have a median of 14.5 s."""
-    found = result(tmp_path, Truth())
-    assert value_of(found.metrics, "end_to_end_latency_ms_p50") == pytest.approx(14_500, rel=0.002)
+    result = result_of(tmp_path, Truth())
+    assert value_of(result.metrics, "end_to_end_latency_ms_p50") == pytest.approx(14_500, rel=0.002)
 
 
 def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
     """Two seconds of growth are figures for a rough guide, and said to be so."""
-    found = result(tmp_path, Truth(ticks=3))
-    assert found.measured_window is None
-    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003)
-    (warning,) = [warning for warning in found.warnings if warning.kind is WarningKind.SHORT_WINDOW]
+    result = result_of(tmp_path, Truth(ticks=3))
+    assert result.measured_window is None
+    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003)
+    (warning,) = [warning for warning in result.warnings if warning.kind is WarningKind.SHORT_WINDOW]
     assert warning.seen == (
         "the index was seen growing for 2\u202fs, in 3 samples; a measured window takes at least 5 s and 3 samples"
     )
@@ -108,7 +108,7 @@ def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
 def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Path) -> None:
     """Five seconds of growth would do, but not the four that remain of them."""
     (warning,) = [
-        found for found in result(tmp_path, Truth(ticks=6)).warnings if found.kind is WarningKind.SHORT_WINDOW
+        warning for warning in result_of(tmp_path, Truth(ticks=6)).warnings if warning.kind is WarningKind.SHORT_WINDOW
     ]
     assert warning.seen == (
         "the index was seen growing for 5\u202fs, in 6 samples, of which 4\u202fs are left without warm-up and end; a"
@@ -118,20 +118,20 @@ def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Pat
 
 def test_an_index_that_never_grew_has_no_rate(tmp_path: Path) -> None:
     """None, and not zero."""
-    found = result(tmp_path, Truth(ticks=0))
-    assert found.measured_window is None
-    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") is None
-    assert value_of(found.metrics, "indexing_latency_ms", "primaries") is None
-    assert found.limited_by is None
+    result = result_of(tmp_path, Truth(ticks=0))
+    assert result.measured_window is None
+    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") is None
+    assert value_of(result.metrics, "indexing_latency_ms", "primaries") is None
+    assert result.limited_by is None
 
 
 def test_a_run_without_samples_has_a_result(tmp_path: Path) -> None:
     """Its books are worth reading even so."""
-    found = result(tmp_path, Truth(), [])
-    assert found.status == "verified"
-    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") is None
-    assert value_of(found.metrics, "lag_records_max") is None
-    assert value_of(found.metrics, "merge_count", "primaries") is None
+    result = result_of(tmp_path, Truth(), [])
+    assert result.status == "verified"
+    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") is None
+    assert value_of(result.metrics, "lag_records_max") is None
+    assert value_of(result.metrics, "merge_count", "primaries") is None
 
 
 def restarted(sample: Sample, lost: ElasticsearchSample) -> dict[str, object]:
@@ -155,9 +155,9 @@ def restarted(sample: Sample, lost: ElasticsearchSample) -> dict[str, object]:
 def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path: Path) -> None:
     """Killed 10 s into the load, back at 13 s: growth before and after counts, and the CPU of both processes."""
     truth = Truth()
-    seen = samples(truth)
+    sampled = samples(truth)
     killed_s = truth.load_starts_s + 10
-    lost = seen[truth.fill_s + 13].elasticsearch
+    lost = sampled[truth.fill_s + 13].elasticsearch
     assert lost is not None
 
     def change(sample: Sample) -> dict[str, object]:
@@ -166,16 +166,16 @@ def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path:
             return {"elasticsearch": None, "processes": gone, "lost": {"elasticsearch": "ConnectError"}}
         return restarted(sample, lost) if sample.at_s >= killed_s + 3 else {}
 
-    found = result(tmp_path, truth, with_samples(seen, change))
+    result = result_of(tmp_path, truth, with_samples(sampled, change))
     # First growth 4 s into the load. Until 10 s: 6 ticks; from 13 s, where the new server stands at 0, to 25 s: 12.
-    assert value_of(found.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003 * 18 / 21)
-    assert value_of(found.metrics, "indexing_latency_ms", "primaries") == pytest.approx(0.31, rel=0.001)
+    assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003 * 18 / 21)
+    assert value_of(result.metrics, "indexing_latency_ms", "primaries") == pytest.approx(0.31, rel=0.001)
     # 15 s until the last look at the old one; the new one has used 1.5 × 26 − 15 s since its start.
-    assert value_of(found.metrics, "cpu_s_per_million_docs", "elasticsearch-1") == pytest.approx(
+    assert value_of(result.metrics, "cpu_s_per_million_docs", "elasticsearch-1") == pytest.approx(
         (15 + 24) / truth.delivered * 1e6
     )
-    assert {WarningKind.SERVER_RESTARTED, WarningKind.SAMPLES_LOST} <= kinds(found)
-    assert [warning.seen for warning in found.warnings if warning.kind is WarningKind.SERVER_RESTARTED] == [
+    assert {WarningKind.SERVER_RESTARTED, WarningKind.SAMPLES_LOST} <= kinds(result)
+    assert [warning.seen for warning in result.warnings if warning.kind is WarningKind.SERVER_RESTARTED] == [
         "elasticsearch-1 was started again during the load"
     ]
 
@@ -183,8 +183,8 @@ def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path:
 def test_what_a_cluster_costs_is_the_sum_of_its_nodes(tmp_path: Path) -> None:
     """So that one node and several can be compared."""
     truth = Truth(cores=(("elasticsearch-1", 1.0), ("elasticsearch-2", 0.5), ("connect", 0.25)))
-    found = result(tmp_path, truth, samples(truth))
-    assert value_of(found.metrics, "cpu_s_per_million_docs", "elasticsearch") == pytest.approx(
+    result = result_of(tmp_path, truth, samples(truth))
+    assert value_of(result.metrics, "cpu_s_per_million_docs", "elasticsearch") == pytest.approx(
         1.5 * truth.load_s / truth.delivered * 1e6
     )
 
@@ -192,14 +192,14 @@ def test_what_a_cluster_costs_is_the_sum_of_its_nodes(tmp_path: Path) -> None:
 def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
     """Two without the sink, and one that was not taken at all."""
     truth = Truth()
-    seen = samples(truth)
-    del seen[20]
-    found = result(
+    sampled = samples(truth)
+    del sampled[20]
+    result = result_of(
         tmp_path,
         truth,
-        with_samples(seen, lambda sample: {"lost": {"sink": "TimeoutError"}} if sample in seen[12:14] else {}),
+        with_samples(sampled, lambda sample: {"lost": {"sink": "TimeoutError"}} if sample in sampled[12:14] else {}),
     )
-    assert [warning.seen for warning in found.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
+    assert [warning.seen for warning in result.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
         "of 23 samples due while the index grew, some were lost: sink 2, whole samples 1"
     ]
 
@@ -236,10 +236,10 @@ def test_every_metric_is_in_the_glossary_with_its_unit() -> None:
 
 def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Path) -> None:
     """Names and scopes together tell figures apart."""
-    found = result(tmp_path, Truth()).metrics
+    metrics = result_of(tmp_path, Truth()).metrics
     of_an_empty_sink = {"consumed_rate_docs_per_s"}
-    assert {metric.name for metric in found} == {definition.name for definition in DEFINITIONS} - of_an_empty_sink
-    assert len({(metric.name, metric.scope) for metric in found}) == len(found)
+    assert {metric.name for metric in metrics} == {definition.name for definition in DEFINITIONS} - of_an_empty_sink
+    assert len({(metric.name, metric.scope) for metric in metrics}) == len(metrics)
 
 
 def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_latencies_of_the_sink_that_were_lost_are_warned_of(tmp_path: Path) -> N
     """A dash in the report would look like a sink that keeps none."""
     made = run(Truth())
     lost = SinkHistograms(record_age=None, bulk_service_time=None, lost="ReadTimeout: timed out")
-    found = analyse(written(tmp_path, made.model_copy(update={"sink_histograms": lost}), samples(Truth()))).result
-    assert [warning.seen for warning in found.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
+    result = analyse(written(tmp_path, made.model_copy(update={"sink_histograms": lost}), samples(Truth()))).result
+    assert [warning.seen for warning in result.warnings if warning.kind is WarningKind.SAMPLES_LOST] == [
         "the sink's latencies could not be read: ReadTimeout: timed out"
     ]

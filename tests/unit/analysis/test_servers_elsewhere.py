@@ -21,11 +21,11 @@ def result(folder: Path, truth: Truth) -> Result:
 
 def test_what_the_processes_used_is_not_known(tmp_path: Path) -> None:
     """It is there and has no value, instead of being left out or 0; the rates are as they were."""
-    found = {(metric.name, metric.scope): metric.value for metric in result(tmp_path, SATURATED).metrics}
-    costs = {scope: value for (name, scope), value in found.items() if name == "cpu_s_per_million_docs"}
+    values = {(metric.name, metric.scope): metric.value for metric in result(tmp_path, SATURATED).metrics}
+    costs = {scope: value for (name, scope), value in values.items() if name == "cpu_s_per_million_docs"}
     assert {scope for scope, value in costs.items() if value is None} == {"connect", "elasticsearch", "kafka"}
-    assert found["machine_cpu_percent_mean", "run"] is None
-    assert found["indexing_rate_docs_per_s", "primaries"] == 5003.0
+    assert values["machine_cpu_percent_mean", "run"] is None
+    assert values["indexing_rate_docs_per_s", "primaries"] == 5003.0
 
 
 def test_the_report_says_why(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:
     """Means are per answer; percentiles are those of the histograms, in ms."""
     written(tmp_path, run(Truth()), samples(Truth()))
-    found = {metric.name: metric.value for metric in analyse(tmp_path).result.metrics if metric.scope == "cheap-books"}
-    assert found == {
+    values = {metric.name: metric.value for metric in analyse(tmp_path).result.metrics if metric.scope == "cheap-books"}
+    assert values == {
         "query_service_time_ms_p50": 29.007,
         "query_service_time_ms_p90": 37.023,
         "query_service_time_ms_p99": 41.023,

@@ -10,13 +10,13 @@ from lab.analysis.page.charts import charts
 from tests.unit.analysis.synthetic import Truth, run, samples
 
 
-@pytest.mark.parametrize(("replicas", "told"), [(0, False), (1, True)])
-def test_kibana_may_count_replicas_as_primaries_and_the_reader_is_told(replicas: int, told: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("replicas", "is_told"), [(0, False), (1, True)])
+def test_kibana_may_count_replicas_as_primaries_and_the_reader_is_told(replicas: int, is_told: bool) -> None:  # noqa: FBT001
     """Where the two lines differ; here a replica costs as much time per document, so that the latency is one line."""
     truth = Truth(replicas=replicas)
     readings = {chart.title: chart.reading for chart in charts(run(truth), windows(samples(truth)))}
-    found = {title: "counts replicas among the primaries" in reading for title, reading in readings.items()}
-    assert found == {title: told and title == "Indexing rate" for title in readings}
+    readers = {title: "counts replicas among the primaries" in reading for title, reading in readings.items()}
+    assert readers == {title: is_told and title == "Indexing rate" for title in readings}
 
 
 def test_a_command_that_draws_nothing_does_not_wait_for_what_draws() -> None:

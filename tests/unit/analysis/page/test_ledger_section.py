@@ -66,14 +66,14 @@ def test_a_law_that_was_not_checked_is_in_the_report_with_its_reason(tmp_path: P
     assert "– index the worker offers no metrics" in words(tmp_path, with_ledger(why))
 
 
-@pytest.mark.parametrize(("checks", "told"), [((BALANCES,), False), ((BALANCES, BROKEN), True)])
+@pytest.mark.parametrize(("checks", "is_shown"), [((BALANCES,), False), ((BALANCES, BROKEN), True)])
 def test_the_terminal_tells_of_a_ledger_that_does_not_balance(
     tmp_path: Path,
     checks: tuple[LedgerCheck, ...],
-    told: bool,  # noqa: FBT001
+    is_shown: bool,  # noqa: FBT001
 ) -> None:
     """And of no other."""
-    assert ("Sink's ledger" in terminal(tmp_path, with_ledger(*checks))) is told
+    assert ("Sink's ledger" in terminal(tmp_path, with_ledger(*checks))) is is_shown
 
 
 def test_the_result_has_the_ledger_and_the_verdict(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from lab.analysis.page.books import run_sums
 from lab.analysis.page.report import write_report
 from lab.analysis.page.terminal import terminal_table
-from lab.analysis.result import analyse
+from lab.analysis.result import analyse, write_result
 from lab.records import DeadLetterReason, Run, Sample, SinkHistograms, Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
@@ -54,9 +54,9 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
 
-def page(folder: Path, made: Run, seen: list[Sample]) -> str:
+def page(folder: Path, made: Run, sampled: list[Sample]) -> str:
     """The report of a run."""
-    return write_report(analyse(written(folder, made, seen))).read_text("utf-8")
+    return write_report(analyse(written(folder, made, sampled))).read_text("utf-8")
 
 
 def plain(html: str) -> str:
@@ -92,18 +92,18 @@ def failed_run() -> Run:
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The report of that run, without a sample of its sink."""
-    seen = with_samples(samples(Truth(dead_lettered=13)), lambda _sample: {"sink": None})
-    return page(tmp_path_factory.mktemp("failed"), failed_run(), seen)
+    sampled = with_samples(samples(Truth(dead_lettered=13)), lambda _sample: {"sink": None})
+    return page(tmp_path_factory.mktemp("failed"), failed_run(), sampled)
 
 
 @pytest.mark.parametrize("name", ["drained", "failed"])
 def test_the_page_is_whole_and_fetches_nothing(name: str, request: pytest.FixtureRequest) -> None:
     """It opens on a machine without a network, and every element is closed."""
-    found = Page(request.getfixturevalue(name))
-    assert found.open == []
-    assert found.fetched == []
-    assert len(set(found.ids)) == len(found.ids)
-    assert "script" not in found.seen
+    shown = Page(request.getfixturevalue(name))
+    assert shown.open == []
+    assert shown.fetched == []
+    assert len(set(shown.ids)) == len(shown.ids)
+    assert "script" not in shown.seen
 
 
 def test_the_answer_stands_on_top_in_two_sentences(drained: str) -> None:
@@ -189,6 +189,16 @@ def test_a_run_without_samples_has_a_report(tmp_path: Path) -> None:
     html = page(tmp_path, run(Truth()), [])
     assert plain(html).count("Not measured: the samples hold nothing to draw here.") == 5
     assert Page(html).open == []
+
+
+def test_result_and_report_are_drawn_from_one_reading_of_the_folder(tmp_path: Path) -> None:
+    """A long run has gigabytes of samples, which are parsed once."""
+    analysis = analyse(written(tmp_path, run(Truth()), []))
+    for file in tmp_path.iterdir():
+        file.unlink()
+    write_result(analysis)
+    write_report(analysis)
+    assert {file.name for file in tmp_path.iterdir()} == {"result.json", "report.html"}
 
 
 def test_the_runs_books_are_both_laws() -> None:
