@@ -29,8 +29,8 @@ LOAD = "load.mode"
 PER_DOCUMENT = frozenset({"documents", "bytes", "dataset.model"})
 """Inputs that only matter to figures that count documents: books nested or flat are the same books."""
 
-COUNTED_UNITS = {"docs", "docs/s", "records", "requests", "CPU-s"}
-COUNTED_NAMES = ("latency_ms", "service_time_ms", "bulk_size")
+DOCUMENT_UNITS = {"docs", "docs/s", "records", "requests", "CPU-s"}
+DOCUMENT_METRICS = ("latency_ms", "service_time_ms", "bulk_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def depends_on(metric: str, unit: str, name: str) -> bool:
     """Whether a metric depends on an input: one that counts documents on all, any other not on their shape."""
     if name not in PER_DOCUMENT:
         return True
-    return unit in COUNTED_UNITS or any(part in metric for part in COUNTED_NAMES)
+    return unit in DOCUMENT_UNITS or any(part in metric for part in DOCUMENT_METRICS)
 
 
 def difference_text(name: str, pair: tuple[str, str]) -> str:

@@ -5,7 +5,7 @@ import math
 NARROW_SPACE = "\u202f"
 UNKNOWN = "–"
 
-LARGE_UNITS = {"bytes": (1000.0, ("bytes", "kB", "MB", "GB", "TB")), "bytes/s": (1000.0, ("bytes/s", "kB/s", "MB/s"))}
+LARGE_UNITS = {"bytes": ("bytes", "kB", "MB", "GB", "TB"), "bytes/s": ("bytes/s", "kB/s", "MB/s")}
 RATES = {"docs/s": "/s", "entities/s": "/s"}
 COUNTED_UNITS = {
     "docs",
@@ -46,9 +46,9 @@ def bytes_text(value: float | None, unit: str = "bytes") -> str:
     """A size in decimal units: `84.2 MB`."""
     if value is None:
         return UNKNOWN
-    step, names = LARGE_UNITS[unit]
-    place = min(len(names) - 1, int(math.log(value, step) + 1e-9)) if value >= 1 else 0
-    return f"{number(value / step**place)}{NARROW_SPACE}{names[place]}"
+    names = LARGE_UNITS[unit]
+    place = min(len(names) - 1, int(math.log(value, 1000) + 1e-9)) if value >= 1 else 0
+    return f"{number(value / 1000**place)}{NARROW_SPACE}{names[place]}"
 
 
 def duration(seconds: float | None) -> str:
