@@ -10,30 +10,33 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 COMMANDS = {
-    "run": "run.run",
-    "suite": "suite.suite",
-    "suites": "profiles.suites",
-    "profiles": "profiles.profiles",
-    "show": "profiles.show",
-    "report": "report.report",
-    "compare": "compare.compare_runs",
-    "publish": "publish.publish",
-    "dashboards": "publish.dashboards",
-    "watch": "watch.watch",
-    "produce": "produce.produce",
-    "dead-letters": "dead_letters.dead_letters",
-    "stream": "stream.stream",
-    "up": "stack.up",
-    "status": "stack.status",
-    "logs": "stack.logs",
-    "restart": "stack.restart",
-    "down": "stack.down",
-    "clean": "stack.clean",
-    "doctor": "doctor.doctor",
-    "compose-env": "compose_env.compose_env",
-    "test": "suite_of_tests.test",
+    "run": ".run:run",
+    "suite": ".suite:suite",
+    "suites": ".profiles:suites",
+    "profiles": ".profiles:profiles",
+    "show": ".profiles:show",
+    "report": ".report:report",
+    "compare": ".compare:compare_runs",
+    "publish": ".publish:publish",
+    "dashboards": ".publish:dashboards",
+    "watch": ".watch:watch",
+    "produce": ".produce:produce",
+    "dead-letters": ".dead_letters:dead_letters",
+    "stream": ".stream:stream",
+    "up": ".stack:up",
+    "status": ".stack:status",
+    "logs": ".stack:logs",
+    "restart": ".stack:restart",
+    "down": ".stack:down",
+    "clean": ".stack:clean",
+    "doctor": ".doctor:doctor",
+    "compose-env": ".compose_env:compose_env",
+    "test": "tests.checks:test",
 }
-"""Command → module of this package and function; the function of a group of commands is the callback of its `app`."""
+"""Command → module (of this package where it begins with a dot) and function; that of a group is its app's callback."""
+
+if not (Path(__file__).parents[2] / "tests").is_dir():
+    del COMMANDS["test"]  # an image holds no tests
 
 
 class Commands(TyperGroup):
@@ -60,9 +63,9 @@ class Commands(TyperGroup):
 
 def help_of(place: str) -> str:
     """The docstring of a command's function, read without importing its module."""
-    module, _, function = place.partition(".")
-    spec = find_spec(f"{__package__}.{module}")
-    assert spec is not None and spec.origin is not None  # noqa: S101, PT018 - a module of this package
+    module, _, function = place.partition(":")
+    spec = find_spec(module, __package__)
+    assert spec is not None and spec.origin is not None  # noqa: S101, PT018 - the table names modules that are there
     tree = ast.parse(Path(spec.origin).read_bytes())
     defined = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
     return ast.get_docstring(defined) or ""
@@ -70,8 +73,8 @@ def help_of(place: str) -> str:
 
 def loaded(name: str) -> Any:
     """A command, or a group of commands."""
-    module_name, _, function = COMMANDS[name].partition(".")
-    module = import_module(f"{__package__}.{module_name}")
+    module_name, _, function = COMMANDS[name].partition(":")
+    module = import_module(module_name, __package__)
     app = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from lab.errors import StackError
-from lab.stack.jdk import Jdk, asked_jvm_options
+from lab.stack.jdk import Jdk, extra_jvm_options
 from lab.stack.kafka import fingerprint, write_if_changed
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
@@ -113,17 +113,9 @@ def elasticsearch_spec(
         user: Who it runs as; `None` for ourselves.
         asked_settings: Further settings of the node; they win over ours, such as the disk watermarks.
     """
-    config = folder / "config"
     settings = node_settings(home, number, ports, first_transport_port, folder) | dict(asked_settings or {})
-    if not config.is_dir():
-        shutil.copytree(home / "config", config)
-        options = config / "jvm.options"
-        options.write_text(with_present_modules(with_own_folders(options.read_text("utf-8"), folder), jdk), "utf-8")
-    write_if_changed(config / "elasticsearch.yml", yaml.safe_dump(settings, sort_keys=False))
-    for name in ("data", "logs", "tmp"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    give_to(user, folder)
-    jvm_options = " ".join((f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *asked_jvm_options()))
+    config = write_config("elasticsearch.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
+    jvm_options = heap_options(heap_mb)
     return ServerSpec(
         kind="elasticsearch",
         name=node_name(number),
@@ -145,6 +137,27 @@ def elasticsearch_spec(
         archive=None,
         shape=fingerprint("elasticsearch", version, jdk.home, jvm_options, settings),
     )
+
+
+def write_config(
+    file_name: str, settings: Mapping[str, object], *, home: Path, folder: Path, jdk: Jdk, user: int | None
+) -> Path:
+    """The folder of a node's configuration, written below `folder` beside its data and logs; all of it the user's."""
+    config = folder / "config"
+    if not config.is_dir():
+        shutil.copytree(home / "config", config)
+        options = config / "jvm.options"
+        options.write_text(with_present_modules(with_own_folders(options.read_text("utf-8"), folder), jdk), "utf-8")
+    write_if_changed(config / file_name, yaml.safe_dump(settings, sort_keys=False))
+    for name in ("data", "logs", "tmp"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    give_to(user, folder)
+    return config
+
+
+def heap_options(heap_mb: int) -> str:
+    """The options of a node's JVM: a fixed heap, and those of the environment."""
+    return " ".join((f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *extra_jvm_options()))
 
 
 def with_own_folders(jvm_options: str, folder: Path) -> str:

@@ -72,7 +72,7 @@ def java_for_kafka() -> JavaRange:
     return JavaRange(OLDEST_FOR_KAFKA, NEWEST_KNOWN)
 
 
-def asked_jvm_options(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def extra_jvm_options(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """The options that the environment asks for, for the JVM of every server that is started here.
 
     Only those of the JVM itself, which a run records; properties (`-D…`) are left out, as they may hold a secret.

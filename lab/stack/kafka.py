@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from lab.stack.jdk import Jdk, asked_jvm_options
+from lab.stack.jdk import Jdk, extra_jvm_options
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
 
@@ -190,7 +190,7 @@ def jvm_options(heap_mb: int, logging: Path) -> tuple[str, ...]:
         f"-Xmx{heap_mb}m",
         "-XX:+ExitOnOutOfMemoryError",
         f"-Dlog4j2.configurationFile={logging}",
-        *asked_jvm_options(),
+        *extra_jvm_options(),
     )
 
 

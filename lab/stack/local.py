@@ -20,8 +20,8 @@ from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticse
 from lab.stack.interrupts import uninterrupted
 from lab.stack.jdk import (
     Jdk,
-    asked_jvm_options,
     choose_jdk,
+    extra_jvm_options,
     find_jdks,
     java_for_elasticsearch,
     java_for_kafka,
@@ -325,7 +325,7 @@ class LocalStack:
     # --- how --------------------------------------------------------------------------------------------------------
 
     def _specs(self, shape: StackShape, *, kept: bool, progress: StackProgress) -> tuple[ServerSpec, ...]:
-        asked_jvm_options()  # refused before anything is fetched
+        extra_jvm_options()  # refused before anything is fetched
         refuse_wrong_java_home()
         lock = read_lock()
         jdks = find_jdks()

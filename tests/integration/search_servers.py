@@ -12,12 +12,12 @@ from lab.stack import server
 from lab.stack.artifacts import ArtifactCache, read_lock, version_key
 from lab.stack.elasticsearch import elasticsearch_spec, unprivileged_user
 from lab.stack.jdk import JavaRange, Jdk, choose_jdk, find_jdks, java_for_elasticsearch
-from lab.stack.opensearch import NAME as OPENSEARCH
-from lab.stack.opensearch import java_for_opensearch, opensearch_spec
 from lab.stack.places import cache_dir
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_until_ready
 from lab.stack.server import ServerSpec
+from tests.integration.opensearch import NAME as OPENSEARCH
+from tests.integration.opensearch import java_for_opensearch, opensearch_spec
 
 HEAP_MB = 384
 

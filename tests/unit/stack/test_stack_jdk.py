@@ -9,8 +9,8 @@ from lab.stack import jdk as jdk_module
 from lab.stack.jdk import (
     JavaRange,
     Jdk,
-    asked_jvm_options,
     choose_jdk,
+    extra_jvm_options,
     find_jdks,
     install_command,
     java_for_elasticsearch,
@@ -161,15 +161,15 @@ def test_the_install_command_names_a_package_in_the_range(oldest: int, newest: i
 
 def test_jvm_options_are_apart_by_spaces() -> None:
     """Without any there are none."""
-    assert asked_jvm_options({"SLUICE_JVM_OPTIONS": " -Xss1m  -XX:+UseZGC "}) == ("-Xss1m", "-XX:+UseZGC")
-    assert asked_jvm_options({}) == ()
+    assert extra_jvm_options({"SLUICE_JVM_OPTIONS": " -Xss1m  -XX:+UseZGC "}) == ("-Xss1m", "-XX:+UseZGC")
+    assert extra_jvm_options({}) == ()
 
 
 @pytest.mark.parametrize("word", ["UseSerialGC", "-Dpassword=hunter2"])
 def test_what_is_no_option_of_the_jvm_is_bad_input_in_one_sentence(word: str) -> None:
     """It names the variable and the word."""
     with pytest.raises(ProfileError) as refusal:
-        asked_jvm_options({"SLUICE_JVM_OPTIONS": f"-Xss1m {word}"})
+        extra_jvm_options({"SLUICE_JVM_OPTIONS": f"-Xss1m {word}"})
     assert str(refusal.value) == (
         f"SLUICE_JVM_OPTIONS: got {word}, expected options that begin with -X, such as -XX:+UseZGC"
     )

@@ -8,8 +8,8 @@ import yaml
 
 from lab.stack.elasticsearch import with_present_modules
 from lab.stack.jdk import JavaRange, Jdk
-from lab.stack.opensearch import java_for_opensearch, opensearch_spec
 from lab.stack.server import ServerSpec
+from tests.integration.opensearch import java_for_opensearch, opensearch_spec
 
 VECTORS = "-Xlog:gc\n20-:--add-modules=jdk.incubator.vector\n-XX:+UseG1GC\n"
 

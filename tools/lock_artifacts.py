@@ -1,4 +1,4 @@
-"""Writes `artifacts.lock.json` anew: `python -m lab.stack.lock_artifacts`, for whoever moves Sluice to other versions.
+"""Writes `artifacts.lock.json` anew: `python -m tools.lock_artifacts`, for whoever moves Sluice to other versions.
 
 Maven resolves what the Kafka artifacts need; every file is then fetched once and its SHA-256 written down.
 """

@@ -149,7 +149,7 @@ def plugin_fingerprint() -> str:
     files = [path for path in connect.rglob("*") if path.is_file() and "target" not in path.relative_to(connect).parts]
     files += [path for path in Path(places.__file__).parent.iterdir() if path.is_file()]
     files += [
-        *(ROOT / "tests" / "integration").glob("*search_servers.py"),
+        *(ROOT / "tests" / "integration").glob("*search*.py"),
         ROOT / "tests" / "integration" / "conftest.py",
     ]
     files += [ROOT / "requirements-test.lock"]

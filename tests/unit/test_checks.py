@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import suite_of_tests
-from lab.cli.suite_of_tests import LANES, PLUGIN_TESTS, Check, in_lanes, plugin_fingerprint
+from tests import checks
+from tests.checks import LANES, PLUGIN_TESTS, Check, in_lanes, plugin_fingerprint
 
 
 def check(name: str, code: str, passed_file: Path | None = None) -> Check:
@@ -46,10 +46,10 @@ def test_a_check_is_left_out_only_after_it_has_passed_with_the_same_sources(
     """A failure is no pass; another source or another server is another fingerprint."""
     counting = f"open({str(tmp_path / 'runs')!r}, 'a').write('x'); raise SystemExit({status})"
     plugin = check("plugin", counting, tmp_path / "passed")
-    monkeypatch.setattr(suite_of_tests, "plugin_fingerprint", lambda: "as it was")
+    monkeypatch.setattr(checks, "plugin_fingerprint", lambda: "as it was")
     outcomes = [in_lanes([[plugin]], os.environ)[0] for _ in range(2)]
     assert [outcome.before for outcome in outcomes] == [False, not again]
-    monkeypatch.setattr(suite_of_tests, "plugin_fingerprint", lambda: "changed")
+    monkeypatch.setattr(checks, "plugin_fingerprint", lambda: "changed")
     assert not in_lanes([[plugin]], os.environ)[0].before
     assert (tmp_path / "runs").read_text() == "xxx" if again else "xx"
 
@@ -63,16 +63,16 @@ def test_another_machine_or_another_source_is_another_fingerprint(
                  "tests/integration/search_servers.py", "tests/integration/conftest.py"):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
-    monkeypatch.setattr(suite_of_tests, "ROOT", tmp_path)
-    monkeypatch.setattr(suite_of_tests.places, "__file__", str(tmp_path / "lab" / "stack" / "places.py"))
-    monkeypatch.setattr(suite_of_tests, "find_jdks", lambda: [])
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    monkeypatch.setattr(checks.places, "__file__", str(tmp_path / "lab" / "stack" / "places.py"))
+    monkeypatch.setattr(checks, "find_jdks", lambda: [])
     seen = [plugin_fingerprint()]
     (connect / "target" / "A.class").write_text("compiled again")
     assert plugin_fingerprint() == seen[0]
     for path in (connect / "src" / "A.java", tmp_path / "lab" / "stack" / "places.py"):
         path.write_text("changed")
         seen.append(plugin_fingerprint())
-    monkeypatch.setattr(suite_of_tests, "find_jdks", lambda: [sys.version])
+    monkeypatch.setattr(checks, "find_jdks", lambda: [sys.version])
     assert len({*seen, plugin_fingerprint()}) == 4
 
 
@@ -80,4 +80,4 @@ def test_every_test_that_needs_servers_is_in_one_check() -> None:
     """What the integration tests leave out is there, and is what the plugin's check runs."""
     words = [word for lane in LANES for check in lane for word in check.arguments if word.startswith("tests/")]
     assert sorted(words) == ["tests/compose", "tests/integration", PLUGIN_TESTS, "tests/unit"]
-    assert all((suite_of_tests.ROOT / word).exists() for word in words)
+    assert all((checks.ROOT / word).exists() for word in words)

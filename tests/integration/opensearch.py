@@ -1,15 +1,12 @@
-"""A single OpenSearch node as a server specification: the sink is tested with it, profiles run on Elasticsearch."""
+"""A single OpenSearch node as a server specification: the sink is tested with it."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
 from lab.stack.artifacts import version_key
-from lab.stack.elasticsearch import WATERMARKS, give_to, with_own_folders, with_present_modules
-from lab.stack.jdk import JavaRange, Jdk, asked_jvm_options
-from lab.stack.kafka import fingerprint, write_if_changed
+from lab.stack.elasticsearch import WATERMARKS, heap_options, write_config
+from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.kafka import fingerprint
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
 
@@ -35,7 +32,6 @@ def opensearch_spec(
         ports: `http` and `transport`.
         user: Who it runs as; `None` for ourselves.
     """
-    config = folder / "config"
     settings = {
         "cluster.name": "sluice",
         "node.name": NAME,
@@ -47,15 +43,8 @@ def opensearch_spec(
         "path.logs": str(folder / "logs"),
         **WATERMARKS,
     }
-    if not config.is_dir():
-        shutil.copytree(home / "config", config)
-        options = config / "jvm.options"
-        options.write_text(with_present_modules(with_own_folders(options.read_text("utf-8"), folder), jdk), "utf-8")
-    write_if_changed(config / "opensearch.yml", yaml.safe_dump(settings, sort_keys=False))
-    for name in ("data", "logs", "tmp"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    give_to(user, folder)
-    jvm_options = " ".join((f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", *asked_jvm_options()))
+    config = write_config("opensearch.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
+    jvm_options = heap_options(heap_mb)
     return ServerSpec(
         kind="elasticsearch",  # ready when the same request is answered
         name=NAME,
