@@ -1,8 +1,10 @@
 """The terminal that commands write to."""
 
 import os
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.console import Console
+from rich.table import Table
 
 
 class PipeProofConsole(Console):
@@ -17,3 +19,13 @@ class PipeProofConsole(Console):
 
 
 console = PipeProofConsole(highlight=False)
+
+
+def table_of(rows: Iterable[Sequence[str]], *columns: str, right: Collection[str] = ()) -> Table:
+    """Rows below the names of their columns, of which those in `right` hold figures; without names, rows alone."""
+    table = Table(show_edge=False, show_header=bool(columns))
+    for column in columns:
+        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import termios
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -97,7 +96,7 @@ def _has_terminal() -> bool:
         return False
 
 
-def tell_warnings(warnings: Iterable[RunWarning]) -> None:
+def print_warnings(warnings: Iterable[RunWarning]) -> None:
     """What to know before the figures are believed."""
     for warning in warnings:
         console.print(
@@ -106,7 +105,7 @@ def tell_warnings(warnings: Iterable[RunWarning]) -> None:
         )
 
 
-def tell_report(report: Path) -> None:
+def print_report(report: Path) -> None:
     """Where the report is, as it can be typed from here."""
     here = Path.cwd()
     shown = report.resolve().relative_to(here) if report.resolve().is_relative_to(here) else report
@@ -120,7 +119,6 @@ class StackDisplay:
         self._fetching = LiveLines(" MB", transient=True)
         self._fetch_task: TaskID | None = None
         self._servers = LiveLines(transient=True)
-        self._started: dict[str, float] = {}
         self._tasks: dict[str, TaskID] = {}
         self._live: LiveLines | None = None
 
@@ -153,21 +151,17 @@ class StackDisplay:
 
     def step(self, name: str, what: str) -> None:
         """Something happens to a server or another piece."""
+        task_id = self._tasks.pop(name, None)
+        took_s = next((task.elapsed for task in self._servers.tasks if task.id == task_id), None)
+        if task_id is not None:
+            self._servers.remove_task(task_id)
         if what in {"starting", "building", "stopping"}:
-            self._started[name] = time.monotonic()
-            if name in self._tasks:
-                self._servers.remove_task(self._tasks[name])
             self._tasks[name] = self._servers.add_task(f"{name}: {what}", total=None)
             if self._fetch_task is None or self._fetching.tasks[0].finished:
                 self._show(self._servers)
-            return
-        if name not in self._started:
+        elif took_s is None:
             console.print(f"{name}: {what}")
-            return
-        took_s = time.monotonic() - self._started[name]
-        if name in self._tasks:
-            self._servers.remove_task(self._tasks.pop(name))
-        if took_s >= 0.1:
+        elif took_s >= 0.1:
             console.print(f"[green]✓[/green] {name} {what} [dim]after {duration(took_s)}[/dim]")
 
 
@@ -181,11 +175,9 @@ class RunDisplay:
     @contextlib.contextmanager
     def showing(self) -> Iterator["RunDisplay"]:
         """Show it while the run is under way."""
-        if not console.is_terminal:
+        with self._progress if console.is_terminal else contextlib.nullcontext():
             yield self
-            return
-        with self._progress:
-            yield self
+            self.end()
 
     def begin(self, phase: PhaseName, what: str, total: int | None) -> None:
         """A step begins; the one before is done."""

@@ -16,10 +16,10 @@ HIDDEN = "(hidden)"
 
 @dataclass(frozen=True)
 class HttpAccess:
-    """How an HTTP service is entered.
+    """How to authenticate at an HTTP service.
 
     Attributes:
-        authorization: The header of that name; `None` where nobody is asked for it. A secret.
+        authorization: The header of that name, a secret; `None` where none is required.
         ca: PEM file of the authorities whose certificates are trusted; `None` for those of this machine.
     """
 
@@ -30,23 +30,18 @@ class HttpAccess:
         """The headers of every request."""
         return {} if self.authorization is None else {"Authorization": self.authorization}
 
-    def tls(self) -> ssl.SSLContext:
-        """The TLS settings of every connection."""
-        return tls_context(self.ca)
-
     def client(self, headers: Mapping[str, str] | None = None, **options: Any) -> httpx.Client:
-        """A client that is let in; no proxy stands between it and the servers.
+        """A client that authenticates; no proxy stands between it and the servers.
 
         Args:
             options: Those of `httpx.Client`.
         """
-        return httpx.Client(
-            headers={**(headers or {}), **self.headers()}, verify=self.tls(), trust_env=False, **options
-        )
+        headers = {**(headers or {}), **self.headers()}
+        return httpx.Client(headers=headers, verify=tls_context(self.ca), trust_env=False, **options)
 
 
 OPEN = HttpAccess()
-"""Of a service that lets everybody in."""
+"""Of a service that requires no authentication."""
 
 
 @cache
@@ -70,13 +65,13 @@ def api_key(encoded: str) -> str:
 
 @dataclass(frozen=True)
 class Access:
-    """How the servers of a target are entered; without any of these, freely.
+    """Credentials and TLS settings of a target's servers.
 
     Attributes:
         metrics: For the JMX agent of the Connect worker.
         kafka: Settings of Kafka's client (librdkafka), in its words.
-        sink: Settings that a connector needs to enter Elasticsearch; those of a run's profile win over them.
-        secrets: Every secret among these, so that it can be kept out of what somebody else says.
+        sink: Settings that a connector needs to reach Elasticsearch; those of a run's profile win over them.
+        secrets: Every secret among these, so that it can be kept out of others' messages.
     """
 
     elasticsearch: HttpAccess = OPEN

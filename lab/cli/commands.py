@@ -19,7 +19,7 @@ COMMANDS = {
     "compare": ".compare:compare_runs",
     "publish": ".publish:publish",
     "dashboards": ".publish:dashboards",
-    "watch": ".watch:watch",
+    "watch": ".stream:watch",
     "produce": ".produce:produce",
     "dead-letters": ".dead_letters:dead_letters",
     "stream": ".stream:stream",
@@ -30,7 +30,7 @@ COMMANDS = {
     "down": ".stack:down",
     "clean": ".stack:clean",
     "doctor": ".doctor:doctor",
-    "compose-env": ".compose_env:compose_env",
+    "compose-env": ".profiles:compose_env",
     "test": "tests.checks:test",
 }
 """Command → module (of this package where it begins with a dot) and function; that of a group is its app's callback."""
@@ -75,8 +75,9 @@ def loaded(name: str) -> Any:
     """A command, or a group of commands."""
     module_name, _, function = COMMANDS[name].partition(":")
     module = import_module(module_name, __package__)
+    command = getattr(module, function)
     app = getattr(module, "app", None)
-    if app is None:
+    if app is None or app.registered_callback.callback is not command:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name)(getattr(module, function))
+        app.command(name)(command)
     return typer.main.get_command(app)

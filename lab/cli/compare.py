@@ -6,16 +6,14 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from lab.analysis.compare import Comparison, Row, Side, compare, difference_text, side
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.result import analyse
-from lab.analysis.statistics.effects import LEAST_BLOCKS
-from lab.analysis.statistics.effects import verdict_text as told_verdict
+from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict_text
 from lab.analysis.text import UNKNOWN, figure
-from lab.cli.run import RUNS
-from lab.console import console
+from lab.cli.options import RUNS, RunsOption
+from lab.console import console, table_of
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run.folder import LATEST, find_run
@@ -34,17 +32,17 @@ def compare_runs(
         typer.Option(metavar="INPUT", help="An input that differs on purpose, as named in the output."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All metrics, not only the key figures.")] = False,
-    runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = RUNS,
+    runs: RunsOption = RUNS,
 ) -> int:
     """Compare two runs or two suites. Metrics that cannot be compared are listed and skipped."""
     chosen = frozenset(vary or ())
     pairs = sides(runs, first, second)
     check_inputs(pairs, chosen)
-    found = [compare(one, two, vary=chosen, force=force) for one, two in pairs]
-    for comparison in found:
+    comparisons = [compare(one, two, vary=chosen, force=force) for one, two in pairs]
+    for comparison in comparisons:
         show(comparison, every=every)
-    if not any(comparison.comparable for comparison in found):
-        raise ProfileError(refusal(first, second, found))
+    if not any(comparison.comparable for comparison in comparisons):
+        raise ProfileError(refusal(first, second, comparisons))
     return 0
 
 
@@ -72,11 +70,7 @@ def sides(runs: Path, first: str, second: str) -> Pairs:
 
 
 def refuse_itself(first: str, second: str, one: Path, two: Path) -> None:
-    """Refuse two names of one folder.
-
-    Raises:
-        ProfileError: They are.
-    """
+    """Raise ProfileError if the two names are of one folder."""
     if one.resolve() == two.resolve():
         raise ProfileError(f"{first} and {second}: got {one.name} twice, expected two different runs or suites")
 
@@ -99,20 +93,16 @@ def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
 
 
 def check_inputs(pairs: Pairs, vary: frozenset[str]) -> None:
-    """Whether everything that may vary is there; what is compared anyway may be named as well.
-
-    Raises:
-        ProfileError: There is nothing of that name.
-    """
-    known = sorted({name for pair in pairs for one in pair for name in one.inputs})
+    """Raise ProfileError if an input that may vary is unknown; what is compared anyway may be named as well."""
+    inputs = sorted({name for pair in pairs for one in pair for name in one.inputs})
     tried = {name for pair in pairs for one in pair for name in one.tried}
-    for name in sorted(vary - set(known) - tried):
-        raise ProfileError(f'--vary: unknown input "{name}", {suggestion(name, known, "one of the inputs")}')
+    for name in sorted(vary - set(inputs) - tried):
+        raise ProfileError(f'--vary: unknown input "{name}", {suggestion(name, inputs, "one of the inputs")}')
 
 
-def refusal(first: str, second: str, found: list[Comparison]) -> str:
+def refusal(first: str, second: str, comparisons: list[Comparison]) -> str:
     """Why nothing was compared."""
-    names = dict.fromkeys(name for comparison in found for name in comparison.differing)
+    names = dict.fromkeys(name for comparison in comparisons for name in comparison.differing)
     if not names:
         return f"{first} and {second}: cannot be compared: no metric is known for both"
     return (
@@ -121,19 +111,24 @@ def refusal(first: str, second: str, found: list[Comparison]) -> str:
     )
 
 
-def show(found: Comparison, *, every: bool) -> None:
+def show(comparison: Comparison, *, every: bool) -> None:
     """One comparison, with what differs before the figures and what they cannot say after them."""
-    console.print(f"[bold]{escape(found.first.label)}[/bold] and [bold]{escape(found.second.label)}[/bold]")
-    for name, pair in found.differing.items():
+    console.print(f"[bold]{escape(comparison.first.label)}[/bold] and [bold]{escape(comparison.second.label)}[/bold]")
+    for name, pair in comparison.differing.items():
         console.print(f"[yellow]![/yellow] {escape(difference_text(name, pair))}", soft_wrap=True)
-    for name, pair in found.compared.items():
+    for name, pair in comparison.compared.items():
         console.print(f"  compared: {escape(difference_text(name, pair))}", soft_wrap=True)
-    if not found.comparable:
+    if not comparison.comparable:
         return
-    console.print(table(found, every=every))
-    if len(found.compared) > 1:
+    rows = (
+        cells(row, has_spread=comparison.has_spread)
+        for row in comparison.rows
+        if (every or row.name in KEY_FIGURES) and (row.first is not None or row.second is not None)
+    )
+    console.print(table_of(rows, *COLUMNS, right=COLUMNS[2:5]))
+    if len(comparison.compared) > 1:
         console.print("more than one setting differs: a difference cannot be put down to one of them")
-    if found.has_spread:
+    if comparison.has_spread:
         console.print(
             "Each verdict stands alone at 95 %: of twenty, one may be chance. Runs of one suite share a start of the"
             " servers, so that another day may differ by more."
@@ -145,26 +140,19 @@ def show(found: Comparison, *, every: bool) -> None:
         )
 
 
-def table(found: Comparison, *, every: bool) -> Table:
-    """The metrics of both."""
-    made = Table(show_edge=False)
-    for column in ("metric", "scope", "first", "second", "ratio", "verdict"):
-        made.add_column(column, justify="right" if column in {"first", "second", "ratio"} else "left")
-    for row in found.rows:
-        if row.first is None and row.second is None:
-            continue
-        if every or row.name in KEY_FIGURES:
-            made.add_row(
-                BY_NAME[row.name].label if row.name in BY_NAME else row.name,
-                row.scope,
-                figure(row.first, row.unit),
-                figure(row.second, row.unit),
-                ratio_text(row),
-                verdict_text(row, has_spread=found.has_spread),
-            )
-    return made
+def cells(row: Row, *, has_spread: bool) -> tuple[str, ...]:
+    """One metric of both, with the verdict and its interval, or why there is none."""
+    verdict = ""
+    if row.differing:
+        verdict = "inputs differ"
+    elif has_spread and row.ratio is not None:
+        verdict = verdict_text(row.verdict, row.ratio, row.low, row.high)
+    ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}{' !' if row.differing else ''}"
+    label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
+    return label, row.scope, figure(row.first, row.unit), figure(row.second, row.unit), ratio, verdict
 
 
+COLUMNS = ("metric", "scope", "first", "second", "ratio", "verdict")
 KEY_FIGURES = frozenset(
     {
         "indexing_rate_docs_per_s",
@@ -178,17 +166,3 @@ KEY_FIGURES = frozenset(
         "store_size_bytes",
     }
 )
-
-
-def ratio_text(row: Row) -> str:
-    """Second / first; marked with ! where inputs differ."""
-    if row.ratio is None:
-        return UNKNOWN
-    return f"{row.ratio:.2f}{' !' if row.differing else ''}"
-
-
-def verdict_text(row: Row, *, has_spread: bool) -> str:
-    """The verdict with its interval, or why there is none."""
-    if row.differing:
-        return "inputs differ"
-    return told_verdict(row.verdict, row.ratio, row.low, row.high) if has_spread and row.ratio is not None else ""

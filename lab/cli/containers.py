@@ -4,19 +4,19 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from lab.cli.findings import Finding, said_by
+from lab.stack.artifacts import version_key
 from lab.stack.places import ROOT
-from lab.stack.ports import LOOPBACK
+from lab.stack.ports import accepts_connections
 
 NEEDED_COMPOSE = (2, 24, 0)
 NEEDED_MAPS = 262_144
-"""A node of several refuses to start with fewer memory maps, unless it is told to do without."""
+"""A node of several refuses to start with fewer memory maps, unless its settings rule them out."""
 SPARE_DISK_MB = 1000
 ONE_SHOTS = frozenset({"preflight", "setup", "dashboards", "verify", "secrets", "access"})
 """They are gone, or sleep, before the others need their memory."""
@@ -27,29 +27,50 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)([kmgt]?)(?:i?b)?", re.IGNORECASE)
 FACTORS = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked; `bad` keeps Sluice from working, `optional` only from one way of working."""
+
+    what: str
+    verdict: Literal["good", "optional", "bad"]
+    sentence: str
+
+
+def finding(what: str, sentence: str, remedy: str, *, good: bool) -> Finding:
+    """A fact that is good, or bad and then followed by its remedy."""
+    return Finding(what, "good" if good else "bad", sentence if good else f"{sentence}{remedy}")
+
+
+def first_line_of(*command: str) -> str | None:
+    """The first line of what a command prints; `None` if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip().partition("\n")[0] or None
+
+
 def size_mb(text: str) -> float:
     """A size such as 768m, 2gb or a number of bytes, in MiB.
 
     Raises:
         ValueError: It is none.
     """
-    found = SIZE.fullmatch(text.strip())
-    if found is None:
+    size = SIZE.fullmatch(text.strip())
+    if size is None:
         raise ValueError(f"got {text}, expected a size such as 768m or 2g")
-    return float(found[1]) * FACTORS[found[2].lower()]
+    return float(size[1]) * FACTORS[size[2].lower()]
 
 
 def memory(total_mb: float, limits_mb: Mapping[str, float]) -> Finding:
     """Whether all containers may fill the memory that they are allowed."""
     needed_mb = sum(limits_mb.values())
-    sentence = f"Docker has {total_mb:,.0f} MB, the containers may take {needed_mb:,.0f} MB together"
-    if total_mb >= needed_mb:
-        return Finding("memory", "good", sentence)
-    return Finding(
+    return finding(
         "memory",
-        "bad",
-        f"{sentence}; give Docker more (Docker Desktop: Settings, Resources, Memory), leave Kibana out "
-        "(MONITORING=off), or give each less (ELASTICSEARCH_HEAP=512m ELASTICSEARCH_MEMORY=1g); settings go into .env",
+        f"Docker has {total_mb:,.0f} MB, the containers may take {needed_mb:,.0f} MB together",
+        "; give Docker more (Docker Desktop: Settings, Resources, Memory), leave Kibana out (MONITORING=off), or give "
+        "each less (ELASTICSEARCH_HEAP=512m ELASTICSEARCH_MEMORY=1g); settings go into .env",
+        good=total_mb >= needed_mb,
     )
 
 
@@ -76,41 +97,39 @@ def maps(count: int | None, *, mmap: bool, nodes: int) -> Finding:
 def disk(free_mb: float, watermark: str) -> Finding:
     """Whether Elasticsearch will allot shards on the disk that has Docker's volumes."""
     needed_mb = size_mb(watermark) + SPARE_DISK_MB
-    sentence = f"{free_mb:,.0f} MB free for Docker's volumes"
-    if free_mb >= needed_mb:
-        return Finding("disk", "good", sentence)
-    return Finding(
+    return finding(
         "disk",
-        "bad",
-        f"{sentence}, expected at least {needed_mb:,.0f}: Elasticsearch allots no shard below its low watermark "
-        f"({watermark}); make room (docker system prune shows how much that gives), or lower WATERMARK_LOW in .env",
+        f"{free_mb:,.0f} MB free for Docker's volumes",
+        f", expected at least {needed_mb:,.0f}: Elasticsearch allots no shard below its low watermark ({watermark}); "
+        "make room (docker system prune shows how much that gives), or lower WATERMARK_LOW in .env",
+        good=free_mb >= needed_mb,
     )
 
 
 def first_number(file: Path) -> int | None:
     """The first number in a file; `None` where there is no such file."""
     try:
-        found = re.search(r"\d+", file.read_text("utf-8"))
+        number = re.search(r"\d+", file.read_text("utf-8"))
     except OSError:
         return None
-    return int(found[0]) if found else None
+    return int(number[0]) if number else None
 
 
 # --- from the first container ---------------------------------------------------------------------------------------
 
 
 def inside(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """What the first container finds; Compose has told it of the others by variables."""
+    """What the first container finds; variables describe the other containers."""
     total_kb = first_number(MEMINFO)
     if total_kb is not None:
-        yield memory(total_kb / 1024, limits_told(environment.get("SLUICE_LIMITS", "")))
+        yield memory(total_kb / 1024, limits_of_variable(environment.get("SLUICE_LIMITS", "")))
     mmap = environment.get("SLUICE_MMAP", "true") == "true"
     yield maps(first_number(MAX_MAPS), mmap=mmap, nodes=int(environment.get("SLUICE_NODES", "1")))
     if VOLUMES.is_dir():
         yield disk(shutil.disk_usage(VOLUMES).free / 2**20, environment.get("SLUICE_WATERMARK", "2gb"))
 
 
-def limits_told(text: str) -> dict[str, float]:
+def limits_of_variable(text: str) -> dict[str, float]:
     """Container → memory it may take, from words such as `elasticsearch=1536m*2`."""
     limits = {}
     for word in text.split():
@@ -125,16 +144,16 @@ def limits_told(text: str) -> dict[str, float]:
 
 def outside() -> Iterator[Finding]:
     """What the machine says; where something is missing, what needs it is not looked at."""
-    engine = said_by("docker", "version", "--format", "{{.Server.Version}}")
+    engine = first_line_of("docker", "version", "--format", "{{.Server.Version}}")
     if engine is None:
         yield Finding(
             "Docker engine", "bad", "does not answer; install it (https://docs.docker.com/engine/install) or start it"
         )
         return
     yield Finding("Docker engine", "good", engine)
-    found = compose_version(said_by("docker", "compose", "version", "--short"))
-    yield found
-    if found.verdict == "bad":
+    compose = compose_version(first_line_of("docker", "compose", "version", "--short"))
+    yield compose
+    if compose.verdict == "bad":
         return
     config = compose_config()
     if isinstance(config, Finding):
@@ -143,16 +162,13 @@ def outside() -> Iterator[Finding]:
     yield from against(config["services"])
 
 
-def compose_version(said: str | None) -> Finding:
+def compose_version(version: str | None) -> Finding:
     """Whether Compose knows what our files say."""
     needed = ".".join(map(str, NEEDED_COMPOSE))
-    remedy = "install or update it: https://docs.docker.com/compose/install"
-    if said is None:
-        return Finding("Docker Compose", "bad", f"missing, expected {needed} or newer; {remedy}")
-    numbers = tuple(map(int, re.findall(r"\d+", said)[:3]))
-    if numbers < NEEDED_COMPOSE:
-        return Finding("Docker Compose", "bad", f"got {said}, expected {needed} or newer; {remedy}")
-    return Finding("Docker Compose", "good", said)
+    good = version is not None and version_key(version)[:3] >= NEEDED_COMPOSE
+    sentence = version if good and version else f"got {version}" if version else "missing"
+    remedy = f", expected {needed} or newer; install or update it: https://docs.docker.com/compose/install"
+    return finding("Docker Compose", sentence, remedy, good=good)
 
 
 def compose_config() -> dict[str, Any] | Finding:
@@ -161,28 +177,28 @@ def compose_config() -> dict[str, Any] | Finding:
         ("docker", "compose", "config", "--format", "json"), cwd=ROOT, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         return Finding(
             "compose.yaml",
             "bad",
-            f"Compose refuses it: {said}; is EXPERIMENT a profile that `./sluice profiles` lists?",
+            f"Compose refuses it: {reason}; is EXPERIMENT a profile that `./sluice profiles` lists?",
         )
     return dict(json.loads(done.stdout))
 
 
 def against(services: Mapping[str, Any]) -> Iterator[Finding]:
     """Memory, maps, disk and ports, held against what the services ask for."""
-    total = said_by("docker", "info", "--format", "{{.MemTotal}}")
+    total = first_line_of("docker", "info", "--format", "{{.MemTotal}}")
     if total is not None:
         yield memory(int(total) / 2**20, limits_of(services))
     mmap = services["elasticsearch"]["environment"].get("node.store.allow_mmap", "true") == "true"
     nodes = sum(int(service.get("scale", 1)) for name, service in services.items() if name.startswith("elasticsearch"))
     yield maps(first_number(MAX_MAPS), mmap=mmap, nodes=nodes)
-    folder = Path(said_by("docker", "info", "--format", "{{.DockerRootDir}}") or "/nowhere")
+    folder = Path(first_line_of("docker", "info", "--format", "{{.DockerRootDir}}") or "/nowhere")
     if folder.is_dir():
         watermark = services["elasticsearch"]["environment"]["cluster.routing.allocation.disk.watermark.low"]
         yield disk(shutil.disk_usage(folder).free / 2**20, watermark)
-    if said_by("docker", "compose", "--project-directory", str(ROOT), "ps", "--quiet") is None:
+    if first_line_of("docker", "compose", "--project-directory", str(ROOT), "ps", "--quiet") is None:
         yield from ports(services)
 
 
@@ -195,20 +211,12 @@ def limits_of(services: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def ports(services: Mapping[str, Any], is_taken: Callable[[int], bool] | None = None) -> Iterator[Finding]:
+def ports(services: Mapping[str, Any], is_taken: Callable[[int], bool] = accepts_connections) -> Iterator[Finding]:
     """Whether the ports are free that the services are to be found at."""
-    asked = is_taken or taken
     for name, service in services.items():
         for port in (int(entry["published"]) for entry in service.get("ports", ()) if service.get("scale", 1)):
-            if asked(port):
-                setting = "another port for it in .env, see .env.example"
-                yield Finding(f"port {port}", "bad", f"taken, {name} needs it; stop what has it, or set {setting}")
+            if is_taken(port):
+                remedy = "stop what has it, or set another port for it in .env, see .env.example"
+                yield Finding(f"port {port}", "bad", f"taken, {name} needs it; {remedy}")
             else:
                 yield Finding(f"port {port}", "good", f"free for {name}")
-
-
-def taken(port: int) -> bool:
-    """Whether somebody listens there."""
-    with socket.socket() as client:
-        client.settimeout(0.3)
-        return client.connect_ex((LOOPBACK, port)) == 0

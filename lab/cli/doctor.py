@@ -4,7 +4,6 @@ import importlib.util
 import os
 import platform
 import shutil
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated, Literal
@@ -14,9 +13,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from lab.cli.containers import Finding, finding, first_line_of
 from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
-from lab.cli.findings import MARKS, Finding, said_by
 from lab.console import console
 from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
@@ -27,12 +26,13 @@ from lab.stack.jdk import (
     java_for_kafka,
     refuse_wrong_java_home,
 )
-from lab.stack.local import StackShape
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import is_built
-from lab.stack.ports import LOOPBACK
+from lab.stack.ports import accepts_connections
+from lab.stack.shape import StackShape
 
 NEEDED_DISK_BYTES = 5 * 10**9
+MARKS = {"good": "[green]✓[/green]", "optional": "[yellow]–[/yellow]", "bad": "[red]✗[/red]"}
 
 
 def doctor(
@@ -46,12 +46,12 @@ def doctor(
 ) -> int:
     """Check Python, JDKs, Maven, memory, disk, ports and Docker. Exit status 3 if something is missing."""
     checks = (outside_containers,) if compose else (inside_containers,) if containers else CHECKS
-    findings = [finding for check in checks for finding in check()]
+    findings = [entry for check in checks for entry in check()]
     table = Table(show_header=False, show_edge=False, box=None)
-    for finding in findings:
-        table.add_row(MARKS[finding.verdict], finding.what, escape(finding.sentence))
+    for entry in findings:
+        table.add_row(MARKS[entry.verdict], entry.what, escape(entry.sentence))
     console.print(table)
-    lacking = [finding.what for finding in findings if finding.verdict == "bad"]
+    lacking = [entry.what for entry in findings if entry.verdict == "bad"]
     if containers and lacking and os.environ.get("SLUICE_PREFLIGHT") != "warn":
         raise StackError(f"preflight: {', '.join(lacking)}: see above; PREFLIGHT=warn in .env goes on all the same")
     return StackError.exit_status if lacking and not containers else 0
@@ -71,40 +71,35 @@ def jdks() -> Iterator[Finding]:
     except ProfileError as error:
         name, _, sentence = str(error).partition(": ")
         yield Finding(name, "bad", sentence)
-    found = find_jdks()
-    for jdk in found:
+    available = find_jdks()
+    for jdk in available:
         yield Finding("JDK", "good", f"{jdk.version} in {jdk.home}")
-    if not any(jdk in java_for_kafka() for jdk in found):
+    if not any(jdk in java_for_kafka() for jdk in available):
         need = java_for_kafka()
         yield Finding("JDK", "bad", f"Kafka needs a JDK {need}; install one with: {install_command(need)}")
-    default = StackShape().elasticsearch_version
     for version in elasticsearch_versions(read_lock()):
         need = java_for_elasticsearch(version)
-        usable = [jdk for jdk in found if jdk in need]
-        if usable:
-            newest = max(jdk.feature for jdk in usable)
-            yield Finding(f"Elasticsearch {version}", "good", f"runs on JDK {newest} (it takes {need})")
+        name = f"Elasticsearch {version}"
+        if usable := [jdk.feature for jdk in available if jdk in need]:
+            yield Finding(name, "good", f"runs on JDK {max(usable)} (it takes {need})")
         else:
-            verdict: Literal["bad", "optional"] = "bad" if version == default else "optional"
-            yield Finding(
-                f"Elasticsearch {version}", verdict, f"needs a JDK {need}; install one with: {install_command(need)}"
-            )
+            verdict: Literal["bad", "optional"] = "bad" if version == StackShape().elasticsearch_version else "optional"
+            yield Finding(name, verdict, f"needs a JDK {need}; install one with: {install_command(need)}")
 
 
 def maven() -> Iterator[Finding]:
     """What builds the sink plugin."""
     built = " (the plugin is built)" if is_built(ROOT / "connect") else ""
-    found = shutil.which("mvn")
-    yield Finding("Maven", "good", (found or "none here; it is fetched when it is needed") + built)
+    installed = shutil.which("mvn") or "none here; it is fetched when it is needed"
+    yield Finding("Maven", "good", installed + built)
 
 
 def memory() -> Iterator[Finding]:
     """Memory for the default servers."""
     available_mb = psutil.virtual_memory().available // 2**20
     needed_mb = StackShape().memory_mb
-    enough = available_mb >= needed_mb
     sentence = f"{available_mb} MB available, {needed_mb} MB needed for one Elasticsearch node, Kafka and Connect"
-    yield Finding("memory", "good" if enough else "bad", sentence + ("" if enough else "; free some memory"))
+    yield finding("memory", sentence, "; free some memory", good=available_mb >= needed_mb)
 
 
 def disk() -> Iterator[Finding]:
@@ -112,19 +107,15 @@ def disk() -> Iterator[Finding]:
     for what, folder in (("cache", cache_dir()), ("state", state_dir())):
         existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
         free_bytes = shutil.disk_usage(existing).free
-        enough = free_bytes >= NEEDED_DISK_BYTES
-        remedy = "" if enough else f"; make room or set SLUICE_{what.upper()} to a folder on another disk"
-        yield Finding(
-            f"disk ({what})", "good" if enough else "bad", f"{free_bytes / 1e9:.0f} GB free for {folder}{remedy}"
-        )
+        remedy = f"; make room or set SLUICE_{what.upper()} to a folder on another disk"
+        sentence = f"{free_bytes / 1e9:.0f} GB free for {folder}"
+        yield finding(f"disk ({what})", sentence, remedy, good=free_bytes >= NEEDED_DISK_BYTES)
 
 
 def ports() -> Iterator[Finding]:
     """Whether the usual ports are free, for those who ask for them; by default any free port is taken."""
     for name, port in (("Elasticsearch", 9200), ("Kafka", 9092), ("Kafka Connect", 8083), ("Kibana", 5601)):
-        with socket.socket() as client:
-            client.settimeout(0.3)
-            taken = client.connect_ex((LOOPBACK, port)) == 0
+        taken = accepts_connections(port)
         what = "taken; not needed unless you ask for it" if taken else "free"
         yield Finding(f"port {port}", "optional" if taken else "good", f"{what} (usual for {name})")
 
@@ -151,8 +142,8 @@ def docker() -> Iterator[Finding]:
             "Docker", "optional", "not installed; needed for `docker compose up` only: apt-get install docker.io"
         )
         return
-    engine = said_by("docker", "version", "--format", "{{.Server.Version}}")
-    compose = said_by("docker", "compose", "version", "--short")
+    engine = first_line_of("docker", "version", "--format", "{{.Server.Version}}")
+    compose = first_line_of("docker", "compose", "version", "--short")
     yield Finding(
         "Docker engine",
         "good" if engine else "optional",

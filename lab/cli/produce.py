@@ -1,13 +1,13 @@
 """`sluice produce`: a dataset into any Kafka, without the rest."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from lab.clients.kafka import KafkaTopics
-from lab.console import console
+from lab.console import console, table_of
 from lab.display import RunDisplay
 from lab.errors import ProfileError, StackError
 from producers.dataset import DatasetError
@@ -15,7 +15,7 @@ from producers.delivery import Delivered, ProduceError, Progress, in_words
 from producers.produce import produce as send
 from producers.registry import DATASETS, make_dataset
 
-FIRST_ANSWER_S = 10.0
+ANSWER_TIMEOUT_S = 10.0
 """A broker that somebody else keeps is there or it is not; nobody is about to start it."""
 
 
@@ -48,7 +48,7 @@ def produce(
         raise ProfileError(f"dataset: {error}") from error
     settings = {**dict(pair(text, "--client") for text in client or []), "bootstrap.servers": bootstrap_servers}
     topics = KafkaTopics(bootstrap_servers, settings)
-    if topic not in topics.names(FIRST_ANSWER_S):
+    if topic not in topics.names(ANSWER_TIMEOUT_S):
         topics.create(topic, partitions=partitions, replication_factor=1, config={})
     display = RunDisplay()
 
@@ -64,8 +64,7 @@ def produce(
             raise StackError(f"producer: {error}") from error
         except ValueError as error:
             raise ProfileError(str(error)) from error
-        display.end()
-    console.print(table_of(delivered))
+    console.print(table_of(rows_of(delivered)))
     if delivered.failed:
         raise StackError(
             f"{delivered.failed} of {delivered.produced} documents were not delivered: {in_words(delivered.failures)}"
@@ -93,15 +92,13 @@ def dataset_options(dataset: str, options: list[str]) -> dict[str, object]:
     return values
 
 
-def table_of(delivered: Delivered) -> Table:
+def rows_of(delivered: Delivered) -> Iterator[tuple[str, str]]:
     """What was delivered, how fast, how late."""
     duration_s = max(1e-9, delivered.last_acknowledged_s - delivered.first_intended_s)
-    table = Table(show_header=False, show_edge=False)
-    table.add_row("delivered", f"{delivered.delivered:,} documents, {delivered.entities:,} entities")
-    table.add_row("delivery rate", f"{delivered.delivered / duration_s:,.0f} /s")
-    table.add_row("source", f"{delivered.source_bytes / duration_s / 1e6:,.1f} MB/s")
+    yield "delivered", f"{delivered.delivered:,} documents, {delivered.entities:,} entities"
+    yield "delivery rate", f"{delivered.delivered / duration_s:,.0f} /s"
+    yield "source", f"{delivered.source_bytes / duration_s / 1e6:,.1f} MB/s"
     for name, latency_ms in delivered.latency_ms.items():
-        table.add_row(f"due → acknowledged {name.replace('_', '.')}", f"{latency_ms:,.1f} ms")
-    table.add_row("late", f"{delivered.late_documents:,} documents sent more than 100 ms after they were due")
-    table.add_row("CPU", f"{delivered.cpu_s:,.1f} s")
-    return table
+        yield f"due → acknowledged {name.replace('_', '.')}", f"{latency_ms:,.1f} ms"
+    yield "late", f"{delivered.late_documents:,} documents sent more than 100 ms after they were due"
+    yield "CPU", f"{delivered.cpu_s:,.1f} s"

@@ -1,15 +1,17 @@
-"""`sluice profiles`, `sluice suites`, `sluice show`: what can be run, and what exactly a profile asks for."""
+"""`sluice profiles`, `suites`, `show`, `compose-env`: what can be run, and what exactly a profile asks for."""
 
 from collections.abc import Iterable
-from typing import Annotated
 
-import typer
 from rich.markup import escape
 from rich.table import Table
 
-from lab.console import console
+from lab.cli.options import ProfileArgument, SettingsOption
+from lab.console import console, table_of
+from lab.errors import ProfileError
 from lab.profiles import ListEntry, effective, list_profiles, load_profile
+from lab.profiles.containers import FOLDER, env_files
 from lab.profiles.suites import list_suites
+from lab.stack.places import ROOT
 
 
 def profiles() -> None:
@@ -33,15 +35,32 @@ def show_questions(what: str, entries: Iterable[ListEntry]) -> None:
 
 
 def show(
-    profile: Annotated[str, typer.Argument(help="Profile: a name that `sluice profiles` lists, or a YAML file.")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the profile.")
-    ] = None,
+    profile: ProfileArgument,
+    settings: SettingsOption = None,
 ) -> None:
     """Show every value of a profile and where it comes from."""
-    table = Table(show_edge=False)
-    for column in ("key", "value", "from"):
-        table.add_column(column, overflow="fold")
-    for value in effective(load_profile(profile, overrides=settings or [])):
-        table.add_row(escape(value.key), escape(str(value.value)), f"[dim]{escape(value.where)}[/dim]")
-    console.print(table)
+    rows = (
+        (escape(value.key), escape(str(value.value)), f"[dim]{escape(value.where)}[/dim]")
+        for value in effective(load_profile(profile, overrides=settings or []))
+    )
+    console.print(table_of(rows, "key", "value", "from"))
+
+
+def compose_env() -> None:
+    """Write compose/experiments/ anew from experiments/profiles/, after a profile was added or changed."""
+    texts = dict(env_files(ROOT))
+    changed = 0
+    try:
+        for path in sorted((ROOT / FOLDER).rglob("*.env")):
+            if path.relative_to(ROOT) not in texts:
+                path.unlink()
+                changed += 1
+        for name, text in texts.items():
+            path = ROOT / name
+            if not path.is_file() or path.read_text("utf-8") != text:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
+                changed += 1
+    except OSError as error:
+        raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error
+    console.print(f"{FOLDER}: {len(texts)} files, {changed} changed")

@@ -2,6 +2,7 @@
 
 import os
 import ssl
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.folder import read_run
+from lab.cli.options import RUNS, ApiKeyEnv, Ca, PasswordEnv, RunArgument, RunsOption, User
 from lab.console import console
 from lab.endpoints import HttpAccess, api_key, basic, tls_context
 from lab.errors import ProfileError
@@ -24,20 +26,9 @@ from lab.run.folder import find_run
 KIBANA = "http://KIBANA:5601"
 """Stands in an address where ours was not given."""
 
-ApiKeyEnv = Annotated[
-    str | None, typer.Option("--api-key-env", metavar="NAME", help="Environment variable that holds an API key.")
-]
-User = Annotated[str | None, typer.Option("--user", help="User, for basic authentication.")]
-PasswordEnv = Annotated[
-    str | None, typer.Option("--password-env", metavar="NAME", help="Environment variable that holds the password.")
-]
-Ca = Annotated[Path | None, typer.Option("--ca", metavar="FILE", help="Authority of the server's certificate, as PEM.")]
-
 
 def publish(
-    run: Annotated[
-        str, typer.Argument(help="Run: `latest`, a run id, a profile (its last run) or a folder.")
-    ] = "latest",
+    run: RunArgument = "latest",
     *,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="Elasticsearch that Kibana reads.")],
     kibana: Annotated[
@@ -58,24 +49,21 @@ def publish(
     user: User = None,
     password_env: PasswordEnv = None,
     ca: Ca = None,
-    runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),
+    runs: RunsOption = RUNS,
 ) -> None:
     """Send a recorded run to an Elasticsearch, so that Kibana shows it. Sending it again changes nothing."""
     access = access_of(api_key_env, user, password_env, ca)
     folder = read_run(find_run(runs, run))
-    server = Server(server_url(to, "--to"), access)
-    try:
+    with closing(Server(server_url(to, "--to"), access)) as server:
         published = send(folder, server, bucket, stack_monitoring=stack_monitoring)
-    finally:
-        server.close()
     for index, documents in published.documents.items():
         console.print(f"{index}: {documents:,} documents of run {escape(folder.run.run_id)}", soft_wrap=True)
     if monitoring.INDEX in published.documents:
-        tell_buckets(published, bucket)
+        print_buckets(published, bucket)
     elif published.other_clusters:
-        tell_others(published)
+        print_other_clusters(published)
     if kibana:
-        tell_import(server_url(kibana, "--kibana"), access)
+        print_import(server_url(kibana, "--kibana"), access)
     elsewhere = kibana or KIBANA
     window = (published.first_s - 2 * bucket, published.last_s + 2 * bucket)
     name = f"{folder.run.profile} {folder.run.run_id}"
@@ -93,10 +81,10 @@ def dashboards(
     ca: Ca = None,
 ) -> None:
     """Import data view, panels and dashboard into a Kibana. Importing them again changes nothing."""
-    tell_import(server_url(kibana, "--kibana"), access_of(api_key_env, user, password_env, ca))
+    print_import(server_url(kibana, "--kibana"), access_of(api_key_env, user, password_env, ca))
 
 
-def tell_buckets(published: Publication, bucket_s: int) -> None:
+def print_buckets(published: Publication, bucket_s: int) -> None:
     """What Stack Monitoring's charts will look like, and which setting they need."""
     buckets, empty = published.buckets, published.buckets_empty
     setting = "monitoring.ui.min_interval_seconds"
@@ -112,7 +100,7 @@ def tell_buckets(published: Publication, bucket_s: int) -> None:
         )
 
 
-def tell_others(published: Publication) -> None:
+def print_other_clusters(published: Publication) -> None:
     """Why Stack Monitoring documents were left out."""
     console.print(
         f"Stack Monitoring: left out, as cluster {escape(published.other_clusters[0])} is monitored there, and Kibana "
@@ -121,7 +109,7 @@ def tell_others(published: Publication) -> None:
     )
 
 
-def tell_import(url: str, access: HttpAccess) -> None:
+def print_import(url: str, access: HttpAccess) -> None:
     """Import Kibana's objects and say so."""
     console.print(f"Kibana: {import_objects(url, access)} objects imported", soft_wrap=True)
 
@@ -145,43 +133,29 @@ def server_url(text: str, option: str) -> str:
 
 
 def access_of(api_key_env: str | None, user: str | None, password_env: str | None, ca: Path | None) -> HttpAccess:
-    """How the servers let us in.
+    """The credentials and authorities of the options.
 
     Raises:
         ProfileError: The options contradict each other, or name something that is not there.
     """
     if api_key_env and (user or password_env):
-        raise ProfileError("--api-key-env: got --user or --password-env as well, expected one way to be let in")
+        raise ProfileError("--api-key-env: got --user or --password-env as well, expected one way to authenticate")
     if bool(user) != bool(password_env):
         raise ProfileError("--user, --password-env: got one of them, expected both or neither")
     key = from_environment("--api-key-env", api_key_env) if api_key_env else None
     password = from_environment("--password-env", password_env) if password_env else None
     if ca:
-        check_authorities(ca)
+        try:
+            tls_context(ca)
+        except (OSError, ssl.SSLError) as error:
+            raise ProfileError(f"--ca: {ca}: got {error.strerror or error}, expected certificates as PEM") from error
     if key:
         return HttpAccess(api_key(key), ca)
     return HttpAccess(basic(user, password) if user and password else None, ca)
 
 
 def from_environment(option: str, name: str) -> str:
-    """A secret.
-
-    Raises:
-        ProfileError: There is none of that name.
-    """
-    found = os.environ.get(name)
-    if not found:
-        raise ProfileError(f"{option}: {name}: got no such environment variable, expected one that holds the secret")
-    return found
-
-
-def check_authorities(ca: Path) -> None:
-    """Have a file hold certificates.
-
-    Raises:
-        ProfileError: It is not there, or holds none.
-    """
-    try:
-        tls_context(ca)
-    except (OSError, ssl.SSLError) as error:
-        raise ProfileError(f"--ca: {ca}: got {error.strerror or error}, expected certificates as PEM") from error
+    """The secret that a variable holds; raises ProfileError if there is none."""
+    if secret := os.environ.get(name):
+        return secret
+    raise ProfileError(f"{option}: {name}: got no such environment variable, expected one that holds the secret")

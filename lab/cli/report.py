@@ -1,6 +1,5 @@
 """`sluice report`: draw the report of a run or of a suite again, from its folder alone."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,9 +8,10 @@ from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse, write_result
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
+from lab.cli.options import RUNS, RunsOption
 from lab.cli.run import show_result
-from lab.cli.suite import tell
-from lab.display import tell_report
+from lab.cli.suite import print_result
+from lab.display import print_report
 from lab.run.folder import find_run
 from lab.suite.folder import find_suite, is_suite
 
@@ -21,13 +21,13 @@ def report(
         str,
         typer.Argument(help="Run (`latest`, a run id, a profile, a folder) or suite (its name, a folder)."),
     ] = "latest",
-    runs: Annotated[Path, typer.Option(help="Folder of the runs.")] = Path("runs"),
+    runs: RunsOption = RUNS,
 ) -> None:
     """Draw the report of a run or of a suite again. No server is needed."""
     if is_suite(runs, run):
         suite = find_suite(runs, run).path
-        tell(analyse_suite(suite))
-        tell_report(write_suite_report(suite))
+        print_result(analyse_suite(suite))
+        print_report(write_suite_report(suite))
         return
     analysis = analyse(find_run(runs, run))
     write_result(analysis)

@@ -7,21 +7,21 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.page.terminal import terminal_table
+from lab.cli.options import RUNS, ProfileArgument, RunsOption, SettingsOption, TargetFileOption, TargetOption
 from lab.console import console
-from lab.display import tell_report, tell_warnings
+from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.records import Result
 from lab.run.folder import check_runs
-from lab.targets.choose import TargetFileOption, TargetName, TargetOption, servers_of
+from lab.targets import TargetName
+from lab.targets.choose import servers_of
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 
-RUNS = Path("runs")
-
 
 def run(
-    profile: Annotated[str, typer.Argument(help="Profile: a name that `sluice profiles` lists, or a YAML file.")],
+    profile: ProfileArgument,
     *,
     elasticsearch: Annotated[str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Dataset: aladin, events, file.")] = None,
@@ -29,12 +29,10 @@ def run(
     key: Annotated[str | None, typer.Option(help="Field of that file that holds the key.")] = None,
     documents: Annotated[int | None, typer.Option(help="How many documents.")] = None,
     rate: Annotated[float | None, typer.Option(metavar="DOCS_PER_S", help="Stream at this rate.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the profile.")
-    ] = None,
+    settings: SettingsOption = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
-    runs: Annotated[Path, typer.Option(help="Folder for the run's records and report.")] = RUNS,
+    runs: RunsOption = RUNS,
 ) -> int:
     """Run a profile: start what is missing, load, verify, measure, report."""
     overrides = [
@@ -58,8 +56,8 @@ def run(
 def show_result(result: Result, report: Path) -> None:
     """Figures, warnings and the way to the report, after a run and whenever its report is drawn again."""
     console.print(terminal_table(result))
-    tell_warnings(result.warnings)
-    tell_report(report)
+    print_warnings(result.warnings)
+    print_report(report)
 
 
 def shorthand(

@@ -5,17 +5,20 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from lab.console import console
+from lab.console import console, table_of
 from lab.display import StackDisplay
 from lab.errors import StackError
 from lab.stack.interrupts import uninterrupted
-from lab.stack.local import LocalStack, StackShape
+from lab.stack.local import LocalStack
 from lab.stack.plugin import given_plugin_folders
 from lab.stack.ports import HIGHEST
 from lab.stack.readiness import is_ready
 from lab.stack.server import ServerProcess
+from lab.stack.shape import StackShape
+
+READY = "[green]ready[/green]"
+ServiceArgument = Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")]
 
 
 def up(
@@ -32,13 +35,13 @@ def up(
     ] = None,
 ) -> None:
     """Start the servers and leave them running; what runs already and fits stays as it is."""
-    asked = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
+    ports = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
     shape = StackShape(
         elasticsearch_version=elasticsearch,
         data_nodes=data_nodes,
         elasticsearch_heap_mb=heap_mb,
         plugin_folders=given_plugin_folders(),
-        asked_ports={name: port for name, port in asked.items() if port is not None},
+        requested_ports={name: port for name, port in ports.items() if port is not None},
     )
     stack = LocalStack()
     with stack.exclusively(), StackDisplay().showing() as progress:
@@ -57,30 +60,23 @@ def status() -> int:
     if state is None:
         console.print("no servers are running here; start them with: ./sluice up")
         return StackError.exit_status
-    table = Table(show_edge=False)
-    for column in ("server", "version", "state", "pid", "memory", "ports"):
-        table.add_column(column)
-    healthy = True
-    for entry in sorted(state.servers, key=lambda entry: entry.spec.name):
-        described, ready = describe(entry)
-        healthy = healthy and ready
-        table.add_row(*described)
-    console.print(table)
-    return 0 if healthy else StackError.exit_status
+    rows = [row_of(entry) for entry in sorted(state.servers, key=lambda entry: entry.spec.name)]
+    console.print(table_of(rows, "server", "version", "state", "pid", "memory", "ports"))
+    return 0 if all(row[2] == READY for row in rows) else StackError.exit_status
 
 
-def describe(entry: ServerProcess) -> tuple[tuple[str, ...], bool]:
-    """A server's row in the table, and whether it is ready."""
+def row_of(entry: ServerProcess) -> tuple[str, ...]:
+    """A server's row in the table."""
     process = entry.process()
     ready = process is not None and is_ready(entry)
-    state = "[green]ready[/green]" if ready else "[yellow]not ready[/yellow]" if process else "[red]dead[/red]"
+    state = READY if ready else "[yellow]not ready[/yellow]" if process else "[red]dead[/red]"
     memory = f"{process.memory_info().rss / 2**20:.0f} MB" if process else ""
     ports = " ".join(f"{purpose}:{port}" for purpose, port in entry.spec.ports.items())
-    return (entry.spec.name, entry.spec.version, state, str(entry.pid), memory, ports), ready
+    return entry.spec.name, entry.spec.version, state, str(entry.pid), memory, ports
 
 
 def logs(
-    service: Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")],
+    service: ServiceArgument,
     *,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as the log grows.")] = False,
@@ -92,9 +88,7 @@ def logs(
     return subprocess.call(["tail", "-n", str(lines), *(["-F"] if follow else []), str(log)])
 
 
-def restart(
-    service: Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")],
-) -> None:
+def restart(service: ServiceArgument) -> None:
     """Start a server again as it was, with its data, whether it still runs or has died."""
     with StackDisplay().showing() as progress:
         LocalStack().restart(service, progress)

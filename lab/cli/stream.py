@@ -1,33 +1,52 @@
-"""`sluice stream`: a profile's documents without end, through servers that stay; what the containers run."""
+"""`sluice stream`, `sluice watch`: a profile's documents without end, through servers that stay; for the containers."""
 
+import inspect
 import signal
+import threading
 import time
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial, update_wrapper
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from lab.cli.publish import Ca, PasswordEnv, User, access_of, server_url, tell_import
+from lab.cli.options import (
+    ApiKeyEnv,
+    Ca,
+    HeartbeatOption,
+    KeyOption,
+    PasswordEnv,
+    PathOption,
+    ProfileArgument,
+    TargetFileOption,
+    User,
+)
+from lab.cli.publish import KIBANA, access_of, print_import, server_url
 from lab.cli.run import dataset_of
 from lab.clients.target import cluster_of, topics_of
 from lab.console import console
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError, VerificationError
 from lab.profiles import Profile, load_profile, override
-from lab.profiles.remote import load_remote
 from lab.publish.kibana import dashboard_address, live_monitoring_address
+from lab.publish.publish import prepare_samples
+from lab.publish.server import Server
+from lab.publish.watch import Pipeline, Watch
 from lab.run.names import Names
 from lab.stack.places import ROOT
 from lab.stream.check import StreamBooks, check_stream
 from lab.stream.laps import Pace
 from lab.stream.prepare import find_stream, prepare_stream
 from lab.stream.sender import send_stream
-from lab.targets.choose import TargetFileOption, remote_file
+from lab.targets.choose import remote_endpoints
 
-TELL_EVERY_S = 30.0
+REPORT_INTERVAL_S = 30.0
+KIBANAS_GRAIN_S = 10.0
 AS_FAST_AS_THE_SINK = "max"
 OTHER_SINKS = {"sluice": "elasticsearch", "confluent": "confluent"}
 """Name of a sink → connector template, for profiles that name no other."""
@@ -40,50 +59,61 @@ def stream() -> None:
     """Stream a profile's documents without end, through servers that stay; for the containers."""
 
 
-ProfileName = Annotated[str, typer.Argument(metavar="PROFILE", help="Profile, as `sluice profiles` lists them.")]
-Documents = Annotated[
-    int | None,
-    typer.Option(
-        min=1, envvar="SLUICE_STREAM_DOCUMENTS", help="Documents of a lap; every lap sends the same ones again."
-    ),
-]
-DataPath = Annotated[
-    str | None, typer.Option("--path", envvar="SLUICE_STREAM_PATH", help="NDJSON file of the dataset `file`.")
-]
-DataKey = Annotated[
-    str | None, typer.Option("--key", envvar="SLUICE_STREAM_KEY", help="Field of that file that holds the key.")
-]
-SinkName = Annotated[
-    str, typer.Option("--sink", envvar="SLUICE_STREAM_SINK", help=f"The plugin: {' or '.join(OTHER_SINKS)}.")
-]
+def of_stream(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that say which stream it is about.
+
+    Args:
+        command: Takes the stream's profile and where its servers are, and options of its own by name.
+    """
+
+    def with_options(
+        profile: ProfileArgument,
+        *,
+        documents: Annotated[
+            int | None,
+            typer.Option(
+                min=1, envvar="SLUICE_STREAM_DOCUMENTS", help="Documents of a lap; every lap sends the same ones again."
+            ),
+        ] = None,
+        path: PathOption = None,
+        key: KeyOption = None,
+        sink: Annotated[
+            str, typer.Option(envvar="SLUICE_STREAM_SINK", help=f"The plugin: {' or '.join(OTHER_SINKS)}.")
+        ] = "sluice",
+        target_file: TargetFileOption = None,
+        **own_options: Any,
+    ) -> None:
+        chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
+        command(chosen, remote_endpoints(target_file), **own_options)
+
+    *shared, _own_options = inspect.signature(with_options).parameters.values()
+    _profile, _endpoints, *own = inspect.signature(command).parameters.values()
+    update_wrapper(with_options, command)
+    with_options.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)}
+    return with_options
 
 
 @app.command()
-def prepare(
-    profile: ProfileName,
-    *,
-    documents: Documents = None,
-    path: DataPath = None,
-    key: DataKey = None,
-    sink: SinkName = "sluice",
-    target_file: TargetFileOption = None,
-) -> None:
-    """Make index, topic and connector of the stream; where they are there already, it goes on."""
-    chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
-    dataset_of(chosen)
-    prepared = prepare_stream(chosen, load_remote(remote_file(target_file)), root=ROOT)
-    begins = "begins" if prepared.is_new else "goes on"
-    console.print(f"{escape(chosen.name)}: {escape(chosen.question)}", soft_wrap=True)
+@of_stream
+def prepare(profile: Profile, endpoints: Endpoints) -> None:
+    """Make index, topic and connector of the stream; an existing stream continues."""
+    dataset_of(profile)
+    prepared = prepare_stream(profile, endpoints, root=ROOT)
+    state = "begins" if prepared.is_new else "goes on"
+    console.print(f"{escape(profile.name)}: {escape(profile.question)}", soft_wrap=True)
     console.print(
-        f"the stream {begins}: index {prepared.names.index}, connector {prepared.names.connector}", soft_wrap=True
+        f"the stream {state}: index {prepared.names.index}, connector {prepared.names.connector}", soft_wrap=True
     )
     if prepared.unassigned:
-        console.print(f"[yellow]![/yellow] {prepared.unassigned} shards have no node to be on", soft_wrap=True)
+        console.print(f"[yellow]![/yellow] {prepared.unassigned} shards are unassigned", soft_wrap=True)
 
 
 @app.command()
+@of_stream
 def send(
-    profile: ProfileName,
+    profile: Profile,
+    endpoints: Endpoints,
     *,
     rate: Annotated[
         str,
@@ -96,43 +126,30 @@ def send(
     most_lag: Annotated[
         int,
         typer.Option(
-            min=1, envvar="SLUICE_STREAM_MOST_LAG", metavar="RECORDS", help="Wait while the sink is behind so far."
+            min=1,
+            envvar="SLUICE_STREAM_MOST_LAG",
+            metavar="RECORDS",
+            help="Pause sending while the sink lags by more records than this.",
         ),
     ] = 200_000,
-    heartbeat: Annotated[Path | None, typer.Option(help="File to touch as long as this works.")] = None,
-    documents: Documents = None,
-    path: DataPath = None,
-    key: DataKey = None,
-    sink: SinkName = "sluice",
-    target_file: TargetFileOption = None,
+    heartbeat: HeartbeatOption = None,
 ) -> None:
     """Send the stream's documents until it is stopped; started again, it goes on where it was."""
     pace = Pace(rate_of(rate), most_lag)
-    chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
-    dataset = dataset_of(chosen)
-    endpoints = load_remote(remote_file(target_file))
-    names = stream_of(chosen, endpoints)
+    dataset = dataset_of(profile)
+    names = stream_of(profile, endpoints)
     stop = StopRequest()
-    teller = Teller(dataset.documents, heartbeat)
-    position = send_stream(chosen, dataset, endpoints, names, pace=pace, watcher=teller, is_over=stop.is_asked)
+    reporter = Reporter(dataset.documents, heartbeat)
+    position = send_stream(profile, dataset, endpoints, names, pace=pace, watcher=reporter, is_over=stop.is_requested)
     console.print(f"stopped at {position:,} documents; started again, it goes on there")
 
 
 @app.command()
-def verify(
-    profile: ProfileName,
-    *,
-    documents: Documents = None,
-    path: DataPath = None,
-    key: DataKey = None,
-    sink: SinkName = "sluice",
-    target_file: TargetFileOption = None,
-) -> None:
+@of_stream
+def verify(profile: Profile, endpoints: Endpoints) -> None:
     """Compare what is stored with what was sent; the stream must have been stopped. Exit status 4 if they differ."""
-    chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
-    endpoints = load_remote(remote_file(target_file))
-    names = stream_of(chosen, endpoints)
-    books = check_stream(chosen, dataset_of(chosen), endpoints, names)
+    names = stream_of(profile, endpoints)
+    books = check_stream(profile, dataset_of(profile), endpoints, names)
     console.print(sentence_of(books), soft_wrap=True)
     if books.problems:
         raise VerificationError(f"{names.index}: {'; '.join(books.problems)}")
@@ -149,14 +166,43 @@ def show(
     target_file: TargetFileOption = None,
 ) -> None:
     """Give Kibana data view, panels and dashboard, and print where the stream is to be seen."""
-    tell_import(server_url(kibana, "--kibana"), access_of(None, user, password_env, ca))
-    cluster = cluster_of(load_remote(remote_file(target_file)))
-    try:
+    print_import(server_url(kibana, "--kibana"), access_of(None, user, password_env, ca))
+    with closing(cluster_of(remote_endpoints(target_file))) as cluster:
         uuid = cluster.cluster_uuid()
-    finally:
-        cluster.close()
     console.print(f"dashboard:        {dashboard_address(shown_at)}", soft_wrap=True, markup=False)
     console.print(f"Stack Monitoring: {live_monitoring_address(shown_at, uuid)}", soft_wrap=True, markup=False)
+
+
+def watch(
+    profile: ProfileArgument,
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="Elasticsearch that Kibana reads.")],
+    target_file: TargetFileOption = None,
+    path: PathOption = None,
+    key: KeyOption = None,
+    interval: Annotated[
+        float, typer.Option(min=1.0, metavar="SECONDS", help="From sample to sample.")
+    ] = KIBANAS_GRAIN_S,
+    heartbeat: HeartbeatOption = None,
+    kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana, for the address printed.")] = KIBANA,
+    api_key_env: ApiKeyEnv = None,
+    user: User = None,
+    password_env: PasswordEnv = None,
+    ca: Ca = None,
+) -> None:
+    """Sample a stream that is under way and send the samples as they are taken, until it is told to stop."""
+    chosen = load_profile(profile, overrides=file_overrides(path, key))
+    access = access_of(api_key_env, user, password_env, ca)
+    pipeline = Pipeline(chosen, remote_endpoints(target_file))
+    log = partial(console.print, soft_wrap=True, markup=False)
+    with closing(pipeline), closing(Server(server_url(to, "--to"), access)) as server:
+        try:
+            prepare_samples(server)
+            log(f"dashboard: {dashboard_address(kibana)}")
+            beat = heartbeat.touch if heartbeat else object
+            Watch(chosen.name, pipeline, server, interval_s=interval, log=log, heartbeat=beat).run(threading.Event())
+        except KeyboardInterrupt:
+            log("stopped")  # which is how it is meant to end
 
 
 def sentence_of(books: StreamBooks) -> str:
@@ -179,8 +225,7 @@ def streamed(name: str, *, documents: int | None, path: str | None, key: str | N
     """
     if sink not in OTHER_SINKS:
         raise ProfileError(f"--sink: got {sink}, expected {' or '.join(OTHER_SINKS)}")
-    given = {"dataset.path": path, "dataset.key": key}
-    overrides = [override(option, value) for option, value in given.items() if value]
+    overrides = file_overrides(path, key)
     chosen = load_profile(name, overrides=overrides)
     if documents is not None and chosen.dataset.name != "file":
         overrides.append(override("dataset.documents", documents))
@@ -189,12 +234,14 @@ def streamed(name: str, *, documents: int | None, path: str | None, key: str | N
     return load_profile(name, overrides=overrides)
 
 
-def rate_of(text: str) -> float | None:
-    """Documents per second; `None` for as fast as the sink can.
+def file_overrides(path: str | None, key: str | None) -> list[str]:
+    """The overrides of a profile for the user's file."""
+    given = {"dataset.path": path, "dataset.key": key}
+    return [override(option, value) for option, value in given.items() if value]
 
-    Raises:
-        ProfileError: It is neither.
-    """
+
+def rate_of(text: str) -> float | None:
+    """Documents per second, `None` for as fast as the sink can; raises ProfileError for anything else."""
     if text == AS_FAST_AS_THE_SINK:
         return None
     try:
@@ -212,37 +259,34 @@ def stream_of(profile: Profile, endpoints: Endpoints) -> Names:
     Raises:
         StackError: There is none.
     """
-    cluster = cluster_of(endpoints)
-    try:
-        found = find_stream(cluster, topics_of(endpoints), profile)
-    finally:
-        cluster.close()
-    if found is None:
-        raise StackError(f"{profile.name}: no stream of exactly this profile is there; make it: sluice stream prepare")
-    return found
+    with closing(cluster_of(endpoints)) as cluster:
+        names = find_stream(cluster, topics_of(endpoints), profile)
+    if names is None:
+        raise StackError(f"{profile.name}: no stream of exactly this profile exists; make it: sluice stream prepare")
+    return names
 
 
 # --- while it is sent -----------------------------------------------------------------------------------------------
 
 
 class StopRequest:
-    """Whether somebody wants an end: asked for by a signal, looked at between two blocks of documents."""
+    """Whether a signal has asked for the end, which is looked at between two blocks of documents."""
 
     def __init__(self) -> None:
-        self._asked = False
+        self._is_requested = False
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._ask)
+            signal.signal(number, self._request)
 
-    def _ask(self, _number: int, _frame: FrameType | None) -> None:
-        self._asked = True
+    def _request(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_requested = True
 
-    def is_asked(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether the end was asked for."""
-        return self._asked
+        return self._is_requested
 
 
 @dataclass
-class Teller:
+class Reporter:
     """Says every half minute how the stream goes.
 
     Attributes:
@@ -252,28 +296,27 @@ class Teller:
 
     lap_documents: int
     heartbeat: Path | None
-    _told_s: float | None = field(default=None, init=False)
-    _told_documents: int = field(default=0, init=False)
+    _printed_at_s: float | None = field(default=None, init=False)
+    _printed_documents: int = field(default=0, init=False)
 
     def sending(self, documents: int, lag: int) -> None:
         """So many documents have been sent since the stream began."""
-        self._tell(documents, f"the sink is {lag:,} behind" if lag >= 0 else "Kafka does not answer")
+        self._report(documents, f"the sink is {lag:,} behind" if lag >= 0 else "Kafka does not answer")
 
     def waiting(self, documents: int, lag: int) -> None:
         """The sink is too far behind, or Kafka does not answer."""
-        self._tell(documents, f"waiting for the sink, {lag:,} behind" if lag >= 0 else "waiting for Kafka")
+        self._report(documents, f"waiting for the sink, {lag:,} behind" if lag >= 0 else "waiting for Kafka")
 
-    def _tell(self, documents: int, detail: str) -> None:
+    def _report(self, documents: int, detail: str) -> None:
         if self.heartbeat is not None:
             self.heartbeat.touch()
-        if self._told_s is None:
-            begun = f"streaming from document {documents:,} on, {self.lap_documents:,} to a lap"
-            console.print(f"{begun}; {detail}", soft_wrap=True)
-            self._told_s, self._told_documents = time.monotonic(), documents
-        passed_s = time.monotonic() - self._told_s
-        if passed_s < TELL_EVERY_S:
+        now_s = time.monotonic()
+        if self._printed_at_s is None:
+            line = f"streaming from document {documents:,} on, {self.lap_documents:,} to a lap"
+        elif now_s - self._printed_at_s >= REPORT_INTERVAL_S:
+            rate = (documents - self._printed_documents) / (now_s - self._printed_at_s)
+            line = f"{documents:,} documents sent (lap {documents // self.lap_documents + 1}), {rate:,.0f}/s"
+        else:
             return
-        rate = (documents - self._told_documents) / passed_s
-        lap = documents // self.lap_documents + 1
-        console.print(f"{documents:,} documents sent (lap {lap}), {rate:,.0f}/s; {detail}", soft_wrap=True)
-        self._told_s, self._told_documents = time.monotonic(), documents
+        console.print(f"{line}; {detail}", soft_wrap=True)
+        self._printed_at_s, self._printed_documents = now_s, documents

@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from lab.analysis.statistics.warm_up import is_warm
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
-from lab.cli.run import RUNS, dataset_of
-from lab.console import console
-from lab.display import tell_report, tell_warnings
+from lab.cli.options import RUNS, RunsOption, SettingsOption, TargetFileOption, TargetOption
+from lab.cli.run import dataset_of
+from lab.console import console, table_of
+from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
 from lab.records import Result
@@ -25,9 +25,9 @@ from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
 from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
-from lab.targets.choose import Servers, TargetFileOption, TargetName, TargetOption, servers_of
-from lab.targets.measure import typed_command
-from producers.dataset import Dataset
+from lab.targets import TargetName
+from lab.targets.choose import servers_of
+from lab.targets.servers import Servers, typed_command
 
 
 def suite(
@@ -37,18 +37,23 @@ def suite(
     repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")] = False,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of all profiles.")
-    ] = None,
+    settings: SettingsOption = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
-    runs: Annotated[Path, typer.Option(help="Folder for the records and the report.")] = RUNS,
+    runs: RunsOption = RUNS,
 ) -> int:
     """Run a suite: every variant, repeated in randomised blocks on warm servers; then compare and report."""
     servers = servers_of(target, target_file)
     chosen, skipped = fitted(load_suite(name, overrides=tuple(settings or ())), servers)
     datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
-    fixed = planned(chosen, datasets, skipped, repeats=repeats, seed=seed)
+    fixed = make_plan(
+        chosen,
+        repeats=repeats,
+        seed=seed,
+        skipped=skipped,
+        documents={variant: dataset.documents for variant, dataset in datasets.items()},
+        command=typed_command(),
+    )
     if plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
@@ -93,25 +98,6 @@ def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
     return replace(chosen, variants=tuple(variants)), skipped
 
 
-def planned(
-    chosen: Suite,
-    datasets: dict[str, Dataset],
-    skipped: dict[str, str],
-    *,
-    repeats: int | None,
-    seed: int | None,
-) -> SuitePlan:
-    """The plan of a suite."""
-    return make_plan(
-        chosen,
-        repeats=repeats,
-        seed=seed,
-        skipped=skipped,
-        documents={variant: dataset.documents for variant, dataset in datasets.items()},
-        command=typed_command(),
-    )
-
-
 def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, *, named: bool) -> SuiteFolder:
     """The suite's last folder, if the suite is still the one that was begun.
 
@@ -140,35 +126,35 @@ def conclude(folder: SuiteFolder, runs: Path) -> int:
     """
     result = analyse_suite(folder.path)
     become_latest(folder.path, runs / SUITES)
-    tell(result)
-    tell_report(write_suite_report(folder.path))
+    print_result(result)
+    print_report(write_suite_report(folder.path))
     if not any(run.status == "verified" and run.variant == result.plan.control for run in result.runs):
         raise VerificationError("this suite is void: no run of its control is verified; the report has the reasons")
     return 0
 
 
-def tell(result: SuiteResult) -> None:
+def print_result(result: SuiteResult) -> None:
     """The comparisons, what they say, and what to know before believing it."""
     console.print(suite_table(result))
     console.print(escape(result.answer), soft_wrap=True)
-    tell_warnings(result.warnings)
+    print_warnings(result.warnings)
 
 
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     """What is going to be done, in which order, and for how long."""
     console.print(f"[bold]{escape(plan.suite)}[/bold]: {escape(plan.question)}")
-    table = Table(show_edge=False)
-    for column in ("variant", "against", "nodes", "documents", "what it sets"):
-        table.add_column(column, overflow="fold", justify="right" if column in {"nodes", "documents"} else "left")
-    for variant in plan.variants:
-        table.add_row(
+    rows = (
+        (
             escape(variant.name),
             escape(variant.against or "(control)"),
             str(variant.data_nodes),
             "" if variant.documents is None else f"{variant.documents:,}",
             escape(" ".join(variant.overrides)),
         )
-    console.print(table)
+        for variant in plan.variants
+    )
+    columns = ("variant", "against", "nodes", "documents", "what it sets")
+    console.print(table_of(rows, *columns, right=("nodes", "documents")))
     for name, reason in plan.skipped.items():
         console.print(f"[yellow]![/yellow] left out: {escape(name)}: {escape(reason)}")
     for number, block in enumerate(plan.order, 1):
@@ -200,28 +186,22 @@ class SuiteDisplay:
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        left = f"about {minutes(seconds_left(self._plan, self._ended, self._expected))} left"
-        told = f"{done} of {total} done, {left}"
-        console.rule(f"{escape(what)}: {escape(variant.name)} [dim]({told})[/dim]", align="left")
+        left = minutes(seconds_left(self._plan, self._ended, self._expected))
+        state = f"[dim]({done} of {total} done, about {left} left)[/dim]"
+        console.rule(f"{escape(what)}: {escape(variant.name)} {state}", align="left")
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """A run has ended."""
         self._ended.append(run)
         colour = "green" if run.status == "verified" else "red"
-        rate = figure(result, "indexing_rate_docs_per_s", "primaries")
-        latency = figure(result, "indexing_latency_ms", "primaries")
-        told = [
+        figures = {} if result is None else {(each.name, each.scope): each.value for each in result.metrics}
+        rate = figures.get(("indexing_rate_docs_per_s", "primaries"))
+        latency = figures.get(("indexing_latency_ms", "primaries"))
+        parts = [
             f"[{colour}]{run.status}[/{colour}]",
             *([f"{rate:,.0f} docs/s"] if rate is not None else []),
             *([f"{latency:.3f} ms"] if latency is not None else []),
             f"{run.ended_s - run.started_s:.0f} s",
             *([escape(run.reason)] if run.reason else []),
         ]
-        console.print("  " + " · ".join(told))
-
-
-def figure(result: Result | None, name: str, scope: str) -> float | None:
-    """One figure of a result."""
-    if result is None:
-        return None
-    return next((metric.value for metric in result.metrics if (metric.name, metric.scope) == (name, scope)), None)
+        console.print("  " + " · ".join(parts))

@@ -9,6 +9,7 @@ import fcntl
 import glob
 import hashlib
 import os
+import re
 import shutil
 import ssl
 import tarfile
@@ -73,8 +74,8 @@ def elasticsearch_versions(lock: ArtifactLock) -> tuple[str, ...]:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """A version's numbers, for comparing: `8.19.21` → (8, 19, 21)."""
-    return tuple(int(part) for part in version.split("."))
+    """A version's numbers, for comparing: `8.19.21` → (8, 19, 21), `1.8.0_402` → (1, 8, 0, 402)."""
+    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 class ArtifactCache:

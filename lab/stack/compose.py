@@ -64,10 +64,8 @@ class ComposeProject:
     @cached_property
     def services(self) -> Mapping[str, Mapping[str, Any]]:
         """What the Compose files say of each service, their variables filled in; read once."""
-        told: Mapping[str, Mapping[str, Any]] = json.loads(
-            self._asked("docker", "compose", "config", "--format", "json")
-        )["services"]
-        return told
+        config: Mapping[str, Any] = json.loads(self._output("docker", "compose", "config", "--format", "json"))
+        return dict(config["services"])
 
     def up(self, services: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]) -> None:
         """Have these services run as the variables say, and wait until they are healthy.
@@ -81,41 +79,41 @@ class ComposeProject:
         Raises:
             StackError: One of them does not become healthy; with the last lines of its log.
         """
-        status, said = self._up(services, variables, on_line)
-        if status and said and VANISHED in said[-1]:
+        status, lines = self._up(services, variables, on_line)
+        if status and lines and VANISHED in lines[-1]:
             # Compose asks for a container that it has just made anew; asked again, it finds the new one.
-            status, said = self._up(services, variables, on_line)
+            status, lines = self._up(services, variables, on_line)
         if status:
             self._refuse_without_compose()
-            raise StackError(failure("docker compose up", status, said), self._log_of_failed(said))
+            raise StackError(failure("docker compose up", status, lines), self._log_of_failed(lines))
 
     def _up(
         self, services: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]
     ) -> tuple[int, list[str]]:
-        """The exit status of one `up`, and the lines that it said."""
-        said: list[str] = []
+        """The exit status of one `up`, and the lines that it printed."""
+        lines: list[str] = []
         wait = ("--wait", "--wait-timeout", str(READY_WITHIN_S))
         command = ("docker", "compose", "--progress", "plain", "up", "--detach", *wait, *services)
         with self._started(command, variables, subprocess.STDOUT) as process:
             assert process.stdout is not None  # noqa: S101 - it is a pipe
             for line in process.stdout:
                 if text := line.strip():
-                    said.append(text)
+                    lines.append(text)
                     on_line(text)
-        return process.returncode, said
+        return process.returncode, lines
 
     def stop(self, services: Iterable[str]) -> None:
         """Stop these services; their containers and volumes stay."""
         if names := sorted(services):
-            self._asked("docker", "compose", "stop", *names)
+            self._output("docker", "compose", "stop", *names)
 
     def containers(self) -> dict[str, Container]:
         """The running containers, by service."""
-        ids = self._asked("docker", "compose", "ps", "--quiet", "--status", "running").split()
+        ids = self._output("docker", "compose", "ps", "--quiet", "--status", "running").split()
         if not ids:
             return {}
-        found = [container_of(told) for told in json.loads(self._asked("docker", "inspect", *ids))]
-        return {container.service: container for container in found}
+        containers = map(container_of, json.loads(self._output("docker", "inspect", *ids)))
+        return {container.service: container for container in containers}
 
     def engine(self) -> str:
         """Where the engine answers, as `DOCKER_HOST` gives it.
@@ -123,30 +121,30 @@ class ComposeProject:
         Raises:
             StackError: It is on another machine, where no port of a container is reached.
         """
-        found = self._asked("docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}").strip()
-        if not found.startswith(("unix://", "tcp://")):
-            raise StackError(f"docker: got an engine at {found}, expected one on this machine (unix:// or tcp://)")
-        return found
+        host = self._output("docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}").strip()
+        if not host.startswith(("unix://", "tcp://")):
+            raise StackError(f"docker: got an engine at {host}, expected one on this machine (unix:// or tcp://)")
+        return host
 
-    def _log_of_failed(self, said: Sequence[str]) -> tuple[str, ...]:
-        """The last lines of the container that kept others from starting, or else of what Compose said."""
-        failed = next((found for line in said if (found := FAILED.search(line))), None)
+    def _log_of_failed(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """The last lines of the container that kept others from starting, or else of what Compose printed."""
+        failed = next((match for line in lines if (match := FAILED.search(line))), None)
         if failed is None:
-            return tuple(said[-LOG_LINES_SHOWN:])
+            return tuple(lines[-LOG_LINES_SHOWN:])
         with self._started(("docker", "logs", "--tail", str(LOG_LINES_SHOWN), failed[1]), {}, subprocess.STDOUT) as log:
             return tuple(log.communicate()[0].splitlines())
 
-    def _asked(self, *command: str) -> str:
+    def _output(self, *command: str) -> str:
         """What a command prints."""
         with self._started(command, {}, subprocess.PIPE) as process:
-            printed, said = process.communicate()
+            output, errors = process.communicate()
         if process.returncode:
             if command[1] == "compose":
                 self._refuse_without_compose()
             name = " ".join(word for word in command[:3] if not word.startswith("-"))
-            lines = [line.strip() for line in said.splitlines() if line.strip()]
+            lines = [line.strip() for line in errors.splitlines() if line.strip()]
             raise StackError(failure(name, process.returncode, lines), tuple(lines[-LOG_LINES_SHOWN:]))
-        return printed
+        return output
 
     def _refuse_without_compose(self) -> None:
         """Tell the lack of Compose from its failures: the engine's own program takes its options for wrong ones."""
@@ -171,21 +169,21 @@ class ComposeProject:
             raise StackError(f"docker: cannot be run ({error.strerror}), {EXPECTED}") from error
 
 
-def failure(command: str, status: int, said: Sequence[str]) -> str:
-    """Why a command failed: the last that it said."""
-    return f"{command}: {said[-1] if said else f'ended with exit status {status}'}"
+def failure(command: str, status: int, lines: Sequence[str]) -> str:
+    """Why a command failed: the last line that it printed."""
+    return f"{command}: {lines[-1] if lines else f'ended with exit status {status}'}"
 
 
-def container_of(told: Mapping[str, Any]) -> Container:
+def container_of(inspected: Mapping[str, Any]) -> Container:
     """A container out of what `docker inspect` says of it."""
-    published = {inside: ports for inside, ports in (told["NetworkSettings"]["Ports"] or {}).items() if ports}
+    published = inspected["NetworkSettings"]["Ports"] or {}
     return Container(
-        service=str(told["Config"]["Labels"][SERVICE]),
-        name=str(told["Name"]).removeprefix("/"),
-        pid=int(told["State"]["Pid"]),
-        image=str(told["Config"]["Image"]),
+        service=str(inspected["Config"]["Labels"][SERVICE]),
+        name=str(inspected["Name"]).removeprefix("/"),
+        pid=int(inspected["State"]["Pid"]),
+        image=str(inspected["Config"]["Image"]),
         ports={
             int(inside.partition("/")[0]): int(ports[0]["HostPort"]) for inside, ports in published.items() if ports
         },
-        memory_bytes=int(told["HostConfig"]["Memory"]) or None,
+        memory_bytes=int(inspected["HostConfig"]["Memory"]) or None,
     )

@@ -102,7 +102,7 @@ def elasticsearch_spec(
     ports: Mapping[str, int],
     first_transport_port: int,
     user: int | None,
-    asked_settings: Mapping[str, object] | None = None,
+    extra_settings: Mapping[str, object] | None = None,
 ) -> ServerSpec:
     """The n-th node of a cluster, its configuration, data and logs below `folder`.
 
@@ -111,9 +111,9 @@ def elasticsearch_spec(
         ports: `http` and `transport`.
         first_transport_port: Where the first node, the master, is found.
         user: Who it runs as; `None` for ourselves.
-        asked_settings: Further settings of the node; they win over ours, such as the disk watermarks.
+        extra_settings: Further settings of the node; they win over ours, such as the disk watermarks.
     """
-    settings = node_settings(home, number, ports, first_transport_port, folder) | dict(asked_settings or {})
+    settings = node_settings(home, number, ports, first_transport_port, folder) | dict(extra_settings or {})
     config = write_config("elasticsearch.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
     jvm_options = heap_options(heap_mb)
     return ServerSpec(
@@ -134,7 +134,6 @@ def elasticsearch_spec(
         log_file=folder / "elasticsearch.out",
         server_log=folder / "logs" / "sluice.log",
         pid_file=folder / "pid",
-        archive=None,
         shape=fingerprint("elasticsearch", version, jdk.home, jvm_options, settings),
     )
 
@@ -163,7 +162,7 @@ def heap_options(heap_mb: int) -> str:
 def with_own_folders(jvm_options: str, folder: Path) -> str:
     """The JVM options with their logs and heap dumps below `folder`, not in the distribution, which all nodes share."""
     return re.sub(
-        r"(?<=[=:])(logs|data)(?=/|$|:)", lambda found: str(folder / found[1]), jvm_options, flags=re.MULTILINE
+        r"(?<=[=:])(logs|data)(?=/|$|:)", lambda match: str(folder / match[1]), jvm_options, flags=re.MULTILINE
     )
 
 
@@ -172,30 +171,23 @@ def with_present_modules(jvm_options: str, jdk: Jdk) -> str:
 
     A Java whose `release` file does not list its modules has them all.
     """
-    present = modules_of(jdk)
+    try:
+        match = re.search(r'^MODULES="([^"]*)"', (jdk.home / "release").read_text("utf-8"), re.MULTILINE)
+    except OSError:
+        match = None
+    if match is None:
+        return jvm_options
+    present = set(match[1].split())
 
     def is_usable(line: str) -> bool:
         added = re.search(r"--add-modules=(\S+)", line)
-        return added is None or present is None or set(added[1].split(",")) <= present
+        return added is None or set(added[1].split(",")) <= present
 
     return "".join(line for line in jvm_options.splitlines(keepends=True) if is_usable(line))
 
 
-def modules_of(jdk: Jdk) -> set[str] | None:
-    """The modules that a Java says it has; `None` if it does not say."""
-    try:
-        found = re.search(r'^MODULES="([^"]*)"', (jdk.home / "release").read_text("utf-8"), re.MULTILINE)
-    except OSError:
-        return None
-    return set(found[1].split()) if found else None
-
-
 def check_readable(user: int | None, folders: Sequence[Path]) -> None:
-    """Refuse folders that the unprivileged user cannot enter.
-
-    Raises:
-        StackError: One of the folders lies below one that only root may enter.
-    """
+    """Raise StackError if a folder lies below one that the unprivileged user may not enter."""
     if user is None:
         return
     for folder in folders:

@@ -80,34 +80,27 @@ def extra_jvm_options(environment: Mapping[str, str] = os.environ) -> tuple[str,
     Raises:
         ProfileError: One of them is something else.
     """
-    asked = tuple(environment.get(JVM_OPTIONS, "").split())
-    for word in asked:
+    options = tuple(environment.get(JVM_OPTIONS, "").split())
+    for word in options:
         if not word.startswith("-X"):
             raise ProfileError(f"{JVM_OPTIONS}: got {word}, expected options that begin with -X, such as -XX:+UseZGC")
-    return asked
+    return options
 
 
 def read_jdk(home: Path) -> Jdk | None:
     """The JDK at `home`, from its `release` file; `None` if there is no compiler there or the file is not readable."""
-    release = home / "release"
     try:
-        found = re.search(r'^JAVA_VERSION="(\d[^"]*)"', release.read_text("utf-8"), re.MULTILINE)
+        match = re.search(r'^JAVA_VERSION="(\d[^"]*)"', (home / "release").read_text("utf-8"), re.MULTILINE)
     except OSError:
         return None
-    if found is None or not (home / "bin" / "javac").exists():
+    if match is None or not (home / "bin" / "javac").exists():
         return None
-    version = found[1]
-    numbers = re.findall(r"\d+", version)
-    feature = int(numbers[1] if numbers[0] == "1" and len(numbers) > 1 else numbers[0])
-    return Jdk(home, feature, version)
+    numbers = version_key(match[1])
+    return Jdk(home, numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0], match[1])
 
 
 def refuse_wrong_java_home() -> None:
-    """Refuse a `JAVA_HOME` that would be passed over in silence.
-
-    Raises:
-        ProfileError: No JDK is there.
-    """
+    """Raise ProfileError for a `JAVA_HOME` without a JDK, which would be passed over in silence."""
     home = os.environ.get("JAVA_HOME")
     if home and read_jdk(Path(home)) is None:
         raise ProfileError(f"JAVA_HOME: got {home}, expected the folder of a JDK (with bin/javac); correct or unset it")
@@ -127,12 +120,8 @@ def candidate_homes() -> Iterable[Path]:
 
 def find_jdks() -> tuple[Jdk, ...]:
     """Every JDK found on this machine, in the order of `candidate_homes`, each once."""
-    found: dict[Path, Jdk] = {}
-    for home in candidate_homes():
-        jdk = read_jdk(home.resolve())
-        if jdk is not None:
-            found.setdefault(jdk.home, jdk)
-    return tuple(found.values())
+    jdks = (read_jdk(home.resolve()) for home in candidate_homes())
+    return tuple({jdk.home: jdk for jdk in jdks if jdk is not None}.values())
 
 
 def choose_jdk(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk:
@@ -147,17 +136,12 @@ def choose_jdk(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk:
         if home and jdk.home == Path(home).resolve():
             return jdk
     if usable:
-        return max(usable, key=version_key_of)
-    found = ", ".join(f"{jdk.version} in {jdk.home}" for jdk in jdks) or "none"
+        return max(usable, key=lambda jdk: version_key(jdk.version))
+    available = ", ".join(f"{jdk.version} in {jdk.home}" for jdk in jdks) or "none"
     raise StackError(
-        f"{purpose}: needs a JDK {supported}, found {found}; install one with: {install_command(supported)}, "
+        f"{purpose}: needs a JDK {supported}, found {available}; install one with: {install_command(supported)}, "
         "or set JAVA_HOME to where one is"
     )
-
-
-def version_key_of(jdk: Jdk) -> tuple[int, ...]:
-    """A JDK's version for comparing."""
-    return tuple(int(number) for number in re.findall(r"\d+", jdk.version))
 
 
 def install_command(supported: JavaRange) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -68,22 +69,33 @@ def class_data_options(archive: Path, *, with_agent: bool) -> tuple[str, ...]:
     return (f"-XX:ArchiveClassesAtExit={archive}.pending", *allow)
 
 
-def archive_path(cache: Path, name: str, jdk: Jdk, jars: Sequence[Path]) -> Path:
-    """Where the class-data archive lies: one per program, JDK build and class path."""
-    return cache / "class-data" / f"{name}-{jdk.version}-{fingerprint(jdk.home, *jars)}.jsa"
+@dataclass(frozen=True)
+class Program:
+    """What broker and worker are started from.
+
+    Attributes:
+        jars: The class path.
+        cache: Where their class-data archives are kept.
+    """
+
+    version: str
+    jars: tuple[Path, ...]
+    jdk: Jdk
+    cache: Path
+
+    def archive(self, name: str, *agents: Path) -> Path:
+        """Where the class-data archive lies: one per program, JDK build and class path."""
+        parts = fingerprint(self.jdk.home, *self.jars, *agents)
+        return self.cache / "class-data" / f"{name}-{self.jdk.version}-{parts}.jsa"
 
 
-def kafka_spec(
-    *, folder: Path, cache: Path, jdk: Jdk, jars: Sequence[Path], version: str, heap_mb: int, ports: Mapping[str, int]
-) -> ServerSpec:
-    """A broker that is its own controller, its data below `folder`.
+def kafka_spec(program: Program, *, folder: Path, heap_mb: int, ports: Mapping[str, int]) -> ServerSpec:
+    """A broker that is its own controller, its configuration, data and log below `folder`.
 
     Args:
-        folder: State folder of this server; configuration, data and log go there.
-        jars: The class path.
         ports: `client` and `controller`.
     """
-    config, data, logging = folder / "server.properties", folder / "data", folder / "log4j2.properties"
+    data = folder / "data"
     settings = {
         "process.roles": "broker,controller",
         "node.id": "1",
@@ -97,38 +109,28 @@ def kafka_spec(
         "auto.create.topics.enable": "false",
         **QUICK_GROUPS,
     }
-    write_if_changed(config, properties(settings))
-    write_if_changed(logging, LOG4J)
     # What `kafka-storage format` writes for one static voter; it would cost the start of one more JVM.
-    meta = data / "meta.properties"
-    if not meta.is_file():
-        write_if_changed(
-            meta,
-            properties({"version": "1", "cluster.id": CLUSTER_ID, "node.id": "1", "directory.id": DIRECTORY_ID}),
-        )
+    meta = {"version": "1", "cluster.id": CLUSTER_ID, "node.id": "1", "directory.id": DIRECTORY_ID}
+    if not (data / "meta.properties").is_file():
+        write_if_changed(data / "meta.properties", properties(meta))
     return java_server(
+        program,
         "kafka",
         "kafka.Kafka",
-        config,
-        folder=folder,
-        jdk=jdk,
-        jars=jars,
-        version=version,
+        folder / "server.properties",
+        settings,
+        heap_mb=heap_mb,
         ports=ports,
-        archive=archive_path(cache, "kafka", jdk, jars),
-        options=jvm_options(heap_mb, logging),
+        archive=program.archive("kafka"),
         shape=settings,
     )
 
 
 def connect_spec(
+    program: Program,
     *,
     folder: Path,
-    cache: Path,
-    jdk: Jdk,
-    jars: Sequence[Path],
     agent: Path,
-    version: str,
     heap_mb: int,
     ports: Mapping[str, int],
     kafka_port: int,
@@ -144,7 +146,6 @@ def connect_spec(
         plugin_version: Fingerprint of the plugins; a worker with other plugins must be started anew.
         more_plugins: Further folders of plugin folders, of other people's; not all of those say what they hold.
     """
-    config, logging = folder / "worker.properties", folder / "log4j2.properties"
     internal_topics = {
         f"{kind}.storage.{setting}": value
         for kind in ("offset", "config", "status")
@@ -166,69 +167,54 @@ def connect_spec(
         # One worker: when it comes back after a crash there is nobody to wait for.
         "scheduled.rebalance.max.delay.ms": "0",
     }
-    write_if_changed(config, properties(settings))
-    write_if_changed(logging, LOG4J)
     return java_server(
+        program,
         "connect",
         "org.apache.kafka.connect.cli.ConnectDistributed",
-        config,
-        folder=folder,
-        jdk=jdk,
-        jars=jars,
-        version=version,
+        folder / "worker.properties",
+        settings,
+        heap_mb=heap_mb,
         ports=ports,
-        archive=archive_path(cache, "connect", jdk, (*jars, agent)),
-        options=(*jvm_options(heap_mb, logging), f"-javaagent:{agent}=host={LOOPBACK},port={ports['metrics']}"),
+        archive=program.archive("connect", agent),
+        agent=f"-javaagent:{agent}=host={LOOPBACK},port={ports['metrics']}",
         shape=(plugin_version, settings),
     )
 
 
-def jvm_options(heap_mb: int, logging: Path) -> tuple[str, ...]:
-    """What both servers' JVMs are told: a fixed heap, to end when it is full, where logging is set, what was asked."""
-    return (
-        f"-Xms{heap_mb}m",
-        f"-Xmx{heap_mb}m",
-        "-XX:+ExitOnOutOfMemoryError",
-        f"-Dlog4j2.configurationFile={logging}",
-        *extra_jvm_options(),
-    )
-
-
 def java_server(
+    program: Program,
     name: Literal["kafka", "connect"],
     main_class: str,
     config: Path,
+    settings: Mapping[str, str],
     *,
-    folder: Path,
-    jdk: Jdk,
-    jars: Sequence[Path],
-    version: str,
+    heap_mb: int,
     ports: Mapping[str, int],
     archive: Path,
-    options: Sequence[str],
+    agent: str = "",
     shape: object,
 ) -> ServerSpec:
-    """A server that is a main class on the class path with one configuration file.
+    """A server that is a main class on the class path with one configuration file, which is written.
 
     Args:
-        options: For the JVM, class-data sharing left out.
+        agent: The JVM option for a Java agent, if it has one.
         shape: What else, beside version, JDK and options, makes it a server of another shape.
     """
-    with_agent = any(option.startswith("-javaagent:") for option in options)
-    class_path = ":".join(map(str, jars))
-    sharing = class_data_options(archive, with_agent=with_agent)
+    write_if_changed(config, properties(settings))
+    logging = config.with_name("log4j2.properties")
+    write_if_changed(logging, LOG4J)
+    options = [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", "-XX:+ExitOnOutOfMemoryError"]
+    options += [f"-Dlog4j2.configurationFile={logging}", *extra_jvm_options(), *filter(None, [agent])]
+    sharing = class_data_options(archive, with_agent=bool(agent))
+    class_path = ":".join(map(str, program.jars))
     return ServerSpec(
         kind=name,
         name=name,
-        version=version,
-        java_version=jdk.version,
-        command=(str(jdk.java), *options, *sharing, "-cp", class_path, main_class, str(config)),
-        environment={},
+        version=program.version,
+        java_version=program.jdk.version,
+        command=(str(program.jdk.java), *options, *sharing, "-cp", class_path, main_class, str(config)),
         ports=dict(ports),
-        run_as=None,
-        log_file=folder / f"{name}.log",
-        server_log=None,
-        pid_file=None,
+        log_file=config.with_name(f"{name}.log"),
         archive=archive,
-        shape=fingerprint(name, version, jdk.home, *options, shape),
+        shape=fingerprint(name, program.version, program.jdk.home, *options, shape),
     )

@@ -4,9 +4,9 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
@@ -16,14 +16,13 @@ from pydantic import BaseModel, ConfigDict
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch, kafka, server
-from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, elasticsearch_versions, read_lock
+from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.interrupts import uninterrupted
 from lab.stack.jdk import (
     Jdk,
     choose_jdk,
     extra_jvm_options,
     find_jdks,
-    java_for_elasticsearch,
     java_for_kafka,
     refuse_wrong_java_home,
 )
@@ -32,37 +31,7 @@ from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plug
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_for_all
 from lab.stack.server import ServerProcess, ServerSpec
-
-MAX_NODES = 4
-MEMORY_BESIDE_HEAP_MB = 300
-"""What a JVM of ours takes beside its heap: metaspace, code, threads, direct buffers."""
-
-
-@dataclass(frozen=True)
-class StackShape:
-    """What the servers shall be.
-
-    Attributes:
-        data_nodes: Elasticsearch nodes, 1 to 4; the first is also the master.
-        node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
-        plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
-        asked_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
-    """
-
-    elasticsearch_version: str = "8.19.21"
-    data_nodes: int = 1
-    elasticsearch_heap_mb: int = 1024
-    kafka_heap_mb: int = 512
-    connect_heap_mb: int = 1024
-    node_settings: Mapping[str, object] = field(default_factory=dict)
-    plugin_folders: tuple[Path, ...] = ()
-    asked_ports: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def memory_mb(self) -> int:
-        """Memory that all servers together will take, page cache not counted."""
-        heaps = [self.elasticsearch_heap_mb] * self.data_nodes + [self.kafka_heap_mb, self.connect_heap_mb]
-        return sum(heaps) + MEMORY_BESIDE_HEAP_MB * len(heaps)
+from lab.stack.shape import StackShape, choose_elasticsearch_jdk, kafka_version, port_names, ports_of
 
 
 class StackState(BaseModel):
@@ -107,8 +76,6 @@ class LocalStack:
         self._project = project
         self._state_lock = Lock()
 
-    # --- what is there ----------------------------------------------------------------------------------------------
-
     @property
     def state_file(self) -> Path:
         """Where the servers are written down."""
@@ -146,17 +113,15 @@ class LocalStack:
             StackError: Nothing runs here.
         """
         state = self.state()
-        broker, worker = (state.server(name) if state else None for name in ("kafka", "connect"))
-        if state is None or broker is None or worker is None:
+        ports = {entry.spec.name: entry.spec.ports for entry in state.servers} if state else {}
+        if not {"kafka", "connect"} <= ports.keys():
             raise StackError("no servers are running here; start them with: ./sluice up")
-        nodes = sorted(
-            (entry.spec for entry in state.servers if entry.spec.kind == "elasticsearch"), key=lambda spec: spec.name
-        )
+        nodes = sorted(name for name in ports if name.startswith("elasticsearch-"))
         return Endpoints(
-            kafka_bootstrap=f"{LOOPBACK}:{broker.spec.ports['client']}",
-            connect_url=f"http://{LOOPBACK}:{worker.spec.ports['http']}",
-            elasticsearch_urls=tuple(f"http://{LOOPBACK}:{spec.ports['http']}" for spec in nodes),
-            metrics_url=f"http://{LOOPBACK}:{worker.spec.ports['metrics']}/jolokia",
+            kafka_bootstrap=f"{LOOPBACK}:{ports['kafka']['client']}",
+            connect_url=f"http://{LOOPBACK}:{ports['connect']['http']}",
+            elasticsearch_urls=tuple(f"http://{LOOPBACK}:{ports[name]['http']}" for name in nodes),
+            metrics_url=f"http://{LOOPBACK}:{ports['connect']['metrics']}/jolokia",
         )
 
     def process_ids(self) -> dict[str, int]:
@@ -165,8 +130,6 @@ class LocalStack:
             return {entry.spec.name: entry.pid for entry in self.servers()}
         except StackError:
             return {}
-
-    # --- changing it ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def exclusively(self) -> Iterator[None]:
@@ -222,15 +185,11 @@ class LocalStack:
             self._reshape(specs, kept=keep, progress=progress)
         except BaseException:
             with uninterrupted():
-                self._undo(ran_before)
+                self._stop_all_but(ran_before)
+                if not self.servers():
+                    self.state_file.unlink(missing_ok=True)
             raise
         return self.endpoints()
-
-    def _undo(self, ran_before: set[int]) -> None:
-        """Stop what did not run before; forget everything if nothing did."""
-        self._stop_all_but(ran_before)
-        if not self.servers():
-            self.state_file.unlink(missing_ok=True)
 
     def _stop_all_but(self, pids: set[int]) -> None:
         server.stop([entry for entry in self.servers() if entry.pid not in pids])
@@ -245,8 +204,8 @@ class LocalStack:
             self.stop()
         if state is not None and not state.kept and state.owner_pid != os.getpid():
             self.stop()
-        known = {entry.pid for entry in self.servers()}
-        server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in known)
+        ours = {entry.pid for entry in self.servers()}
+        server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in ours)
         self.remove_orphans()
 
     def remove_orphans(self) -> None:
@@ -283,7 +242,7 @@ class LocalStack:
         state = self.state()
         entry = state.server(name) if state else None
         if entry is None:
-            names = ", ".join(sorted(known.spec.name for known in state.servers)) if state else "none"
+            names = ", ".join(sorted(other.spec.name for other in state.servers)) if state else "none"
             raise ProfileError(f"{name}: no such server here; there are: {names}")
         return entry
 
@@ -296,9 +255,9 @@ class LocalStack:
         """
         entry = self.server(name)
         server.stop([entry])
-        others = {known.pid for known in self.servers()}
+        others = {other.pid for other in self.servers()}
         try:
-            self._start((with_present_archive(entry.spec),), progress)
+            self._start((entry.spec.for_restart(),), progress)
         except BaseException:
             with uninterrupted():
                 self._stop_all_but(others)
@@ -322,8 +281,6 @@ class LocalStack:
             shutil.rmtree(folder, ignore_errors=True)
         return present
 
-    # --- how --------------------------------------------------------------------------------------------------------
-
     def _specs(self, shape: StackShape, *, kept: bool, progress: StackProgress) -> tuple[ServerSpec, ...]:
         extra_jvm_options()  # refused before anything is fetched
         refuse_wrong_java_home()
@@ -341,24 +298,15 @@ class LocalStack:
         folder = self._data_folder(kept=kept)
         elasticsearch.check_readable(user, (home, folder))
         ports = self._ports(shape)
-        version = kafka_version(lock)
-        jars = [self.cache.file(artifact) for artifact in lock.sets["kafka"]]
+        jars = tuple(self.cache.file(artifact) for artifact in lock.sets["kafka"])
+        program = kafka.Program(kafka_version(lock), jars, kafka_jdk, self._cache_dir)
         broker = kafka.kafka_spec(
-            folder=folder / "kafka",
-            cache=self._cache_dir,
-            jdk=kafka_jdk,
-            jars=jars,
-            version=version,
-            heap_mb=shape.kafka_heap_mb,
-            ports=ports_of("kafka", ports),
+            program, folder=folder / "kafka", heap_mb=shape.kafka_heap_mb, ports=ports_of("kafka", ports)
         )
         worker = kafka.connect_spec(
+            program,
             folder=folder / "connect",
-            cache=self._cache_dir,
-            jdk=kafka_jdk,
-            jars=jars,
             agent=self.cache.file(lock.sets["jolokia"][0]),
-            version=version,
             heap_mb=shape.connect_heap_mb,
             ports=ports_of("connect", ports),
             kafka_port=ports["kafka.client"],
@@ -374,7 +322,7 @@ class LocalStack:
                 folder=folder / f"elasticsearch-{shape.elasticsearch_version}" / f"node-{number}",
                 jdk=elasticsearch_jdk,
                 heap_mb=shape.elasticsearch_heap_mb,
-                asked_settings=shape.node_settings,
+                extra_settings=shape.node_settings,
                 ports=ports_of(elasticsearch.node_name(number), ports),
                 first_transport_port=ports[f"{elasticsearch.node_name(1)}.transport"],
                 user=user,
@@ -405,8 +353,10 @@ class LocalStack:
             for entry in self.servers()
             for purpose, port in entry.spec.ports.items()
         }
-        asked = {f"{name}.{'client' if name == 'kafka' else 'http'}": port for name, port in shape.asked_ports.items()}
-        return allot_ports(port_names(shape.data_nodes), self.folder / "ports.json", asked=asked, in_use=in_use)
+        requested = {
+            f"{name}.{'client' if name == 'kafka' else 'http'}": port for name, port in shape.requested_ports.items()
+        }
+        return allot_ports(port_names(shape.data_nodes), self.folder / "ports.json", requested=requested, in_use=in_use)
 
     def _data_folder(self, *, kept: bool) -> Path:
         folder = self.folder / ("kept" if kept else "run")
@@ -418,7 +368,8 @@ class LocalStack:
 
     def _check_memory(self, shape: StackShape) -> None:
         available_mb = psutil.virtual_memory().available // 2**20
-        running_mb = sum(process_memory_mb(entry) for entry in self.servers())
+        running = [process for entry in self.servers() if (process := entry.process())]
+        running_mb = sum(process.memory_info().rss // 2**20 for process in running)
         if available_mb + running_mb < shape.memory_mb:
             raise StackError(
                 f"memory: {available_mb + running_mb} MB available, {shape.memory_mb} MB needed for "
@@ -428,20 +379,17 @@ class LocalStack:
 
     def _reshape(self, specs: Sequence[ServerSpec], *, kept: bool, progress: StackProgress) -> None:
         wanted = {spec.name: spec for spec in specs}
-        stays: list[ServerProcess] = []
-        goes: list[ServerProcess] = []
-        for entry in self.servers():
-            spec = wanted.get(entry.spec.name)
-            (stays if spec is not None and spec.shape == entry.spec.shape else goes).append(entry)
+        shapes = {(spec.name, spec.shape) for spec in specs}
+        stays = {entry.spec.name: entry for entry in self.servers() if (entry.spec.name, entry.spec.shape) in shapes}
+        goes = [entry for entry in self.servers() if entry.spec.name not in stays]
         for entry in goes:
             spec = wanted.get(entry.spec.name)
             if spec is not None and spec.version != entry.spec.version:
                 progress.step(entry.spec.name, f"{spec.version} instead of {entry.spec.version}")
             progress.step(entry.spec.name, "stopping")
         server.stop(goes)
-        self._write(StackState(kept=kept, owner_pid=os.getpid(), servers=tuple(stays)))
-        staying = {entry.spec.name for entry in stays}
-        self._start([spec for spec in specs if spec.name not in staying], progress)
+        self._write(StackState(kept=kept, owner_pid=os.getpid(), servers=tuple(stays.values())))
+        self._start([spec for spec in specs if spec.name not in stays], progress)
 
     def _start(self, specs: Sequence[ServerSpec], progress: StackProgress) -> None:
         launched = []
@@ -456,7 +404,7 @@ class LocalStack:
     def _record(self, entry: ServerProcess) -> None:
         with self._state_lock:
             state = self.state() or StackState(kept=False, owner_pid=os.getpid())
-            others = tuple(known for known in state.servers if known.spec.name != entry.spec.name)
+            others = tuple(other for other in state.servers if other.spec.name != entry.spec.name)
             self._write(state.model_copy(update={"servers": (*others, entry)}))
 
     def _write(self, state: StackState) -> None:
@@ -464,68 +412,3 @@ class LocalStack:
         partial = self.state_file.with_suffix(".part")
         partial.write_text(state.model_dump_json(indent=1) + "\n", "utf-8")
         partial.rename(self.state_file)
-
-
-def choose_elasticsearch_jdk(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk:
-    """The JDK for the shape's Elasticsearch version.
-
-    Raises:
-        ProfileError: The version is not available.
-        StackError: The number of nodes cannot be had, or no JDK on this machine fits.
-    """
-    check_version(shape.elasticsearch_version, lock)
-    if not 1 <= shape.data_nodes <= MAX_NODES:
-        raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
-    supported = java_for_elasticsearch(shape.elasticsearch_version)
-    return choose_jdk(jdks, supported, f"Elasticsearch {shape.elasticsearch_version}")
-
-
-def check_version(version: str, lock: ArtifactLock) -> None:
-    """See that an Elasticsearch version is one that can be started here.
-
-    Raises:
-        ProfileError: It is not.
-    """
-    versions = elasticsearch_versions(lock)
-    if version not in versions:
-        raise ProfileError(f"Elasticsearch {version}: is not available, expected one of {', '.join(versions)}")
-
-
-def port_names(data_nodes: int) -> tuple[str, ...]:
-    """Every port of a stack, as `server.purpose`."""
-    nodes = (elasticsearch.node_name(number) for number in range(1, data_nodes + 1))
-    return (
-        "kafka.client",
-        "kafka.controller",
-        "connect.http",
-        "connect.metrics",
-        *(f"{node}.{purpose}" for node in nodes for purpose in ("http", "transport")),
-    )
-
-
-def ports_of(name: str, ports: Mapping[str, int]) -> dict[str, int]:
-    """One server's ports, by purpose."""
-    return {
-        purpose: port for key, port in ports.items() for owner, _, purpose in [key.rpartition(".")] if owner == name
-    }
-
-
-def kafka_version(lock: ArtifactLock) -> str:
-    """The pinned Kafka version."""
-    (client,) = (artifact for artifact in lock.sets["kafka"] if "/kafka-clients/" in artifact.path)
-    return client.path.split("/")[-2]
-
-
-def process_memory_mb(entry: ServerProcess) -> int:
-    """Resident memory of a server that runs, 0 once it has ended."""
-    process = entry.process()
-    return process.memory_info().rss // 2**20 if process else 0
-
-
-def with_present_archive(spec: ServerSpec) -> ServerSpec:
-    """The specification for another start: it uses the class-data archive that the first start may have written."""
-    if spec.archive is None or not spec.archive.is_file():
-        return spec
-    writing = f"-XX:ArchiveClassesAtExit={spec.pending_archive}"
-    using = f"-XX:SharedArchiveFile={spec.archive}"
-    return spec.model_copy(update={"command": tuple(using if word == writing else word for word in spec.command)})

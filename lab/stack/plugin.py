@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lab.errors import StackError
@@ -23,12 +23,12 @@ def given_plugin_folders(environment: Mapping[str, str] = os.environ) -> tuple[P
 
 def folders_fingerprint(folders: Iterable[Path]) -> str:
     """A hash of the names, sizes and times of the plugins in these folders; empty without folders."""
-    seen = [
+    jars = [
         f"{path}\0{path.stat().st_size}\0{path.stat().st_mtime_ns}"
         for folder in folders
         for path in sorted(folder.glob("**/*.jar"))
     ]
-    return hashlib.sha256("\0".join(seen).encode()).hexdigest()[:16] if seen else ""
+    return hashlib.sha256("\0".join(jars).encode()).hexdigest()[:16] if jars else ""
 
 
 def holds_class(folders: Iterable[Path], name: str) -> bool:
@@ -46,17 +46,12 @@ def has_entry(jar: Path, entry: str) -> bool:
         return False
 
 
-def source_files(project: Path) -> Iterator[Path]:
-    """What the plugin is made of, in a fixed order; tests are not."""
-    yield project / "pom.xml"
-    for folder in (project / "src" / "main", project / "etc"):
-        yield from sorted(path for path in folder.rglob("*") if path.is_file())
-
-
 def source_fingerprint(project: Path) -> str:
-    """A hash of the plugin's sources."""
+    """A hash of what the plugin is made of; tests are not."""
     digest = hashlib.sha256()
-    for path in source_files(project):
+    folders = (project / "src" / "main", project / "etc")
+    files = (path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file())
+    for path in (project / "pom.xml", *files):
         digest.update(str(path.relative_to(project)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
@@ -89,8 +84,8 @@ def stamp_file(project: Path) -> Path:
 
 def find_maven(cache: ArtifactCache, maven: Artifact) -> Path:
     """The machine's Maven, or else one that is fetched and unpacked."""
-    if found := shutil.which("mvn"):
-        return Path(found)
+    if installed := shutil.which("mvn"):
+        return Path(installed)
     cache.fetch((maven,))
     return cache.unpacked(maven) / "bin" / "mvn"
 

@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psutil
@@ -15,7 +15,7 @@ HIGHEST = 65_535
 
 
 def allot_ports(
-    names: tuple[str, ...], remembered_in: Path, *, asked: Mapping[str, int], in_use: Mapping[str, int]
+    names: tuple[str, ...], remembered_in: Path, *, requested: Mapping[str, int], in_use: Mapping[str, int]
 ) -> dict[str, int]:
     """A port for each name: the one asked for, else the one it has or had before if that is free, else any free one.
 
@@ -23,7 +23,7 @@ def allot_ports(
 
     Args:
         names: `server.purpose` for each port.
-        asked: Ports that a user wants, by name.
+        requested: Ports that a user wants, by name.
         in_use: Ports that our own running servers hold, by name.
 
     Raises:
@@ -33,15 +33,18 @@ def allot_ports(
     allotted: dict[str, int] = {}
     with ExitStack() as held:
         # Those that are fixed come first, so that none of the others is given their ports.
-        for name in sorted(names, key=lambda name: name not in asked and name not in in_use):
-            if name in in_use and asked.get(name, in_use[name]) == in_use[name]:
+        for name in sorted(names, key=lambda name: name not in requested and name not in in_use):
+            if name in in_use and requested.get(name, in_use[name]) == in_use[name]:
                 allotted[name] = in_use[name]
-            elif name in asked:
-                allotted[name] = hold_asked(held, name, asked[name], allotted)
+            elif name in requested:
+                allotted[name] = hold_requested(held, name, requested[name], allotted)
             else:
                 preferred = remembered.get(name, 0)
                 # A server that is still starting does not listen yet.
-                allotted[name] = hold_any(held, 0 if preferred in in_use.values() else preferred)
+                try:
+                    allotted[name] = hold(held, name, 0 if preferred in in_use.values() else preferred)
+                except (StackError, OverflowError):
+                    allotted[name] = hold(held, name, 0)
     remembered_in.parent.mkdir(parents=True, exist_ok=True)
     remembered_in.write_text(json.dumps({**remembered, **allotted}, indent=1) + "\n", "utf-8")
     return allotted
@@ -55,7 +58,7 @@ def read_ports(path: Path) -> dict[str, int]:
         return {}
 
 
-def hold_asked(held: ExitStack, name: str, port: int, allotted: Mapping[str, int]) -> int:
+def hold_requested(held: ExitStack, name: str, port: int, allotted: Mapping[str, int]) -> int:
     """Hold a port that was asked for.
 
     Raises:
@@ -89,22 +92,12 @@ def hold(held: ExitStack, name: str, port: int) -> int:
     return int(listener.getsockname()[1])
 
 
-def hold_any(held: ExitStack, preferred: int) -> int:
-    """Bind the preferred port if it is free, else one that the system picks."""
-    try:
-        return hold(held, "a server", preferred)
-    except (StackError, OverflowError):
-        return hold(held, "a server", 0)
-
-
 def owner_of(port: int) -> str:
     """Who listens on a port, as far as the system tells us."""
-    try:
+    with suppress(psutil.Error):
         for connection in psutil.net_connections("tcp"):
             if connection.laddr and connection.laddr.port == port and connection.pid:
                 return f"process {connection.pid} ({psutil.Process(connection.pid).name()})"
-    except psutil.Error:
-        pass
     return "another process"
 
 

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event
 
 import httpx
 from confluent_kafka import KafkaException
@@ -27,16 +28,6 @@ def kafka_is_ready(port: int) -> bool:
     return True
 
 
-def connect_is_ready(port: int) -> bool:
-    """Whether the worker has joined its group and serves requests."""
-    return answers(f"http://{LOOPBACK}:{port}/connectors")
-
-
-def elasticsearch_is_ready(port: int) -> bool:
-    """Whether the node serves requests as a member of a cluster that has a master."""
-    return answers(f"http://{LOOPBACK}:{port}/_cluster/health?timeout=1s")
-
-
 def answers(url: str) -> bool:
     """Whether a GET is answered with 200."""
     try:
@@ -52,10 +43,10 @@ def is_ready(server: ServerProcess) -> bool:
     match server.spec.kind:
         case "kafka":
             return kafka_is_ready(ports["client"])
-        case "connect":
-            return connect_is_ready(ports["http"])
-        case "elasticsearch":
-            return elasticsearch_is_ready(ports["http"])
+        case "connect":  # it has joined its group
+            return answers(f"http://{LOOPBACK}:{ports['http']}/connectors")
+        case "elasticsearch":  # it is a member of a cluster that has a master
+            return answers(f"http://{LOOPBACK}:{ports['http']}/_cluster/health?timeout=1s")
 
 
 def wait_until_ready(
@@ -120,23 +111,19 @@ def wait_for_all(
     Raises:
         StackError: That of the server that failed first.
     """
-    failures: list[StackError] = []
+    given_up = Event()
 
-    def wait_for(server: ServerProcess) -> ServerProcess | None:
-        try:
-            ready = wait_until_ready(server, on_daemon, cancelled=lambda: bool(failures))
-        except StackError as error:
-            failures.append(error)
-            return None
+    def wait_for(server: ServerProcess) -> ServerProcess:
+        ready = wait_until_ready(server, on_daemon, cancelled=given_up.is_set)
         on_ready(server.spec.name)
         return ready
 
     with ThreadPoolExecutor(max(1, len(launched))) as pool:
+        waits = [pool.submit(wait_for, server) for server in launched]
         try:
-            ready = list(pool.map(wait_for, launched))
+            for ended in wait(waits, return_when=FIRST_EXCEPTION).done:
+                ended.result()
         except BaseException:
-            failures.append(StackError("interrupted"))
+            given_up.set()
             raise
-    if failures:
-        raise failures[0]
-    return tuple(server for server in ready if server is not None)
+    return tuple(ended.result() for ended in waits)

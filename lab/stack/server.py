@@ -13,13 +13,13 @@ import psutil
 from pydantic import BaseModel, ConfigDict
 
 from lab.errors import StackError
+from producers.children import last_lines
 
 STACK_MARKER = "SLUICE_STACK"
 """Environment variable of every server we start; its value is the state folder. It finds a server that was started by a
 command which was killed before it could write the pid down."""
 
 LOG_LINES_SHOWN = 12
-LOG_TAIL_BYTES = 32 * 1024
 GRACE_S = 20.0
 UNREADY_GRACE_S = 2.0
 ARCHIVE_GRACE_S = 90.0
@@ -51,13 +51,13 @@ class ServerSpec(BaseModel):
     version: str
     java_version: str
     command: tuple[str, ...]
-    environment: dict[str, str]
+    environment: dict[str, str] = {}
     ports: dict[str, int]
-    run_as: int | None
+    run_as: int | None = None
     log_file: Path
-    server_log: Path | None
-    pid_file: Path | None
-    archive: Path | None
+    server_log: Path | None = None
+    pid_file: Path | None = None
+    archive: Path | None = None
     shape: str
 
     @property
@@ -70,6 +70,14 @@ class ServerSpec(BaseModel):
     def pending_archive(self) -> Path | None:
         """Where the class-data archive is written when the server stops; renamed only if it stopped by itself."""
         return self.archive.with_name(self.archive.name + ".pending") if self.archive else None
+
+    def for_restart(self) -> "ServerSpec":
+        """The same for another start: it uses the class-data archive that the first start may have written."""
+        if self.archive is None or not self.archive.is_file():
+            return self
+        writing = f"-XX:ArchiveClassesAtExit={self.pending_archive}"
+        using = f"-XX:SharedArchiveFile={self.archive}"
+        return self.model_copy(update={"command": tuple(using if word == writing else word for word in self.command)})
 
 
 class ServerProcess(BaseModel):
@@ -186,9 +194,7 @@ def last_log_lines(spec: ServerSpec, count: int = LOG_LINES_SHOWN) -> tuple[str,
         return ()
     newest = max(written, key=lambda path: path.stat().st_mtime_ns)
     with newest.open("rb") as file:
-        file.seek(max(0, newest.stat().st_size - LOG_TAIL_BYTES))
-        lines = file.read().decode(errors="replace").splitlines()
-    return tuple(line for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... ")))[-count:]
+        return last_lines(file, count, without=("at ", "... "))
 
 
 def died(spec: ServerSpec, exit_status: int | None = None) -> StackError:
@@ -207,17 +213,19 @@ def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:
     running = [(server, process) for server in servers if (process := server.process())]
     for _, process in running:
         signal_quietly(process, signal.SIGTERM)
-    asked_s = time.monotonic()
+    signalled_at_s = time.monotonic()
     for server, process in sorted(running, key=lambda pair: patience_s(pair[0], grace_s)):
-        wait_for_end(process, asked_s + patience_s(server, grace_s) - time.monotonic())
+        wait_for_end(process, signalled_at_s + patience_s(server, grace_s) - time.monotonic())
         killed = server.alive
         if killed:
             signal_quietly(process, signal.SIGKILL)
             wait_for_end(process, grace_s)
-        if killed or not server.was_ready:
-            discard_archive(server.spec)
-        else:
-            keep_archive(server.spec)
+        archive, pending = server.spec.archive, server.spec.pending_archive
+        if archive and pending and pending.is_file():
+            if killed or not server.was_ready:
+                pending.unlink()
+            else:
+                pending.rename(archive)
 
 
 def patience_s(server: ServerProcess, grace_s: float) -> float:
@@ -237,38 +245,24 @@ def signal_quietly(process: psutil.Process, number: int) -> None:
 def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
     """Wait until the process has ended or the time is over; a zombie child of ours is reaped."""
     deadline = time.monotonic() + timeout_s
-    while runs(process) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+            time.sleep(0.05)
     # It may have ended since it was looked for.
     reap(process.pid)
 
 
-def runs(process: psutil.Process) -> bool:
-    """Whether the process has not ended."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def keep_archive(spec: ServerSpec) -> None:
-    """Make the class-data archive that the server has just written the one that the next start uses."""
-    if spec.pending_archive and spec.archive and spec.pending_archive.is_file():
-        spec.pending_archive.rename(spec.archive)
-
-
-def discard_archive(spec: ServerSpec) -> None:
-    """Throw away a class-data archive that may be incomplete."""
-    if spec.pending_archive:
-        spec.pending_archive.unlink(missing_ok=True)
-
-
-def marked_processes(marker: Path) -> Iterator[psutil.Process]:
-    """Every process on the machine that carries our marker, whatever the state file says."""
+def markers() -> Iterator[tuple[psutil.Process, str]]:
+    """Every process on the machine that carries a marker of ours and has not ended, with the marker."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get(STACK_MARKER) == str(marker) and process.status() != psutil.STATUS_ZOMBIE:
-                yield process
+            if (marker := process.environ().get(STACK_MARKER)) and process.status() != psutil.STATUS_ZOMBIE:
+                yield process, marker
+
+
+def marked_processes(folder: Path) -> list[psutil.Process]:
+    """Every process on the machine that belongs to this state folder, whatever the state file says."""
+    return [process for process, marker in markers() if marker == str(folder)]
 
 
 def owned_marker(marker: Path) -> str:
@@ -276,21 +270,18 @@ def owned_marker(marker: Path) -> str:
     return f"{marker}#{os.getpid()}"
 
 
-def orphans(marker: Path) -> Iterator[psutil.Process]:
+def orphans(folder: Path) -> list[psutil.Process]:
     """Every process that a command has marked as its own and that has outlived it, as after kill -9."""
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            owner = process.environ().get(STACK_MARKER, "").removeprefix(f"{marker}#")
-            if owner.isdigit() and not psutil.pid_exists(int(owner)):
-                yield process
+    owners = ((process, marker.removeprefix(f"{folder}#")) for process, marker in markers())
+    return [process for process, pid in owners if pid.isdigit() and not psutil.pid_exists(int(pid))]
 
 
 def stop_processes(processes: Iterable[psutil.Process], grace_s: float = 5.0) -> None:
     """Stop processes that no state file knows."""
-    found = list(processes)
-    for process in found:
+    running = list(processes)
+    for process in running:
         signal_quietly(process, signal.SIGTERM)
-    _gone, left = psutil.wait_procs(found, timeout=grace_s)
+    _gone, left = psutil.wait_procs(running, timeout=grace_s)
     for process in left:
         signal_quietly(process, signal.SIGKILL)
     psutil.wait_procs(left, timeout=grace_s)

@@ -1,76 +1,85 @@
 """The containers of `docker compose` in this checkout, as a run and a suite use them."""
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from rich.markup import escape
 
 from lab.clients.target import Target
 from lab.console import console
-from lab.errors import ProfileError
+from lab.endpoints import Access, Endpoints
+from lab.errors import ProfileError, StackError
+from lab.monitor import Containers
 from lab.profiles import Direct, Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings
-from lab.records import Result
-from lab.run.folder import RunFolder
+from lab.records import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
+from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
-from lab.suite.execution import Bench
-from lab.targets.bench import started_bench
-from lab.targets.containers import addresses, target_of
-from lab.targets.measure import conclude, recorded
-from lab.targets.remote_servers import find_remote
-from producers.dataset import Dataset
+from lab.targets.remote import RemoteServers, read_servers
+from lab.targets.servers import Servers
 
 SECURITY = "xpack.security.enabled"
+HOST = "127.0.0.1"
+KAFKA_PORT, CONNECT_PORT, JMX_AGENT_PORT, ELASTICSEARCH_PORT = 9092, 8083, 8778, 9200
+"""Ports inside the containers."""
 
 
-class Compose:
+class Compose(Servers):
     """The containers of this checkout's project: those that are there, or some that live as long as the command."""
 
     def __init__(self, project: ComposeProject) -> None:
         self._project = project
+        self._ran_before: Mapping[str, Container] = {}
 
     def fitted(self, profile: Profile) -> Profile:
-        """The profile itself: containers are started as it asks for them.
-
-        Raises:
-            ProfileError: It asks for what they cannot have.
-        """
+        """The profile itself: containers are started as it asks for them."""
         if refusals := tuple(refusals_of(profile, self._project)):
             raise ProfileError("\n".join(refusals))
         return profile
 
-    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-        """Run a fitted profile once."""
-        with held(self._project) as ran:
-            target = started(self._project, profile, {container.pid for container in ran.values()})
-            folder = recorded(profile, dataset, target, runs)
-        return folder, conclude(folder)
+    def endpoints(self) -> Endpoints:
+        """Where the running containers are reached."""
+        return endpoints_of(self._project.containers())
 
     @contextlib.contextmanager
-    def bench(
-        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
-    ) -> Iterator[Bench]:
-        """The servers of a suite."""
-        with held(self._project):
+    def held(self) -> Iterator[None]:
+        """Hold the project for this command; what did not run before is stopped at the end."""
+        stack = LocalStack()
+        with stack.exclusively():
+            stack.remove_orphans()
+            self._ran_before = self._project.containers()
+            if streaming := [service for service in STREAM if service in self._ran_before]:
+                self._project.stop(streaming)
+                console.print(
+                    "stopped the stream of this project; resume it with: docker compose up --detach", soft_wrap=True
+                )
+            try:
+                yield
+            finally:
+                with uninterrupted():
+                    self._project.stop(name for name in self._project.containers() if name not in self._ran_before)
 
-            def start(profile: Profile, _: Iterable[Profile]) -> Target:
-                return started(self._project, profile)
-
-            with started_bench(start, profiles, datasets, command, stays=True) as bench:
-                yield bench
+    def target(self, profile: Profile, beside: Iterable[Profile] = ()) -> Target:  # noqa: ARG002 - no plugins of theirs
+        """The containers in the shape that the profile asks for."""
+        with console.status("starting containers") as status:
+            self._project.up(SERVERS, variables_of(profile), lambda line: status.update(escape(line)))
+        containers = self._project.containers()
+        servers = read_servers(endpoints_of(containers))
+        pids_before = {container.pid for container in self._ran_before.values()}
+        return target_of(servers, containers, self._project.engine(), pids_before)
 
 
 def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
     """What the profile asks for and the project's containers do not have; a sentence each."""
     if project.services[NODES[0]].get("environment", {}).get(SECURITY) == "true":
         yield (
-            "--target compose: the project asks who is there (compose/secure.yaml), expected one that lets everybody "
-            "in; run on it as on servers elsewhere, by --target remote"
+            "--target compose: security is enabled in this project (compose/secure.yaml), expected a project without "
+            "it; use --target remote"
         )
     if profile.sink.command:
         lack = missing_program(profile.sink.command[0], ROOT)
@@ -80,7 +89,8 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
     if lack:
         yield lack
     settings = node_settings(profile)
-    if settings and settings_file_of(profile) != env_text(profile.name, settings):
+    file = ROOT / FOLDER / f"{profile.name}.settings.env"
+    if settings and not (file.is_file() and file.read_text("utf-8") == env_text(profile.name, settings)):
         yield (
             f"{profile.name}: elasticsearch.node_settings: containers have only those of a profile in "
             "experiments/profiles, as `./sluice compose-env` wrote them; run it without --target compose"
@@ -102,46 +112,78 @@ def missing_plugin(profile: Profile, sink: str) -> str | None:
     )
 
 
-def settings_file_of(profile: Profile) -> str | None:
-    """The file of node settings that containers read for a profile of that name."""
-    try:
-        return (ROOT / FOLDER / f"{profile.name}.settings.env").read_text(encoding="utf-8")
-    except OSError:
-        return None
-
-
 def variables_of(profile: Profile) -> dict[str, str]:
     """The variables of the Compose files for the profile; whatever `.env` chooses must not get among them."""
-    known = (ROOT / FOLDER / f"{profile.name}.env").is_file()
-    return {"EXPERIMENT": profile.name if known and node_settings(profile) else "quickstart", **environment(profile)}
+    has_file = (ROOT / FOLDER / f"{profile.name}.env").is_file()
+    return {"EXPERIMENT": profile.name if has_file and node_settings(profile) else "quickstart", **environment(profile)}
 
 
-@contextlib.contextmanager
-def held(project: ComposeProject) -> Iterator[dict[str, Container]]:
-    """The project for this command alone, with what ran before; what did not run then is stopped at the end."""
-    stack = LocalStack()
-    with stack.exclusively():
-        stack.remove_orphans()
-        ran = project.containers()
-        if streaming := [service for service in STREAM if service in ran]:
-            project.stop(streaming)
-            console.print(
-                "the stream of this project is stopped; go on with it by: docker compose up --detach", soft_wrap=True
-            )
-        try:
-            yield ran
-        finally:
-            with uninterrupted():
-                project.stop(service for service in project.containers() if service not in ran)
-
-
-def started(project: ComposeProject, profile: Profile, before: Collection[int] = ()) -> Target:
-    """The containers in the shape that the profile asks for, as a run uses them.
+def endpoints_of(containers: Mapping[str, Container]) -> Endpoints:
+    """Where the containers are reached from this machine, and Elasticsearch from the worker's container.
 
     Args:
-        before: First processes of the containers that ran before.
+        containers: By service.
+
+    Raises:
+        StackError: One of them is missing, or cannot be reached.
     """
-    with console.status("starting containers") as status:
-        project.up(SERVERS, variables_of(profile), lambda line: status.update(escape(line)))
-    containers = project.containers()
-    return target_of(find_remote(addresses(containers)), containers, project.engine(), before)
+    inside = ",".join(f"http://{service}:{ELASTICSEARCH_PORT}" for service in NODES if service in containers)
+    return Endpoints(
+        kafka_bootstrap=address(containers, "kafka", KAFKA_PORT),
+        connect_url=f"http://{address(containers, 'connect', CONNECT_PORT)}",
+        # The other nodes publish no port; the first one passes on what is theirs.
+        elasticsearch_urls=(f"http://{address(containers, NODES[0], ELASTICSEARCH_PORT)}",),
+        metrics_url=f"http://{address(containers, 'connect', JMX_AGENT_PORT)}/jolokia",
+        access=Access(sink={ELASTICSEARCH_URLS: inside}),
+    )
+
+
+def address(containers: Mapping[str, Container], service: str, port: int) -> str:
+    """Where a port of a service is reached from this machine."""
+    if service not in containers:
+        raise StackError(f"service {service}: no container of it is running; see: docker compose ps --all")
+    container = containers[service]
+    if port not in container.ports:
+        raise StackError(f"container {container.name}: port {port} is not published, expected it on {HOST}")
+    return f"{HOST}:{container.ports[port]}"
+
+
+def target_of(
+    servers: RemoteServers, containers: Mapping[str, Container], engine: str, pids_before: Collection[int] = ()
+) -> Target:
+    """The containers as a run uses them.
+
+    Args:
+        servers: What the servers in them say of themselves.
+        containers: By service.
+        engine: Where the engine is asked what they use.
+        pids_before: First processes of the containers that ran before, and are warm.
+    """
+    target = servers.target()
+    versions = {server.name: server.version for server in target.servers}
+    names = {f"elasticsearch-{number}": name for number, name in enumerate(NODES, 1)}
+    names |= {name: name for name in ("kafka", "connect")}
+    used = {name: containers[service] for name, service in names.items() if service in containers}
+    return replace(
+        target,
+        name="compose",
+        servers=[
+            server_of(name, versions.get(name) or tag_of(container.image), container)
+            for name, container in used.items()
+        ],
+        fresh=any(container.pid not in pids_before for container in used.values()),
+        containers=Containers(engine, {name: container.name for name, container in used.items()}),
+    )
+
+
+def server_of(name: str, version: str, container: Container) -> Server:
+    """A server as a run records it, with what holds its container back."""
+    memory = () if container.memory_bytes is None else (f"memory={container.memory_bytes}",)
+    return Server(
+        name=name, version=version, pid=container.pid, command_line_options=(f"image={container.image}", *memory)
+    )
+
+
+def tag_of(image: str) -> str:
+    """The tag of an image, which is its version as far as anybody tells; the image itself where it has none."""
+    return image.rpartition("/")[2].partition(":")[2] or image

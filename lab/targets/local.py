@@ -1,118 +1,131 @@
 """The servers on this machine, as a run and a suite use them."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from lab.clients.target import Target
 from lab.display import StackDisplay
+from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.records import Result, Server
-from lab.run.folder import RunFolder
+from lab.records import Server
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
 from lab.stack.interrupts import uninterrupted
-from lab.stack.local import LocalStack, StackShape, check_version
+from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
-from lab.stack.server import STACK_MARKER
-from lab.stack.watch import ServerWatch
-from lab.suite.execution import Bench
-from lab.targets.bench import started_bench
-from lab.targets.measure import conclude, recorded
-from producers.dataset import Dataset
+from lab.stack.server import STACK_MARKER, last_log_lines
+from lab.stack.shape import StackShape, check_version
+from lab.targets.servers import Servers
+
+CHECK_INTERVAL_S = 1.0
+RESTART_TIMEOUT_S = 30.0
+"""A server that has ended is waited for so long: somebody may start it again."""
 
 
-class Local:
+class Local(Servers):
     """The servers on this machine: those that `up` started, or some that live as long as the command."""
 
-    def fitted(self, profile: Profile) -> Profile:
-        """The profile itself: servers are started as it asks for them.
+    def __init__(self) -> None:
+        self._stack = LocalStack()
+        self._ran_before: Collection[int] = ()
 
-        Raises:
-            ProfileError: The machine lacks what the profile names.
-        """
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile itself: servers are started as it asks for them."""
         check_version(profile.elasticsearch.version, read_lock())
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
         return profile
 
-    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-        """Run a fitted profile once."""
-        with held_stack() as (stack, kept):
-            before = {entry.pid for entry in stack.servers()}
-            target = started_target(stack, profile, kept=kept, before=before)
-            folder = recorded(profile, dataset, target, runs)
-        return folder, conclude(folder)
+    def endpoints(self) -> Endpoints:
+        """Where the servers of `up` are found."""
+        state = self._stack.state()
+        if state is None or not state.kept:
+            raise StackError(
+                "no servers of `./sluice up` are running here, and a run on servers of its own leaves nothing to "
+                "replay; start them with: ./sluice up"
+            )
+        dead = sorted(entry.spec.name for entry in state.servers if not entry.alive)
+        if dead:
+            raise StackError(
+                f"{', '.join(dead)}: not running any more; start it again with: ./sluice restart {dead[0]}"
+            )
+        return self._stack.endpoints()
 
     @contextlib.contextmanager
-    def bench(
-        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
-    ) -> Iterator[Bench]:
-        """The servers of a suite."""
-        with held_stack() as (stack, kept):
+    def held(self) -> Iterator[None]:
+        """Hold them for this command; those that `up` has not started are stopped at the end."""
+        with self._stack.exclusively():
+            self._stack.remove_leftovers()
+            state = self._stack.state()
+            self.stay = state is not None and state.kept
+            self._ran_before = {entry.pid for entry in self._stack.servers()}
+            try:
+                yield
+            finally:
+                if not self.stay:
+                    with uninterrupted(), StackDisplay().showing() as progress:
+                        self._stack.stop(progress)
 
-            def start(profile: Profile, beside: Iterable[Profile]) -> Target:
-                # Whether they are cold, the suite finds out by itself.
-                return started_target(stack, profile, kept=kept, before=set(), beside=beside)
+    def target(self, profile: Profile, beside: Iterable[Profile] = ()) -> Target:
+        """The servers in the shape that the profile asks for, with the plugins that any of the profiles needs."""
+        shape = StackShape(
+            elasticsearch_version=profile.elasticsearch.version,
+            data_nodes=profile.elasticsearch.data_nodes,
+            elasticsearch_heap_mb=profile.elasticsearch.heap_mb,
+            node_settings=profile.elasticsearch.node_settings,
+            plugin_folders=plugin_folders(profile, *beside),
+        )
+        with StackDisplay().showing() as progress:
+            endpoints = self._stack.ensure(shape, kept=self.stay, progress=progress)
+        state = self._stack.state()
+        if state is None:
+            raise StackError("the servers' state file has vanished while they were starting")
+        specs = {entry.pid: entry.spec for entry in state.servers}
+        return Target(
+            name="local",
+            endpoints=endpoints,
+            process_ids=self._stack.process_ids,
+            servers=[
+                Server(name=spec.name, version=spec.version, pid=pid, command_line_options=spec.options)
+                for pid, spec in specs.items()
+            ],
+            java_versions={spec.name: spec.java_version for spec in specs.values()},
+            fresh=not specs.keys() <= set(self._ran_before),
+            check=ServerWatch(self._stack).check,
+            child_environment={STACK_MARKER: str(self._stack.folder)},
+        )
 
-            with started_bench(start, profiles, datasets, command, stays=kept) as bench:
-                yield bench
 
+class ServerWatch:
+    """Looks whether the servers of a stack still run."""
 
-@contextlib.contextmanager
-def held_stack() -> Iterator[tuple[LocalStack, bool]]:
-    """This machine's servers, for this command alone, and whether they stay; those that do not are stopped then."""
-    stack = LocalStack()
-    with stack.exclusively():
-        stack.remove_leftovers()
-        state = stack.state()
-        kept = state is not None and state.kept
-        try:
-            yield stack, kept
-        finally:
-            if not kept:
-                stop(stack)
+    def __init__(self, stack: LocalStack, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stack = stack
+        self._clock = clock
+        self._checked_at_s = float("-inf")
+        self._ended_at_s: dict[str, float] = {}
+        self._finding = ""
 
+    def check(self) -> str:
+        """The server that has ended and what to do about it, in a few words; empty if all run.
 
-def stop(stack: LocalStack) -> None:
-    """Stop the servers of this run, come what may."""
-    with uninterrupted(), StackDisplay().showing() as progress:
-        stack.stop(progress)
-
-
-def started_target(
-    stack: LocalStack, profile: Profile, *, kept: bool, before: set[int], beside: Iterable[Profile] = ()
-) -> Target:
-    """The local servers in the shape that the profile asks for.
-
-    Args:
-        beside: Profiles that will run on the same servers, so that one worker has the plugins of all of them.
-    """
-    shape = StackShape(
-        elasticsearch_version=profile.elasticsearch.version,
-        data_nodes=profile.elasticsearch.data_nodes,
-        elasticsearch_heap_mb=profile.elasticsearch.heap_mb,
-        node_settings=profile.elasticsearch.node_settings,
-        plugin_folders=plugin_folders(profile, *beside),
-    )
-    with StackDisplay().showing() as progress:
-        endpoints = stack.ensure(shape, kept=kept, progress=progress)
-    state = stack.state()
-    if state is None:
-        raise StackError("the servers' state file has vanished while they were starting")
-    return Target(
-        name="local",
-        endpoints=endpoints,
-        process_ids=stack.process_ids,
-        servers=[
-            Server(
-                name=entry.spec.name, version=entry.spec.version, pid=entry.pid, command_line_options=entry.spec.options
-            )
-            for entry in state.servers
-        ],
-        java_versions={entry.spec.name: entry.spec.java_version for entry in state.servers},
-        fresh=not {entry.pid for entry in state.servers} <= before,
-        check=ServerWatch(stack).check,
-        child_environment={STACK_MARKER: str(stack.folder)},
-    )
+        Raises:
+            StackError: They were stopped, or nobody has started it again in time; with the last lines of its log.
+        """
+        now_s = self._clock()
+        if now_s - self._checked_at_s < CHECK_INTERVAL_S:
+            return self._finding
+        self._checked_at_s = now_s
+        state = self._stack.state()
+        if state is None:
+            raise StackError("the servers of this checkout were stopped while they were in use")
+        ended = {entry.spec.name: entry.spec for entry in state.servers if not entry.alive}
+        self._ended_at_s = {name: self._ended_at_s.get(name, now_s) for name in ended}
+        for name, ended_at_s in self._ended_at_s.items():
+            if now_s - ended_at_s > RESTART_TIMEOUT_S:
+                log = ended[name].server_log or ended[name].log_file
+                raise StackError(f"{name}: ended while it was in use; its log is {log}", last_log_lines(ended[name]))
+        self._finding = f"{' and '.join(ended)} ended: ./sluice restart {next(iter(ended))}" if ended else ""
+        return self._finding

@@ -12,7 +12,8 @@ import pytest
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
-from lab.stack.local import LocalStack, StackShape
+from lab.stack.local import LocalStack
+from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
 from tests.integration.keyed_stream import Comparison, KeyedStream, stored_documents
 from tests.integration.sink_connector import SinkConnector

@@ -16,8 +16,9 @@ import pytest
 
 from lab.records import Result
 from lab.stack.jdk import JVM_OPTIONS
-from lab.stack.local import LocalStack, StackShape
+from lab.stack.local import LocalStack
 from lab.stack.server import marked_processes
+from lab.stack.shape import StackShape
 
 pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integration.sink_connector")
 

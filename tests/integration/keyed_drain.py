@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
-from lab.stack.local import Endpoints
+from lab.endpoints import Endpoints
 from tests.integration.keyed_stream import Comparison, KeyedStream, stored_documents
 from tests.integration.sink_connector import SinkConnector
 

@@ -61,7 +61,5 @@ def opensearch_spec(
         run_as=user,
         log_file=folder / "opensearch.out",
         server_log=folder / "logs" / "sluice.log",
-        pid_file=None,
-        archive=None,
         shape=fingerprint(NAME, version, jdk.home, jvm_options, settings),
     )

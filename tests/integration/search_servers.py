@@ -72,7 +72,7 @@ def spec_of(wanted: SearchServer, folder: Path) -> ServerSpec:
     (archive,) = read_lock().sets[str(wanted)]
     cache.fetch((archive,))
     home = cache.unpacked(archive)
-    ports = allot_ports(("http", "transport"), folder / "ports.json", asked={}, in_use={})
+    ports = allot_ports(("http", "transport"), folder / "ports.json", requested={}, in_use={})
     user, node = unprivileged_user(), folder / "node"
     if wanted.product == OPENSEARCH:
         return opensearch_spec(

@@ -12,8 +12,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicP
 from confluent_kafka.admin import AdminClient
 
 from lab.clients.kafka import KafkaTopics
+from lab.endpoints import Endpoints
 from lab.monitor.sink import JolokiaError, SinkNotRegisteredError, read_beans
-from lab.stack.local import Endpoints
 from lab.stack.places import ROOT
 
 PATIENCE_S = 120

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer
 
-from lab.stack.local import StackShape
+from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
 from tests.integration.keyed_drain import KeyedDrain, keyed_drain
 

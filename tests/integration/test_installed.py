@@ -9,16 +9,17 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lab.endpoints import Endpoints
 from lab.run.environment import VERSION
 from lab.stack import server
 from lab.stack.artifacts import read_lock
 from lab.stack.jdk import JavaRange, choose_jdk, find_jdks, java_for_kafka
-from lab.stack.kafka import connect_spec
-from lab.stack.local import Endpoints, StackShape, kafka_version
+from lab.stack.kafka import Program, connect_spec
 from lab.stack.places import ROOT, cache_dir
 from lab.stack.plugin import lab_plugin_folder, plugin_folder
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_until_ready
+from lab.stack.shape import StackShape, kafka_version
 from tests.integration.conftest import Sluice
 from tests.integration.hub_archive import install
 from tests.integration.keyed_drain import keyed_drain
@@ -47,15 +48,18 @@ def bare_worker(request: pytest.FixtureRequest, sluice: Sluice, tmp_path: Path) 
     install(BUILT / "components" / "packages" / f"{NAME}.zip", plugins)
     lock = read_lock()
     jars = sluice.stack.cache.fetch(lock.sets["kafka" if newest else f"connect-{OLDER}"])
-    ports = allot_ports(("http", "metrics"), tmp_path / "ports.json", asked={}, in_use={})
+    ports = allot_ports(("http", "metrics"), tmp_path / "ports.json", requested={}, in_use={})
     (tmp_path / "log4j.properties").write_text(LOG4J)
+    program = Program(
+        version,
+        tuple(jars) if newest else (tmp_path, *jars),
+        choose_jdk(find_jdks(), java_for_kafka() if newest else JavaRange(17, 23), f"Kafka Connect {version}"),
+        cache_dir() if newest else tmp_path,
+    )
     spec = connect_spec(
+        program,
         folder=tmp_path,
-        cache=cache_dir() if newest else tmp_path,
-        jdk=choose_jdk(find_jdks(), java_for_kafka() if newest else JavaRange(17, 23), f"Kafka Connect {version}"),
-        jars=jars if newest else (tmp_path, *jars),
         agent=sluice.stack.cache.file(lock.sets["jolokia"][0]),
-        version=version,
         heap_mb=512,
         ports=ports,
         kafka_port=int(session.kafka_bootstrap.rpartition(":")[2]),

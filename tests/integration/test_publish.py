@@ -16,7 +16,7 @@ from lab.publish import monitoring, samples
 from lab.publish.dashboard import Panel, panels
 from lab.publish.monitoring import Reading, resampled
 from lab.records import Sample
-from lab.stack.local import StackShape
+from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
 from tests.kibana import INDEX_PAGE, OVERVIEW, Search, answered_spec, drawn_series, panel_query
 from tests.kibana_charts import Bucket, as_kibana_draws, counted

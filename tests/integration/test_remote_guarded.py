@@ -16,7 +16,7 @@ import pytest
 from lab.endpoints import api_key, basic
 from lab.records import Run
 from lab.stack.jdk import find_jdks
-from lab.stack.local import StackShape
+from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice, on, write_ndjson
 from tests.integration.guard import Door, guarded
 

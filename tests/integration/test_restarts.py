@@ -1,6 +1,6 @@
 """Clean restarts in mid-drain, judged by what Elasticsearch stores: nothing is sent again."""
 
-from lab.stack.local import StackShape
+from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
 from tests.integration.keyed_drain import keyed_drain
 

@@ -12,7 +12,7 @@ import pytest
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.records import Result, Run
 from lab.stack.jdk import find_jdks, java_for_elasticsearch
-from lab.stack.local import StackShape
+from lab.stack.shape import StackShape
 from tests.integration.conftest import ROOT, Finished, Sluice, write_ndjson
 
 BOOKS = 20_011

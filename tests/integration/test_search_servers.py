@@ -16,9 +16,9 @@ from lab.errors import StackError
 from lab.stack import server
 from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import JVM_OPTIONS, choose_jdk, find_jdks, java_for_kafka
-from lab.stack.local import StackShape
 from lab.stack.places import cache_dir
 from lab.stack.plugin import find_maven
+from lab.stack.shape import StackShape
 from tests.integration.conftest import ROOT
 from tests.integration.search_servers import SearchServer, java_for, running, spec_of
 

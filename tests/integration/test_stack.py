@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from lab.stack.jdk import JVM_OPTIONS
-from lab.stack.local import StackShape
+from lab.stack.shape import StackShape
 from tests.integration.conftest import ROOT, Sluice, write_ndjson
 
 PATIENCE_S = 120

@@ -8,18 +8,18 @@ import pytest
 
 from lab.cli import containers
 from lab.cli.containers import (
+    Finding,
     against,
     compose_version,
     disk,
     inside,
     limits_of,
-    limits_told,
+    limits_of_variable,
     maps,
     memory,
     ports,
     size_mb,
 )
-from lab.cli.findings import Finding
 
 
 def found(findings: Iterable[Finding]) -> dict[str, tuple[str, str]]:
@@ -87,7 +87,7 @@ def test_the_disk_must_have_more_than_the_low_watermark() -> None:
 
 def test_limits_are_told_with_how_many_there_are() -> None:
     """Two nodes of a kind take twice as much, none takes nothing."""
-    assert limits_told("kafka=769m elasticsearch=1g*2 kibana=1200m*0") == {
+    assert limits_of_variable("kafka=769m elasticsearch=1g*2 kibana=1200m*0") == {
         "kafka": 769,
         "elasticsearch": 2048,
         "kibana": 0,
@@ -161,7 +161,7 @@ def test_from_outside_the_settings_are_those_that_compose_has_understood(monkeyp
         }
     }
     said = {"{{.MemTotal}}": str(4099 * 2**20), "{{.DockerRootDir}}": "/", "--quiet": "an id"}
-    monkeypatch.setattr(containers, "said_by", lambda *words: said[words[-1]])
+    monkeypatch.setattr(containers, "first_line_of", lambda *words: said[words[-1]])
     seen = found(against(services))
     assert seen["memory"] == ("good", "Docker has 4,099 MB, the containers may take 1,536 MB together")
     assert seen["vm.max_map_count"][0] == "good"

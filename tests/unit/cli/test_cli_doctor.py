@@ -8,7 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from lab.cli import doctor as doctor_module
-from lab.cli.doctor import Finding, artifacts, disk, docker, doctor, jdks, maven, memory, ports, python, said_by
+from lab.cli.containers import first_line_of
+from lab.cli.doctor import Finding, artifacts, disk, docker, doctor, jdks, maven, memory, ports, python
 from lab.stack.jdk import Jdk
 
 
@@ -160,7 +161,7 @@ def test_docker_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_docker_that_does_not_run_is_told_how_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Engine and Compose have a finding each."""
     on_the_path(monkeypatch, "docker")
-    monkeypatch.setattr(doctor_module, "said_by", lambda *words: "2.40.3" if "compose" in words else None)
+    monkeypatch.setattr(doctor_module, "first_line_of", lambda *words: "2.40.3" if "compose" in words else None)
     assert found(docker) == {
         "Docker engine": ("optional", "does not run; start it with: systemctl start docker"),
         "Docker Compose": ("good", "2.40.3"),
@@ -169,10 +170,10 @@ def test_docker_that_does_not_run_is_told_how_to_start_it(monkeypatch: pytest.Mo
 
 def test_what_a_command_says_is_its_first_line() -> None:
     """`None` if it fails, says nothing or is not there."""
-    assert said_by("printf", "one\ntwo\n") == "one"
-    assert said_by("true") is None
-    assert said_by("false") is None
-    assert said_by("no-such-program") is None
+    assert first_line_of("printf", "one\ntwo\n") == "one"
+    assert first_line_of("true") is None
+    assert first_line_of("false") is None
+    assert first_line_of("no-such-program") is None
 
 
 @pytest.mark.parametrize(("verdict", "status"), [("good", 0), ("optional", 0), ("bad", 3)])

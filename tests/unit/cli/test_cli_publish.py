@@ -33,7 +33,7 @@ def test_an_address_is_an_address_without_a_password(address: str, sentence: str
     [
         (
             ("KEY", "elastic", None),
-            "--api-key-env: got --user or --password-env as well, expected one way to be let in",
+            "--api-key-env: got --user or --password-env as well, expected one way to authenticate",
         ),
         ((None, "elastic", None), "--user, --password-env: got one of them, expected both or neither"),
         ((None, None, "PASSWORD"), "--user, --password-env: got one of them, expected both or neither"),
@@ -43,7 +43,7 @@ def test_an_address_is_an_address_without_a_password(address: str, sentence: str
         ),
     ],
 )
-def test_one_whole_way_to_be_let_in_is_expected(
+def test_one_whole_way_to_authenticate_is_expected(
     given: tuple[str | None, str | None, str | None], sentence: str
 ) -> None:
     """Half a way, two ways, or a variable that is not there are refused."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli.stream import Teller, rate_of, sentence_of, show, streamed
+from lab.cli.stream import Reporter, rate_of, sentence_of, show, streamed
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.stream.check import StreamBooks
@@ -60,10 +60,10 @@ def test_the_books_are_one_sentence() -> None:
 def test_the_heart_beats_whether_something_is_said_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The health check looks at it; a reader gets a line every half minute only."""
     heart = tmp_path / "heart"
-    teller = Teller(2003, heart)
-    teller.sending(0, 0)
+    reporter = Reporter(2003, heart)
+    reporter.sending(0, 0)
     heart.unlink()
-    teller.waiting(211, 5003)
+    reporter.waiting(211, 5003)
     assert heart.exists()
     assert capsys.readouterr().out == "streaming from document 0 on, 2,003 to a lap; the sink is 0 behind\n"
 

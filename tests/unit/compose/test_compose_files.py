@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from lab.stack.artifacts import read_lock
-from lab.stack.local import StackShape, kafka_version
 from lab.stack.places import ROOT
+from lab.stack.shape import StackShape, kafka_version
 
 FILES = sorted([ROOT / "compose.yaml", *(ROOT / "compose").glob("*.yaml")])
 VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(?::?([-+])([^}]*))?\}")

@@ -41,14 +41,14 @@ def free_ports(count: int) -> list[int]:
 def test_a_port_that_was_asked_for_is_given(tmp_path: Path) -> None:
     """Clients may have it written down."""
     (port,) = free_ports(1)
-    allotted = allot_ports(NAMES, tmp_path / "ports.json", asked={"kafka.client": port}, in_use={})
+    allotted = allot_ports(NAMES, tmp_path / "ports.json", requested={"kafka.client": port}, in_use={})
     assert allotted["kafka.client"] == port
 
 
 def test_a_port_that_was_asked_for_and_is_taken_is_one_sentence(tmp_path: Path) -> None:
     """It names the port, what it was for, and who has it."""
     with taken_port() as port, pytest.raises(StackError) as refusal:
-        allot_ports(NAMES, tmp_path / "ports.json", asked={"kafka.client": port}, in_use={})
+        allot_ports(NAMES, tmp_path / "ports.json", requested={"kafka.client": port}, in_use={})
     owner = f"process {os.getpid()} ({psutil.Process().name()})"
     assert f"port {port}: asked for kafka.client, but {owner} has it; free the port or ask for another" == str(
         refusal.value
@@ -58,7 +58,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_one_sentence(tmp_path: Path) 
 def test_nothing_is_remembered_when_a_port_is_refused(tmp_path: Path) -> None:
     """A refusal changes nothing."""
     with taken_port() as port, pytest.raises(StackError):
-        allot_ports(NAMES, tmp_path / "ports.json", asked={"elasticsearch-1.http": port}, in_use={})
+        allot_ports(NAMES, tmp_path / "ports.json", requested={"elasticsearch-1.http": port}, in_use={})
     assert not (tmp_path / "ports.json").exists()
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_remembered_when_a_port_is_refused(tmp_path: Path) -> None:
 def test_a_number_that_is_no_port_is_one_sentence(tmp_path: Path, port: int) -> None:
     """Ports have 16 bits."""
     with pytest.raises(StackError) as refusal:
-        allot_ports(NAMES, tmp_path / "ports.json", asked={"kafka.client": port}, in_use={})
+        allot_ports(NAMES, tmp_path / "ports.json", requested={"kafka.client": port}, in_use={})
     assert f"port {port}: asked for kafka.client, expected 1 to 65535" == str(refusal.value)
 
 
@@ -74,21 +74,21 @@ def test_one_port_asked_for_twice_is_one_sentence(tmp_path: Path) -> None:
     """Two servers cannot share it."""
     (port,) = free_ports(1)
     with pytest.raises(StackError) as refusal:
-        allot_ports(NAMES, tmp_path / "ports.json", asked=dict.fromkeys(NAMES[:2], port), in_use={})
+        allot_ports(NAMES, tmp_path / "ports.json", requested=dict.fromkeys(NAMES[:2], port), in_use={})
     assert f"port {port}: asked for connect.http, but kafka.client has it; ask for another" == str(refusal.value)
 
 
 def test_a_remembered_port_is_given_again(tmp_path: Path) -> None:
     """Servers come back where they were."""
-    first = allot_ports(NAMES, tmp_path / "ports.json", asked={}, in_use={})
-    assert first == allot_ports(NAMES, tmp_path / "ports.json", asked={}, in_use={})
+    first = allot_ports(NAMES, tmp_path / "ports.json", requested={}, in_use={})
+    assert first == allot_ports(NAMES, tmp_path / "ports.json", requested={}, in_use={})
 
 
 def test_a_remembered_port_that_is_taken_is_replaced(tmp_path: Path) -> None:
     """Nobody asked for it, so another one will do."""
     with taken_port() as port:
         (tmp_path / "ports.json").write_text(json.dumps({"kafka.client": port}))
-        allotted = allot_ports(NAMES, tmp_path / "ports.json", asked={}, in_use={})
+        allotted = allot_ports(NAMES, tmp_path / "ports.json", requested={}, in_use={})
     assert port not in allotted.values()
     assert allotted == read_ports(tmp_path / "ports.json")
 
@@ -96,7 +96,7 @@ def test_a_remembered_port_that_is_taken_is_replaced(tmp_path: Path) -> None:
 def test_a_port_that_our_running_server_holds_is_kept(tmp_path: Path) -> None:
     """It is taken, but by the very server that it is for."""
     with taken_port() as port:
-        allotted = allot_ports(NAMES, tmp_path / "ports.json", asked={}, in_use={"kafka.client": port})
+        allotted = allot_ports(NAMES, tmp_path / "ports.json", requested={}, in_use={"kafka.client": port})
     assert allotted["kafka.client"] == port
 
 
@@ -105,7 +105,7 @@ def test_a_running_server_moves_to_a_port_that_is_asked_for(tmp_path: Path) -> N
     (wanted,) = free_ports(1)
     with taken_port() as port:
         allotted = allot_ports(
-            NAMES, tmp_path / "ports.json", asked={"kafka.client": wanted}, in_use={"kafka.client": port}
+            NAMES, tmp_path / "ports.json", requested={"kafka.client": wanted}, in_use={"kafka.client": port}
         )
     assert allotted["kafka.client"] == wanted
 
@@ -115,7 +115,7 @@ def test_no_two_names_get_the_same_port(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     names = tuple(f"elasticsearch-{number}.http" for number in range(1, 14))
     (tmp_path / "ports.json").write_text(json.dumps(dict.fromkeys(names, port)))
-    allotted = allot_ports(names, tmp_path / "ports.json", asked={}, in_use={})
+    allotted = allot_ports(names, tmp_path / "ports.json", requested={}, in_use={})
     assert len(names) == len(set(allotted.values()))
 
 
@@ -123,7 +123,7 @@ def test_a_port_in_use_is_not_remembered_for_another(tmp_path: Path) -> None:
     """A server that starts may not listen yet; its port is its own all the same."""
     (port,) = free_ports(1)
     (tmp_path / "ports.json").write_text(json.dumps({"kafka.client": port}))
-    allotted = allot_ports(NAMES, tmp_path / "ports.json", asked={}, in_use={"elasticsearch-1.http": port})
+    allotted = allot_ports(NAMES, tmp_path / "ports.json", requested={}, in_use={"elasticsearch-1.http": port})
     assert allotted["elasticsearch-1.http"] == port
     assert allotted["kafka.client"] != port
 
@@ -132,7 +132,7 @@ def test_a_port_that_is_asked_for_is_not_given_to_another_that_remembers_it(tmp_
     """The order of the names does not matter."""
     (port,) = free_ports(1)
     (tmp_path / "ports.json").write_text(json.dumps({"kafka.client": port}))
-    allotted = allot_ports(NAMES, tmp_path / "ports.json", asked={"elasticsearch-1.http": port}, in_use={})
+    allotted = allot_ports(NAMES, tmp_path / "ports.json", requested={"elasticsearch-1.http": port}, in_use={})
     assert allotted["elasticsearch-1.http"] == port
     assert allotted["kafka.client"] != port
 
@@ -147,8 +147,8 @@ def test_a_file_of_ports_that_cannot_be_read_is_as_good_as_none(tmp_path: Path, 
 
 def test_ports_of_servers_that_are_not_wanted_now_are_still_remembered(tmp_path: Path) -> None:
     """The second node finds its port again after a run with one."""
-    both = allot_ports((*NAMES, "elasticsearch-2.http"), tmp_path / "ports.json", asked={}, in_use={})
-    allot_ports(NAMES, tmp_path / "ports.json", asked={}, in_use={})
+    both = allot_ports((*NAMES, "elasticsearch-2.http"), tmp_path / "ports.json", requested={}, in_use={})
+    allot_ports(NAMES, tmp_path / "ports.json", requested={}, in_use={})
     assert both == read_ports(tmp_path / "ports.json")
 
 
@@ -167,7 +167,7 @@ def test_a_port_that_this_user_may_not_have_is_nobody_elses(tmp_path: Path, monk
 
     monkeypatch.setattr(socket.socket, "bind", refuse)
     with pytest.raises(StackError) as failure:
-        allot_ports(("kafka",), asked={"kafka": 80}, in_use={}, remembered_in=tmp_path / "ports.json")
+        allot_ports(("kafka",), requested={"kafka": 80}, in_use={}, remembered_in=tmp_path / "ports.json")
     assert str(failure.value) == (
         "port 80: asked for kafka, but this user may not listen there; ask for one from 1024 on"
     )

@@ -10,7 +10,8 @@ from lab.errors import ProfileError, StackError
 from lab.stack import local
 from lab.stack.artifacts import ArtifactLock, read_lock
 from lab.stack.jdk import Jdk
-from lab.stack.local import LocalStack, StackShape, choose_elasticsearch_jdk, kafka_version, port_names, ports_of
+from lab.stack.local import LocalStack
+from lab.stack.shape import StackShape, choose_elasticsearch_jdk, kafka_version, port_names, ports_of
 from tests.unit.stack.repository_server import artifact_of
 from tests.unit.stack.three_servers import ALL
 
@@ -80,13 +81,13 @@ def test_every_port_of_a_stack_belongs_to_one_server() -> None:
     assert ports_of("kafka", ports) == {"client": 9001, "controller": 9002}
 
 
-def test_asked_ports_are_those_that_clients_connect_to(marker: Path, tmp_path: Path) -> None:
+def test_requested_ports_are_those_that_clients_connect_to(marker: Path, tmp_path: Path) -> None:
     """`client` of the broker, `http` of all others."""
     stack = LocalStack(marker, tmp_path / "cache")
     first = stack._ports(ALL)
     asked = {"kafka": first["connect.metrics"], "elasticsearch-1": first["kafka.controller"]}
     (marker / "ports.json").unlink()
-    ports = stack._ports(StackShape(asked_ports=asked))
+    ports = stack._ports(StackShape(requested_ports=asked))
     assert (ports["kafka.client"], ports["elasticsearch-1.http"]) == (asked["kafka"], asked["elasticsearch-1"])
 
 

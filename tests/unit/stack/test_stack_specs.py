@@ -1,6 +1,7 @@
 """Specifications of the servers: what makes one differ from another, and what does not."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import yaml
 
 from lab.stack.elasticsearch import elasticsearch_spec, give_to, node_settings
 from lab.stack.jdk import Jdk
-from lab.stack.kafka import archive_path, class_data_options, connect_spec, fingerprint, kafka_spec
+from lab.stack.kafka import Program, class_data_options, connect_spec, fingerprint, kafka_spec
 from lab.stack.server import ServerSpec
 
 JDK_17 = Jdk(Path("/jdk-17"), 17, "17.0.15")
@@ -17,36 +18,36 @@ JDK_21 = Jdk(Path("/jdk-21"), 21, "21.0.7")
 JARS = (Path("/jars/broker.jar"), Path("/jars/client.jar"))
 
 
+def program(folder: Path, changes: dict[str, Any]) -> Program:
+    """What both servers are started from; changes of it are taken out of those of the server."""
+    own = {name: changes.pop(name) for name in ("version", "jars", "jdk") if name in changes}
+    return replace(Program("4.3.1", JARS, JDK_17, folder / "cache"), **own)
+
+
 def broker(folder: Path, **changes: Any) -> ServerSpec:
     """A broker."""
+    made_from = program(folder, changes)
     values = {
         "folder": folder / "kafka",
-        "cache": folder / "cache",
-        "jdk": JDK_17,
-        "jars": JARS,
-        "version": "4.3.1",
         "heap_mb": 509,
         "ports": {"client": 9101, "controller": 9103},
     }
-    return kafka_spec(**(values | changes))
+    return kafka_spec(made_from, **(values | changes))
 
 
 def worker(folder: Path, **changes: Any) -> ServerSpec:
     """A Connect worker."""
+    made_from = program(folder, changes)
     values = {
         "folder": folder / "connect",
-        "cache": folder / "cache",
-        "jdk": JDK_17,
-        "jars": JARS,
         "agent": Path("/jars/agent.jar"),
-        "version": "4.3.1",
         "heap_mb": 1021,
         "ports": {"http": 9107, "metrics": 9109},
         "kafka_port": 9101,
         "plugin_path": (Path("/plugins"), Path("/lab-plugins")),
         "plugin_version": "first",
     }
-    return connect_spec(**(values | changes))
+    return connect_spec(made_from, **(values | changes))
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_a_worker_of_another_configuration_has_another_shape(tmp_path: Path, cha
         {"ports": {"http": 9127, "transport": 9134}},
         {"first_transport_port": 9134},
         {"number": 2},
-        {"asked_settings": {"thread_pool.write.queue_size": 1}},
+        {"extra_settings": {"thread_pool.write.queue_size": 1}},
     ],
     ids=["version", "heap", "JDK", "HTTP port", "transport port", "master's port", "number", "asked settings"],
 )
@@ -221,7 +222,7 @@ def test_writing_an_archive_beside_an_agent_has_to_be_allowed(tmp_path: Path) ->
 def test_each_jdk_and_class_path_has_an_archive_of_its_own(tmp_path: Path) -> None:
     """A JVM refuses the archive of another."""
     archives = {
-        archive_path(tmp_path, name, jdk, jars)
+        Program("4.3.1", jars, jdk, tmp_path).archive(name)
         for name in ("kafka", "connect")
         for jdk in (JDK_17, JDK_21)
         for jars in (JARS, JARS[:1])
@@ -290,7 +291,7 @@ def test_the_settings_are_written_beside_the_distributions_own_configuration(hom
 def test_settings_asked_for_are_the_nodes_as_well_and_win(home: Path, tmp_path: Path) -> None:
     """One that is ours too, such as a watermark, has the value asked for."""
     asked = {"thread_pool.write.queue_size": 1, "cluster.routing.allocation.disk.watermark.low": "3gb"}
-    spec = node(home, tmp_path, asked_settings=asked)
+    spec = node(home, tmp_path, extra_settings=asked)
     written = yaml.safe_load((Path(spec.environment["ES_PATH_CONF"]) / "elasticsearch.yml").read_text())
     assert {name: written[name] for name in asked} == asked
     assert written["node.name"] == "elasticsearch-1"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ProfileError
-from lab.stack.local import LocalStack, StackProgress, with_present_archive
+from lab.stack.local import LocalStack, StackProgress
 from tests.unit.stack.three_servers import ALL, NAMES, kill, pids, strays
 from tests.unit.stack.trivial_servers import spec_of, started
 
@@ -75,9 +75,9 @@ def test_a_restarted_server_uses_the_archive_that_its_first_end_wrote(tmp_path: 
     """Its command said to write one."""
     archive = tmp_path / "kafka.jsa"
     spec = spec_of(tmp_path, command=("java", f"-XX:ArchiveClassesAtExit={archive}.pending", "Kafka"), archive=archive)
-    assert with_present_archive(spec) == spec
+    assert spec.for_restart() == spec
     archive.write_text("classes")
-    assert with_present_archive(spec).command == ("java", f"-XX:SharedArchiveFile={archive}", "Kafka")
+    assert spec.for_restart().command == ("java", f"-XX:SharedArchiveFile={archive}", "Kafka")
 
 
 def test_cleaning_removes_data_and_leaves_the_cache(stack: LocalStack, tmp_path: Path) -> None:

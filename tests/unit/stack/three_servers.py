@@ -7,8 +7,9 @@ from pathlib import Path
 
 from lab.errors import StackError
 from lab.stack import server
-from lab.stack.local import LocalStack, StackShape
+from lab.stack.local import LocalStack
 from lab.stack.server import ServerSpec
+from lab.stack.shape import StackShape
 from tests.unit.stack.trivial_servers import wait_until
 
 NAMES = ("elasticsearch-1", "kafka", "connect")

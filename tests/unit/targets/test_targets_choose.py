@@ -8,7 +8,8 @@ from lab.cli.suite import fitted
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.profiles.suites import Suite, SuiteVariant
-from lab.targets.choose import TARGET_FILE, TargetName, remote_file, servers_of
+from lab.targets import TargetName, choose
+from lab.targets.choose import TARGET_FILE, remote_endpoints, servers_of
 from lab.targets.local import Local
 
 
@@ -78,7 +79,8 @@ def test_a_file_without_remote_servers_is_refused() -> None:
 def test_the_file_may_be_named_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The option wins over it."""
     monkeypatch.delenv(TARGET_FILE, raising=False)
-    assert remote_file(None) is None
+    monkeypatch.setattr(choose, "load_remote", lambda file: file)
+    assert remote_endpoints(None) is None
     monkeypatch.setenv(TARGET_FILE, "named.yaml")
-    assert remote_file(None) == Path("named.yaml")
-    assert remote_file(Path("given.yaml")) == Path("given.yaml")
+    assert remote_endpoints(None) == Path("named.yaml")
+    assert remote_endpoints(Path("given.yaml")) == Path("given.yaml")

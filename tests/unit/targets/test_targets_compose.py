@@ -76,8 +76,8 @@ def test_a_project_that_asks_who_is_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProfileError) as error:
         Compose(secured).fitted(load_profile("quickstart"))
     assert str(error.value) == (
-        "--target compose: the project asks who is there (compose/secure.yaml), expected one that lets everybody in; "
-        "run on it as on servers elsewhere, by --target remote"
+        "--target compose: security is enabled in this project (compose/secure.yaml), expected a project without it; "
+        "use --target remote"
     )
 
 

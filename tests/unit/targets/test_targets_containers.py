@@ -8,9 +8,9 @@ from lab.errors import StackError
 from lab.monitor import Containers
 from lab.records import Server
 from lab.stack.compose import Container
-from lab.targets.bench import narrowed
-from lab.targets.containers import addresses, tag_of, target_of
-from lab.targets.remote_servers import Node, RemoteTarget
+from lab.targets.compose import endpoints_of, tag_of, target_of
+from lab.targets.remote import Node, RemoteServers
+from lab.targets.servers import narrowed
 
 ENGINE = "unix:///var/run/docker.sock"
 
@@ -30,18 +30,18 @@ CONTAINERS = {
 }
 
 
-def found() -> RemoteTarget:
+def remote_servers() -> RemoteServers:
     """What the servers say of themselves."""
     nodes = tuple(
         Node(f"elasticsearch-{number}", "8.19.21", "21.0.5", 1024, 1009, 3_600_000, holds_data=True)
         for number in (1, 2)
     )
-    return RemoteTarget(addresses(CONTAINERS), nodes, "4.3.0", frozenset())
+    return RemoteServers(endpoints_of(CONTAINERS), nodes, "4.3.0", frozenset())
 
 
 def test_servers_are_reached_by_their_published_ports() -> None:
     """The worker reaches Elasticsearch by the services' names instead."""
-    servers = addresses(CONTAINERS)
+    servers = endpoints_of(CONTAINERS)
     assert servers.kafka_bootstrap == "127.0.0.1:49001"
     assert servers.connect_url == "http://127.0.0.1:49003"
     assert servers.elasticsearch_urls == ("http://127.0.0.1:49002",)
@@ -52,20 +52,20 @@ def test_servers_are_reached_by_their_published_ports() -> None:
 def test_a_service_that_does_not_run_is_one_sentence() -> None:
     """With where to look."""
     with pytest.raises(StackError) as error:
-        addresses({name: part for name, part in CONTAINERS.items() if name != "kafka"})
+        endpoints_of({name: part for name, part in CONTAINERS.items() if name != "kafka"})
     assert str(error.value) == "service kafka: no container of it is running; see: docker compose ps --all"
 
 
 def test_a_port_that_is_not_published_is_one_sentence() -> None:
     """A file of somebody's own may have taken it away."""
     with pytest.raises(StackError) as error:
-        addresses({**CONTAINERS, "kafka": container("kafka", 11)})
+        endpoints_of({**CONTAINERS, "kafka": container("kafka", 11)})
     assert str(error.value) == "container sluice-kafka-1: port 9092 is not published, expected it on 127.0.0.1"
 
 
 def test_containers_are_recorded_like_servers_of_this_machine() -> None:
     """With their first process, which tells a restart, and what holds them back; other services are none."""
-    target = target_of(found(), CONTAINERS, ENGINE)
+    target = target_of(remote_servers(), CONTAINERS, ENGINE)
     assert target.name == "compose"
     assert list(target.servers) == [
         Server(
@@ -97,12 +97,12 @@ def test_containers_are_recorded_like_servers_of_this_machine() -> None:
 @pytest.mark.parametrize(("before", "fresh"), [((), True), ((11, 13, 19), True), ((11, 13, 17, 19), False)])
 def test_a_container_that_did_not_run_before_is_cold(before: tuple[int, ...], *, fresh: bool) -> None:
     """One is enough."""
-    assert target_of(found(), CONTAINERS, ENGINE, before).fresh is fresh
+    assert target_of(remote_servers(), CONTAINERS, ENGINE, before).fresh is fresh
 
 
 def test_a_variant_with_fewer_nodes_uses_and_watches_the_first_ones() -> None:
     """The connector is told of no other, either."""
-    target = narrowed(target_of(found(), CONTAINERS, ENGINE), 1)
+    target = narrowed(target_of(remote_servers(), CONTAINERS, ENGINE), 1)
     assert target.access.sink == {"connection.url": "http://elasticsearch:9200"}
     assert target.containers is not None
     assert set(target.containers.names) == {"elasticsearch-1", "kafka", "connect"}
@@ -120,5 +120,5 @@ def test_containers_of_another_number_are_recorded_by_their_service() -> None:
     """The third node is the third, also where the second one has failed."""
     rest = {name: part for name, part in CONTAINERS.items() if name != "elasticsearch-2"}
     third = {**rest, "elasticsearch-3": replace(CONTAINERS["elasticsearch-2"], service="elasticsearch-3")}
-    names = [server.name for server in target_of(found(), third, ENGINE).servers]
+    names = [server.name for server in target_of(remote_servers(), third, ENGINE).servers]
     assert names == ["elasticsearch-1", "elasticsearch-3", "kafka", "connect"]

@@ -11,7 +11,14 @@ from lab.endpoints import Access, Endpoints, HttpAccess, basic
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.records import Server
-from lab.targets.remote_servers import Node, RemoteTarget, ask_metrics, find_remote, nodes_of, refuse_company
+from lab.targets.remote import (
+    Node,
+    RemoteServers,
+    check_metrics_agent,
+    nodes_of,
+    read_servers,
+    refuse_concurrent_run,
+)
 from tests.unit.clients.rest_server import rest
 
 OURS = "io.sluice.connect.ElasticsearchSinkConnector"
@@ -36,9 +43,9 @@ def node(name: str = "es-1", **changes: Any) -> Node:
     return Node(name=name, **(told | changes))
 
 
-def found(*nodes: Node) -> RemoteTarget:
+def found(*nodes: Node) -> RemoteServers:
     """A target with these nodes."""
-    return RemoteTarget(servers("http://127.0.0.1:1"), nodes, "4.1.0", frozenset({OURS}))
+    return RemoteServers(servers("http://127.0.0.1:1"), nodes, "4.1.0", frozenset({OURS}))
 
 
 def told_of_nodes(**roles: list[str]) -> tuple[tuple[int, Any], tuple[int, Any]]:
@@ -106,12 +113,12 @@ def test_something_else_than_elasticsearch_is_one_sentence() -> None:
 
 def test_servers_on_which_sluice_is_at_work_already_are_left_alone() -> None:
     """Its connector would be deleted by the run as a leftover; those of others would not."""
-    refuse_company(found(node()))
+    refuse_concurrent_run(found(node()))
     with pytest.raises(ProfileError) as error:
-        refuse_company(replace(found(node()), connectors=("sluice-aladin-7", "sluice-aladin-11")))
+        refuse_concurrent_run(replace(found(node()), connectors=("sluice-aladin-7", "sluice-aladin-11")))
     assert str(error.value) == (
-        "http://127.0.0.1:1: connector sluice-aladin-7: is there already, expected no connector of Sluice: another run "
-        "is under way on these servers, or one was killed; wait for it, or delete the connector"
+        "http://127.0.0.1:1: connector sluice-aladin-7: exists already, expected no connector of Sluice; another run "
+        "is under way on these servers, or one was killed: wait for it, or delete the connector"
     )
 
 
@@ -119,7 +126,7 @@ def test_a_worker_that_does_not_let_us_in_is_one_sentence() -> None:
     """What it repeats of our secrets is hidden."""
     refusal = (401, {"message": "lab:hunter3 is nobody"})
     with rest(*told_of_nodes(a=["data"]), refusal) as server, pytest.raises(ProfileError) as error:
-        find_remote(servers(server.url))
+        read_servers(servers(server.url))
     assert str(error.value) == (f"{server.url}: Kafka Connect rejected our credentials (401): lab:(hidden) is nobody")
 
 
@@ -127,14 +134,14 @@ def test_a_worker_that_does_not_let_us_in_is_one_sentence() -> None:
 def test_something_else_than_a_worker_is_one_sentence(answer: object) -> None:
     """Such as the port of another server."""
     with rest(*told_of_nodes(a=["data"]), (200, answer)) as server, pytest.raises(StackError) as error:
-        find_remote(servers(server.url))
+        read_servers(servers(server.url))
     assert str(error.value) == f"{server.url}: is not a Kafka Connect worker: it names no version"
 
 
 def test_a_cluster_without_data_nodes_is_one_sentence() -> None:
     """There is nothing to index into."""
     with rest(*told_of_nodes(a=["master"])) as server, pytest.raises(StackError) as error:
-        find_remote(servers(server.url))
+        read_servers(servers(server.url))
     assert str(error.value) == f"{server.url}: the cluster has no node that holds data"
 
 
@@ -148,13 +155,13 @@ def test_a_cluster_without_data_nodes_is_one_sentence() -> None:
 def test_an_agent_that_gives_no_answer_is_one_sentence(status: int, kind: type[Exception], sentence: str) -> None:
     """Whoever names one wants its figures."""
     with rest((status, {})) as server, pytest.raises(kind) as error:
-        ask_metrics(servers(server.url, f"{server.url}/jolokia/"))
+        check_metrics_agent(servers(server.url, f"{server.url}/jolokia/"))
     assert str(error.value) == f"{server.url}/jolokia/version: {sentence}"
 
 
 def test_no_agent_is_asked_where_there_is_none() -> None:
     """It may be left out."""
-    ask_metrics(servers("http://127.0.0.1:1"))
+    check_metrics_agent(servers("http://127.0.0.1:1"))
 
 
 # --- as a run uses them ---------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.clients.target import Target, worker_of
+from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.profiles import load_profile
 from lab.run.folder import RunFolder
@@ -13,7 +14,6 @@ from lab.run.load import produce as producing
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
 from lab.run.phases import RunContext
-from lab.stack.local import Endpoints
 from lab.stack.places import ROOT
 from producers.delivery import Delivered, Progress
 from tests.unit.clients.rest_server import rest

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pytest
 
 from lab.clients.target import Target
+from lab.endpoints import Endpoints
 from lab.profiles import Profile, load_profile
 from lab.records import Server
 from lab.records.suite import Variant
-from lab.stack.local import Endpoints
-from lab.targets.bench import EXCLUDED, StartedBench
+from lab.targets.servers import EXCLUDED, StartedBench
 from tests.unit.clients.rest_server import cluster
 
 
@@ -51,7 +51,7 @@ def bench_of(servers: Servers) -> tuple[StartedBench, dict[str, Variant]]:
         for nodes in (1, 2)
     }
     variants = {name: Variant(name=name, profile=name, fingerprint=name) for name in profiles}
-    return StartedBench(servers.start, profiles, {}, ()), variants
+    return StartedBench(profiles, {}, (), servers.start), variants
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from lab.errors import StackError
 from lab.stack.local import LocalStack
-from lab.stack.watch import ServerWatch
+from lab.targets.local import ServerWatch
 from tests.unit.clients.rest_server import Time
 from tests.unit.stack.three_servers import ALL, Wanted, kill
 

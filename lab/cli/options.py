@@ -1,0 +1,54 @@
+"""Options and arguments that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab.targets import TargetName
+
+RUNS = Path("runs")
+
+ProfileArgument = Annotated[
+    str, typer.Argument(metavar="PROFILE", help="Profile: a name that `sluice profiles` lists, or a YAML file.")
+]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="Run: `latest`, a run id, a profile (its last run) or a folder.")
+]
+RunsOption = Annotated[Path, typer.Option("--runs", help="Folder of the runs and suites.")]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A value of the profile; in a suite, of every profile."),
+]
+TargetOption = Annotated[
+    TargetName,
+    typer.Option(
+        "--target",
+        help="local: servers on this machine; compose: this checkout's containers; remote: servers that exist already.",
+    ),
+]
+TargetFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-file",
+        metavar="FILE",
+        help="Addresses and credentials of remote servers; by default the file in SLUICE_TARGET_FILE, or variables.",
+    ),
+]
+PathOption = Annotated[
+    str | None, typer.Option("--path", envvar="SLUICE_STREAM_PATH", help="NDJSON file of the dataset `file`.")
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--key", envvar="SLUICE_STREAM_KEY", help="Field of that file that holds the key.")
+]
+HeartbeatOption = Annotated[
+    Path | None, typer.Option("--heartbeat", metavar="FILE", help="File to touch as long as this works.")
+]
+ApiKeyEnv = Annotated[
+    str | None, typer.Option("--api-key-env", metavar="NAME", help="Environment variable that holds an API key.")
+]
+User = Annotated[str | None, typer.Option("--user", help="User, for basic authentication.")]
+PasswordEnv = Annotated[
+    str | None, typer.Option("--password-env", metavar="NAME", help="Environment variable that holds the password.")
+]
+Ca = Annotated[Path | None, typer.Option("--ca", metavar="FILE", help="Authority of the server's certificate, as PEM.")]

@@ -1,0 +1,87 @@
+"""What the servers of this machine shall be: versions, nodes, memory, ports."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.errors import ProfileError, StackError
+from lab.stack import elasticsearch
+from lab.stack.artifacts import ArtifactLock, elasticsearch_versions
+from lab.stack.jdk import Jdk, choose_jdk, java_for_elasticsearch
+
+MAX_NODES = 4
+MEMORY_BESIDE_HEAP_MB = 300
+"""What a JVM of ours takes beside its heap: metaspace, code, threads, direct buffers."""
+
+
+@dataclass(frozen=True)
+class StackShape:
+    """What the servers shall be.
+
+    Attributes:
+        data_nodes: Elasticsearch nodes, 1 to 4; the first is also the master.
+        node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
+        plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
+        requested_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
+    """
+
+    elasticsearch_version: str = "8.19.21"
+    data_nodes: int = 1
+    elasticsearch_heap_mb: int = 1024
+    kafka_heap_mb: int = 512
+    connect_heap_mb: int = 1024
+    node_settings: Mapping[str, object] = field(default_factory=dict)
+    plugin_folders: tuple[Path, ...] = ()
+    requested_ports: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def memory_mb(self) -> int:
+        """Memory that all servers together will take, page cache not counted."""
+        heaps = [self.elasticsearch_heap_mb] * self.data_nodes + [self.kafka_heap_mb, self.connect_heap_mb]
+        return sum(heaps) + MEMORY_BESIDE_HEAP_MB * len(heaps)
+
+
+def choose_elasticsearch_jdk(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk:
+    """The JDK for the shape's Elasticsearch version.
+
+    Raises:
+        ProfileError: The version is not available.
+        StackError: The number of nodes cannot be had, or no JDK on this machine fits.
+    """
+    check_version(shape.elasticsearch_version, lock)
+    if not 1 <= shape.data_nodes <= MAX_NODES:
+        raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
+    supported = java_for_elasticsearch(shape.elasticsearch_version)
+    return choose_jdk(jdks, supported, f"Elasticsearch {shape.elasticsearch_version}")
+
+
+def check_version(version: str, lock: ArtifactLock) -> None:
+    """Raise ProfileError unless this Elasticsearch version can be started here."""
+    versions = elasticsearch_versions(lock)
+    if version not in versions:
+        raise ProfileError(f"Elasticsearch {version}: is not available, expected one of {', '.join(versions)}")
+
+
+def port_names(data_nodes: int) -> tuple[str, ...]:
+    """Every port of a stack, as `server.purpose`."""
+    nodes = (elasticsearch.node_name(number) for number in range(1, data_nodes + 1))
+    return (
+        "kafka.client",
+        "kafka.controller",
+        "connect.http",
+        "connect.metrics",
+        *(f"{node}.{purpose}" for node in nodes for purpose in ("http", "transport")),
+    )
+
+
+def ports_of(name: str, ports: Mapping[str, int]) -> dict[str, int]:
+    """One server's ports, by purpose."""
+    return {
+        purpose: port for key, port in ports.items() for owner, _, purpose in [key.rpartition(".")] if owner == name
+    }
+
+
+def kafka_version(lock: ArtifactLock) -> str:
+    """The pinned Kafka version."""
+    (client,) = (artifact for artifact in lock.sets["kafka"] if "/kafka-clients/" in artifact.path)
+    return client.path.split("/")[-2]

@@ -1,0 +1,216 @@
+"""One run, or the runs of a suite, on the servers of a target, whichever it is."""
+
+import contextlib
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lab.analysis.page.report import write_report
+from lab.analysis.result import analyse, write_result
+from lab.clients.target import Target, cluster_of
+from lab.display import RunDisplay
+from lab.endpoints import Endpoints, words_without_secrets
+from lab.profiles import Profile
+from lab.records import Result
+from lab.records.suite import Variant
+from lab.run.environment import profile_without_secrets
+from lab.run.folder import RunFolder, become_latest
+from lab.run.load.sink import ELASTICSEARCH_URLS
+from lab.run.prepare import remove_traces
+from lab.run.runner import run_profile
+from lab.stack.elasticsearch import node_name
+from lab.stack.places import ROOT
+from lab.suite.execution import Bench
+from lab.suite.plan import server_shape
+from producers.dataset import Dataset
+
+EXCLUDED = "cluster.routing.allocation.exclude._name"
+
+
+class Servers(ABC):
+    """The servers of a target, as commands use them.
+
+    Attributes:
+        stay: Whether they outlive the command, so that what a suite has set in them must be taken back.
+    """
+
+    stay = True
+
+    @abstractmethod
+    def fitted(self, profile: Profile) -> Profile:
+        """The profile as it runs on them; nothing is started to find out.
+
+        Raises:
+            ProfileError: It asks for what they lack.
+        """
+
+    @abstractmethod
+    def endpoints(self) -> Endpoints:
+        """Where those that run already are found.
+
+        Raises:
+            StackError: They do not run.
+        """
+
+    @abstractmethod
+    def held(self) -> AbstractContextManager[None]:
+        """Hold them for this command; what only runs for it is stopped at the end."""
+
+    @abstractmethod
+    def target(self, profile: Profile, beside: Iterable[Profile] = ()) -> Target:
+        """Have them run as a fitted profile asks; call it only while they are held.
+
+        Args:
+            beside: Profiles that will run on the same servers.
+        """
+
+    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
+        """Run a fitted profile once."""
+        with self.held():
+            target = self.target(profile)
+            folder = RunFolder.create(runs, profile.name)
+            write_records(profile, dataset, target, folder, typed_command())
+            become_latest(folder.path, runs)
+        return folder, conclude(folder)
+
+    @contextlib.contextmanager
+    def bench(
+        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
+    ) -> Iterator[Bench]:
+        """The servers of a suite, whose fitted profiles and datasets are given by variant."""
+        with self.held():
+            bench = StartedBench(profiles, datasets, command, self.target)
+            try:
+                yield bench
+            finally:
+                if self.stay:
+                    bench.leave()
+
+
+def typed_command() -> tuple[str, ...]:
+    """The command that this process is, as it may be written down."""
+    return ("./sluice", *words_without_secrets(sys.argv[1:]))
+
+
+def write_records(
+    profile: Profile, dataset: Dataset, target: Target, folder: RunFolder, command: Sequence[str]
+) -> None:
+    """Run the profile on the target's servers, its records into the folder."""
+    folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
+    display = RunDisplay()
+    with display.showing():
+        run_profile(profile, dataset, target, folder, root=ROOT, progress=display, command=command)
+
+
+def conclude(folder: RunFolder) -> Result:
+    """Make result and report of a run's records."""
+    analysis = analyse(folder.path)
+    write_result(analysis)
+    write_report(analysis)
+    return analysis.result
+
+
+@dataclass
+class VariantBench(ABC):
+    """Servers for all variants of a suite, and one run of a variant on them.
+
+    Attributes:
+        profiles: By variant.
+        datasets: By variant.
+        command: The one that the suite was started by.
+    """
+
+    profiles: Mapping[str, Profile]
+    datasets: Mapping[str, Dataset]
+    command: Sequence[str]
+    target: Target | None = field(default=None, init=False)
+
+    @abstractmethod
+    def prepare(self, variant: Variant) -> frozenset[Hashable]:
+        """Set `target` to what the variant needs; each of its processes with the way in which it is used."""
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+        """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
+        assert self.target is not None  # noqa: S101 - `prepare` comes first
+        profile = self.profiles[variant.name]
+        target = replace(self.target, fresh=warm_up)
+        try:
+            write_records(profile, self.datasets[variant.name], target, folder, self.command)
+        finally:
+            remove_traces(target, profile, folder.run_id)
+        return conclude(folder)
+
+
+@dataclass
+class StartedBench(VariantBench):
+    """Servers that are started for a suite.
+
+    As many Elasticsearch nodes run as any variant on the same servers needs. A variant with fewer gets the first ones:
+    the others hold no shard and are sent no request. Stopping them instead would mean a cold JVM each time they come
+    back, whose warm-up is a larger effect than most that a suite looks for.
+
+    Attributes:
+        start: `Servers.target` of the servers.
+    """
+
+    start: Callable[[Profile, Iterable[Profile]], Target]
+
+    def prepare(self, variant: Variant) -> frozenset[Hashable]:
+        """Have the servers that the variant needs; each of their processes with the way in which it is used."""
+        profile = self.profiles[variant.name]
+        used = profile.elasticsearch.data_nodes
+        alike = (other for other in self.profiles.values() if server_shape(other) == server_shape(profile))
+        nodes = max(other.elasticsearch.data_nodes for other in alike)
+        shape = profile.elasticsearch.model_copy(update={"data_nodes": nodes})
+        whole = self.start(profile.model_copy(update={"elasticsearch": shape}), self.profiles.values())
+        unused = ",".join(map(node_name, range(used + 1, nodes + 1)))
+        self.target = replace(narrowed(whole, used), cluster_settings={EXCLUDED: unused} if unused else {})
+        own_cluster_settings(self.target, self.target.cluster_settings)
+        return frozenset((way_of(profile), server.pid) for server in self.target.servers)
+
+    def leave(self) -> None:
+        """Take back what concerns servers that stay after the suite."""
+        if self.target is not None and self.target.cluster_settings:
+            own_cluster_settings(self.target, {})
+
+
+def own_cluster_settings(target: Target, settings: Mapping[str, object]) -> None:
+    """Have these, and no others, be the settings that Sluice has set in the target's cluster."""
+    with contextlib.closing(cluster_of(target.endpoints)) as cluster:
+        cluster.own_cluster_settings(settings)
+
+
+def narrowed(target: Target, data_nodes: int) -> Target:
+    """The target with only its first Elasticsearch nodes."""
+    whole = target.endpoints
+    used = {node_name(number) for number in range(1, data_nodes + 1)}
+
+    def is_used(name: str) -> bool:
+        return name in used or not name.startswith(node_name(1).rstrip("1"))
+
+    sink = dict(target.access.sink)
+    if ELASTICSEARCH_URLS in sink:
+        sink[ELASTICSEARCH_URLS] = ",".join(sink[ELASTICSEARCH_URLS].split(",")[:data_nodes])
+    containers = target.containers
+    if containers is not None:
+        names = {server: name for server, name in containers.names.items() if is_used(server)}
+        containers = replace(containers, names=names)
+    return replace(
+        target,
+        endpoints=replace(
+            whole, elasticsearch_urls=whole.elasticsearch_urls[:data_nodes], access=replace(whole.access, sink=sink)
+        ),
+        process_ids=lambda: {name: pid for name, pid in target.process_ids().items() if is_used(name)},
+        servers=[server for server in target.servers if is_used(server.name)],
+        containers=containers,
+    )
+
+
+def way_of(profile: Profile) -> str:
+    """How a profile uses the servers: code that only another way has run is cold for this one."""
+    if profile.load.via == "direct":
+        return "direct"
+    return " ".join(profile.sink.command) if profile.sink.command else profile.sink.connector
