@@ -9,12 +9,11 @@ from rich.markup import escape
 from lab.console import console, table_of
 from lab.display import StackDisplay
 from lab.errors import StackError
-from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack
 from lab.stack.plugin import given_plugin_folders
 from lab.stack.ports import HIGHEST
 from lab.stack.readiness import is_ready
-from lab.stack.server import ServerProcess
+from lab.stack.server import ServerProcess, uninterrupted
 from lab.stack.shape import StackShape
 
 READY = "[green]ready[/green]"

@@ -32,7 +32,7 @@ from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import VerificationTarget, verify, verify_consumed
-from lab.stack.interrupts import uninterrupted
+from lab.stack.server import uninterrupted
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 

@@ -17,7 +17,6 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
-from lab.stack.interrupts import uninterrupted
 from lab.stack.jdk import (
     Jdk,
     choose_jdk,
@@ -30,7 +29,7 @@ from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_path
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_for_all
-from lab.stack.server import ServerProcess, ServerSpec
+from lab.stack.server import ServerProcess, ServerSpec, uninterrupted
 from lab.stack.shape import StackShape, choose_elasticsearch_jdk, kafka_version, port_names, ports_of
 
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -201,6 +202,23 @@ def died(spec: ServerSpec, exit_status: int | None = None) -> StackError:
     """The error for a server that ended while it was starting."""
     how = f" with exit status {exit_status}" if exit_status is not None else ""
     return StackError(f"{spec.name}: ended{how} while starting; its log is {spec.log_file}", last_log_lines(spec))
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Block signals (all but SIGKILL) during shutdown. Without effect outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # A handler that was not set from Python is `None` and could not be set again.
+    ours = [number for number in numbers if signal.getsignal(number) is not None]
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ours}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def stop(servers: Sequence[ServerProcess], *, grace_s: float = GRACE_S) -> None:

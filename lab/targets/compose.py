@@ -17,9 +17,9 @@ from lab.records import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
-from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
+from lab.stack.server import uninterrupted
 from lab.targets.remote import RemoteServers, read_servers
 from lab.targets.servers import Servers
 

@@ -12,10 +12,9 @@ from lab.profiles import Profile
 from lab.records import Server
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
-from lab.stack.interrupts import uninterrupted
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
-from lab.stack.server import STACK_MARKER, last_log_lines
+from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
 from lab.stack.shape import StackShape, check_version
 from lab.targets.servers import Servers
 

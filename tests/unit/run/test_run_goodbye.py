@@ -14,7 +14,7 @@ from lab.profiles import load_profile
 from lab.records import Run
 from lab.run import runner
 from lab.run.folder import RunFolder
-from lab.stack.interrupts import uninterrupted
+from lab.stack.server import uninterrupted
 from tests.unit.analysis.synthetic import Truth, run
 from tests.unit.run.displays import SilentProgress
 
