@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, effect_on, is_detected, verdict_of
+from lab.analysis.suite.comparisons import Pair, is_detected, of_pair, verdict_of
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
 from lab.analysis.suite.names import (
     detectable_text,
@@ -15,7 +15,6 @@ from lab.analysis.suite.names import (
     ratio_text,
     short_name,
 )
-from lab.analysis.suite.rows import published_step
 from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
 
 MOST_NAMED = 5
@@ -50,7 +49,7 @@ class Findings:
 
     def on(self, pair: Pair, metric: MetricAsked) -> Effect | None:
         """What a comparison says of a metric."""
-        return effect_on(self.effects, pair, metric)
+        return of_pair(self.effects, pair, metric)
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -153,7 +152,7 @@ def _conclusion(findings: Findings, pair: Pair) -> str:
 
 
 def _verdict(findings: Findings, pair: Pair, metric: MetricAsked) -> str:
-    effect, step = findings.on(pair, metric), published_step(findings.published, pair, metric)
+    effect, step = findings.on(pair, metric), of_pair(findings.published, pair, metric)
     source = f" (published {published_text(step)}{_agreed(step)})" if step else ""
     return f"{verdict_of(effect) if effect else TOO_FEW} in {lower_first(metric_label(metric))}{source}"
 

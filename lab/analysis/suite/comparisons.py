@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from statistics import geometric_mean
+from typing import TypeVar
 
 from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
 from lab.analysis.suite.figures import compared_metrics
@@ -11,6 +12,8 @@ from lab.records.suite import Agreement, Effect, MetricAsked, PublishedStep, Sui
 
 Pair = tuple[str, str]
 """A variant and what it is compared with."""
+
+Compared = TypeVar("Compared", Effect, PublishedStep)
 
 
 def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
@@ -53,16 +56,12 @@ def _mean_of_both(first: float | None, second: float | None) -> float | None:
     return geometric_mean(known) if known else None
 
 
-def effect_on(effects: Iterable[Effect], pair: Pair, metric: MetricAsked) -> Effect | None:
-    """What a comparison says of a metric; `None` where the two were not compared by it."""
-    return next(
-        (
-            effect
-            for effect in effects
-            if (effect.variant, effect.against, effect.metric, effect.scope) == (*pair, metric.name, metric.scope)
-        ),
-        None,
-    )
+def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricAsked) -> Compared | None:
+    """What we, or the source, say of a comparison by a metric; `None` where the two were not compared by it."""
+    for record in records:
+        if (record.variant, record.against, record.metric, record.scope) == (*pair, metric.name, metric.scope):
+            return record
+    return None
 
 
 def is_detected(effect: Effect | None) -> bool:
@@ -117,7 +116,7 @@ def _variants_by_profile(plan: SuitePlan) -> dict[str, str]:
 
 def _step(step: PublishedComparison, ours: Mapping[str, str], effects: Iterable[Effect]) -> PublishedStep:
     variant, against = ours.get(step.variant, step.variant), ours.get(step.against, step.against)
-    effect = effect_on(effects, (variant, against), MetricAsked(name=step.metric, scope=step.scope))
+    effect = of_pair(effects, (variant, against), MetricAsked(name=step.metric, scope=step.scope))
     low, high = step.rounded
     return PublishedStep(
         variant=variant,

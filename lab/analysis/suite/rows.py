@@ -1,9 +1,9 @@
 """The comparisons of one metric as a reader sees them: the same rows in the page, in Markdown and on a terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, effect_on, planned_pairs, verdict_of
+from lab.analysis.suite.comparisons import of_pair, planned_pairs, verdict_of
 from lab.analysis.suite.names import detectable_text, published_text, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.records.suite import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
@@ -84,8 +84,8 @@ def rows(result: SuiteResult, metric: MetricAsked) -> list[Row]:
                 variant=short_name(plan, pair[0]),
                 against=short_name(plan, pair[1]),
                 figure=figures.get(pair[0]),
-                effect=effect_on(result.effects, pair, metric),
-                published=published_step(result.published, pair, metric),
+                effect=of_pair(result.effects, pair, metric),
+                published=of_pair(result.published, pair, metric),
                 is_check=pair[0] == plan.repetition,
                 is_planned=pair in planned,
             )
@@ -112,15 +112,3 @@ def spread(metric: VariantMetric | None) -> str:
     if metric is None or metric.median is None:
         return UNKNOWN
     return f"{figure(metric.median, metric.unit)} [{number(metric.low)}–{number(metric.high)}]"
-
-
-def published_step(steps: Iterable[PublishedStep], pair: Pair, metric: MetricAsked) -> PublishedStep | None:
-    """What the source says of a comparison; `None` where it says nothing."""
-    return next(
-        (
-            step
-            for step in steps
-            if (step.variant, step.against, step.metric, step.scope) == (*pair, metric.name, metric.scope)
-        ),
-        None,
-    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.suite.comparisons import agreement, effect_on
+from lab.analysis.suite.comparisons import agreement, of_pair
 from lab.analysis.suite.figures import value_in
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
@@ -41,7 +41,7 @@ def figure(result: SuiteResult, variant: str, metric: MetricAsked = RATE) -> Var
 
 def ratio(result: SuiteResult, pair: tuple[str, str], metric: MetricAsked = RATE) -> float | None:
     """The ratio of two variants, to three digits."""
-    effect = effect_on(result.effects, pair, metric)
+    effect = of_pair(result.effects, pair, metric)
     assert effect is not None
     return None if effect.ratio is None else round(effect.ratio, 3)
 
@@ -87,7 +87,7 @@ def test_what_is_compared_with_a_control_that_ran_twice_is_compared_with_both_ru
 def test_one_run_of_the_control_is_reference_enough(tmp_path: Path) -> None:
     """A block is not given up where one of both failed."""
     result = analysed(tmp_path, rungs=TWO_CONTROLS, failing={(2, AGAIN): ("void", "void")})
-    effect = effect_on(result.effects, ("aladin/static", "aladin/control"), RATE)
+    effect = of_pair(result.effects, ("aladin/static", "aladin/control"), RATE)
     assert effect is not None
     assert [round(value, 3) for value in effect.ratios] == [1.25, 1.5, 1.25]
     assert effect.dropped_blocks == 0
