@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,15 @@ class StreamBooks:
     problems: tuple[str, ...]
 
 
-def check_stream(profile: Profile, dataset: Dataset, endpoints: Endpoints, names: Names) -> StreamBooks:
+def check_stream(
+    profile: Profile,
+    dataset: Dataset,
+    endpoints: Endpoints,
+    names: Names,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> StreamBooks:
     """Wait until the sink has read everything, and compare what is stored with what was sent.
 
     Raises:
@@ -55,7 +64,7 @@ def check_stream(profile: Profile, dataset: Dataset, endpoints: Endpoints, names
     cluster = cluster_of(endpoints)
     try:
         sent = settled(topics, mark, names)
-        wait_until_read(topics, names, sent.records)
+        wait_until_read(topics, names, sent.records, sleep=sleep, clock=clock)
         if profile.verify.expect == "consumed":
             stored = cluster.count(names.index)
             problem = f"{stored} documents are in the index, although the sink was to store none"
@@ -82,22 +91,29 @@ def settled(topics: KafkaTopics, mark: PositionStore, names: Names) -> StreamPos
     return sent
 
 
-def wait_until_read(topics: KafkaTopics, names: Names, records: int) -> None:
+def wait_until_read(
+    topics: KafkaTopics,
+    names: Names,
+    records: int,
+    *,
+    sleep: Callable[[float], None],
+    clock: Callable[[], float],
+) -> None:
     """Return when the sink has committed every record.
 
     Raises:
         StackError: Nothing has moved for two minutes.
     """
-    before, moved_s = -1, time.monotonic()
+    before, moved_s = -1, clock()
     while (read := sum(topics.committed_offsets(names.topic, names.consumer_group).values())) < records:
         if read != before:
-            before, moved_s = read, time.monotonic()
-        if time.monotonic() - moved_s > STALLED_S:
+            before, moved_s = read, clock()
+        if clock() - moved_s > STALLED_S:
             raise StackError(
                 f"connector {names.connector}: has committed {read} of {records} records, no progress for "
                 f"{STALLED_S:.0f} s; its state: GET /connectors/{names.connector}/status"
             )
-        time.sleep(POLL_S)
+        sleep(POLL_S)
 
 
 def stored_books(
