@@ -13,7 +13,7 @@ from rich.text import Text
 
 from lab.analysis.text import duration
 from lab.console import console
-from lab.records import PhaseName, RunWarning
+from lab.records.run import PhaseName, RunWarning
 from lab.stack.local import StackProgress
 
 BAR_CELLS = 24

@@ -7,7 +7,7 @@ from typing import Literal
 
 from lab.analysis.figures.rates import read_s, shards
 from lab.publish.monitoring import LEAST_BUCKET_S
-from lab.records import Sample
+from lab.records.samples import Sample
 
 Scope = Literal["primaries", "total"]
 

@@ -12,7 +12,8 @@ from lab.analysis.result import RunAnalysis
 from lab.analysis.statistics.bootstrap import difference_interval
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict
 from lab.analysis.text import count
-from lab.records import Environment, Metric
+from lab.records.result import Metric
+from lab.records.run import Environment
 from lab.records.suite import Verdict
 
 Inputs = dict[str, str]

@@ -8,7 +8,9 @@ import orjson
 from pydantic import ValidationError
 
 from lab.errors import ProfileError
-from lab.records import Record, Run, Sample
+from lab.records.base import Record
+from lab.records.run import Run
+from lab.records.samples import Sample
 
 Kind = TypeVar("Kind", bound=Record)
 

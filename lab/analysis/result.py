@@ -9,7 +9,7 @@ from lab.analysis.figures.metrics import metrics
 from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import Windows, windows
 from lab.analysis.folder import RunFolder, read_run
-from lab.records import Result
+from lab.records.result import Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 import json
 import sys
 
-from lab.records import Record, Result
+from lab.records.base import Record
+from lab.records.result import Result
 from lab.records.suite import SuiteResult
 
 

@@ -16,7 +16,8 @@ from lab.clients.target import topics_of
 from lab.console import console, table_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, VerificationError
-from lab.records import DeadLetterGroup, Run
+from lab.records.run import Run
+from lab.records.verification import DeadLetterGroup
 from lab.replay.dead_letters import DeadLetterTopic, Letter, groups_of
 from lab.replay.replay import Replay, TopicReplay, replay_config
 from lab.run.folder import find_run

@@ -12,7 +12,7 @@ from lab.console import console
 from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
-from lab.records import Result
+from lab.records.result import Result
 from lab.run.folder import check_runs
 from lab.targets import TargetName
 from lab.targets.choose import servers_of

@@ -19,7 +19,7 @@ from lab.console import console, table_of
 from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError
 from lab.profiles.suites import Suite, load_suite
-from lab.records import Result
+from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import SuiteExecution

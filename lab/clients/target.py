@@ -9,7 +9,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.endpoints import Access, Endpoints
 from lab.monitor import Containers
-from lab.records import Server
+from lab.records.run import Server
 
 PATIENCE_S = 120.0
 """How long a server that does not answer is asked again: it may be restarted while a run is under way."""

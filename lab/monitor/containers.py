@@ -11,7 +11,7 @@ import orjson
 
 from lab.monitor.control_groups import group_of, major_faults, resident_bytes
 from lab.monitor.processes import reason
-from lab.records import ProcessSample
+from lab.records.samples import ProcessSample
 
 
 @dataclass(frozen=True, slots=True)

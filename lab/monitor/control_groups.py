@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.records import ProcessSample
+from lab.records.samples import ProcessSample
 
 GROUPS, PROCESSES = Path("/sys/fs/cgroup"), Path("/proc")
 RESIDENT = (("anon", "file_mapped"), ("total_rss", "total_mapped_file"), ("rss", "mapped_file"))

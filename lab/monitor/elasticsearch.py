@@ -7,7 +7,7 @@ import httpx
 import orjson
 
 from lab.endpoints import OPEN, HttpAccess
-from lab.records import ElasticsearchSample, NodeCounters, ShardCounters
+from lab.records.samples import ElasticsearchSample, NodeCounters, ShardCounters
 
 SHARD_FIELDS = {
     "index_total": "indexing.index_total",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
 
-from lab.records import KafkaSample
+from lab.records.samples import KafkaSample
 
 LATEST = -1
 """The timestamp by which Kafka's protocol asks for the end of a partition."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from lab.monitor.control_groups import limiting_group
-from lab.records import ProcessSample
+from lab.records.samples import ProcessSample
 
 MAJOR_FAULTS_FIELD = 9  # of /proc/PID/stat, counted after the command's closing parenthesis
 

@@ -21,7 +21,7 @@ from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.kafka import KafkaReader
 from lab.monitor.processes import MachineReader, ProcessReader, busy_and_all_cpu_s, reason, waiting_and_all_cpu_s
 from lab.monitor.sink import SinkReader
-from lab.records import Sample
+from lab.records.samples import Sample
 
 T = TypeVar("T")
 

@@ -9,7 +9,9 @@ import orjson
 from hdrh.histogram import HdrHistogram
 
 from lab.endpoints import OPEN, HttpAccess
-from lab.records import Ledger, SinkHistograms, SinkLedger, SinkSample, TaskLedger
+from lab.records.run import SinkHistograms
+from lab.records.samples import SinkSample
+from lab.records.verification import Ledger, SinkLedger, TaskLedger
 
 LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name not in {"tasks", "jit_time_ms"})
 BY_PARTITION = "LedgerByPartition"

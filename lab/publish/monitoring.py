@@ -8,7 +8,8 @@ from typing import Any
 
 from lab.analysis.figures.rates import GAP_FACTOR, read_s, sampling_interval_s
 from lab.publish.document import SCOPES, Document, index_template, of_type, timestamp
-from lab.records import ElasticsearchSample, Run, Sample, ShardCounters, WarningKind
+from lab.records.run import Run, WarningKind
+from lab.records.samples import ElasticsearchSample, Sample, ShardCounters
 
 CLUSTER_UUID = "sluice-recordings"
 """One for all recordings: with a basic licence Kibana opens only one cluster."""

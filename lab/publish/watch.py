@@ -23,7 +23,8 @@ from lab.profiles import Profile
 from lab.publish.document import Document
 from lab.publish.samples import INDEX, Label, curve_documents, sample_documents
 from lab.publish.server import Server
-from lab.records import Sample, SinkHistograms
+from lab.records.run import SinkHistograms
+from lab.records.samples import Sample
 from lab.run.names import Names, index_name
 
 

@@ -150,7 +150,7 @@ class SinkHistograms(Record):
     lost: str | None = None
 
 
-class QuestionAsked(Record):
+class QuestionAnswers(Record):
     """What the answers to one question were like.
 
     Attributes:
@@ -235,7 +235,7 @@ class Run(Record):
     warnings: tuple[RunWarning, ...] = ()
     command: tuple[str, ...] = ()
     content_hash: str | None = None
-    questions: tuple[QuestionAsked, ...] = ()
+    questions: tuple[QuestionAnswers, ...] = ()
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)
 
     @property

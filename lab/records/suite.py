@@ -44,7 +44,7 @@ class Variant(Record):
     documents: Count | None = None
 
 
-class MetricAsked(Record):
+class MetricKey(Record):
     """A metric that the suite compares, as `lab.records.Metric` names it."""
 
     name: str
@@ -76,7 +76,7 @@ class SuitePlan(Record):
     repetition: str | None
     variants: tuple[Variant, ...]
     order: tuple[tuple[str, ...], ...]
-    metrics: tuple[MetricAsked, ...]
+    metrics: tuple[MetricKey, ...]
     published: str | None = None
     skipped: dict[str, str] = {}
     command: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from confluent_kafka import Message
 
 from lab.clients.kafka import KafkaTopics, as_text
 from lab.errors import ProfileError
-from lab.records import DeadLetterGroup
+from lab.records.verification import DeadLetterGroup
 from lab.run.verify.refusal_reasons import Reason, reason_of
 
 GROUP = "sluice-dead-letters"

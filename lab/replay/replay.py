@@ -11,7 +11,7 @@ from lab.clients.connect import ConnectWorker
 from lab.clients.target import topics_of, worker_of
 from lab.endpoints import HIDDEN, Endpoints
 from lab.errors import ProfileError, StackError
-from lab.records import DeadLetterGroup, Ledger
+from lab.records.verification import DeadLetterGroup, Ledger
 from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, DeadLetterTopic, Letter, groups_of
 from lab.replay.transaction import MarkedWriter, Outgoing
 from lab.run.names import consumer_group

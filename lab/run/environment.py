@@ -10,7 +10,7 @@ import psutil
 from lab.endpoints import without_secrets, words_without_secrets
 from lab.monitor.processes import usable_cores
 from lab.profiles import Profile
-from lab.records import Environment, RunWarning, Server, WarningKind
+from lab.records.run import Environment, RunWarning, Server, WarningKind
 
 VERSION = "0.2.0"
 

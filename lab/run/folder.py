@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.errors import ProfileError
-from lab.records import Record
+from lab.records.base import Record
 
 LATEST = "latest"
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from lab.clients.target import Target
 from lab.monitor import CLOCK
 from lab.profiles import Profile
-from lab.records import Phase, PhaseName
+from lab.records.run import Phase, PhaseName
 from lab.run.folder import RunFolder
 from lab.run.names import Names
 from producers.dataset import Dataset

@@ -10,17 +10,8 @@ from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile
-from lab.records import (
-    Delivery,
-    DirectLoad,
-    Documents,
-    Environment,
-    QuestionAsked,
-    Run,
-    RunWarning,
-    SinkHistograms,
-    Verification,
-)
+from lab.records.run import Delivery, DirectLoad, Environment, QuestionAnswers, Run, RunWarning, SinkHistograms
+from lab.records.verification import Documents, Verification
 from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
@@ -273,7 +264,7 @@ class _RunUnderWay:
             verification = with_ledger(verification, loaded.reading, evidence)
         return documents, verification
 
-    def query(self, verification: Verification) -> tuple[tuple[QuestionAsked, ...], Verification]:
+    def query(self, verification: Verification) -> tuple[tuple[QuestionAnswers, ...], Verification]:
         """Ask the profile's questions; a wrong answer is a problem. What is not verified is not asked."""
         queries = self.profile.queries
         if queries is None or not verification.verified:

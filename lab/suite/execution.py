@@ -6,7 +6,7 @@ from typing import Protocol
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.errors import StackError
 from lab.monitor import CLOCK
-from lab.records import Result
+from lab.records.result import Result
 from lab.records.suite import SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder

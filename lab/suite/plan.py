@@ -11,8 +11,8 @@ from statistics import median
 from lab.analysis.suite.folder import planned_runs, runs_left
 from lab.profiles import Profile
 from lab.profiles.suites import Suite
-from lab.records import Run
-from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
+from lab.records.run import Run
+from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
 
 RUN_BASE_S = 12.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""
@@ -82,7 +82,7 @@ def make_plan(
             for variant in chosen
         ),
         order=planned_order([variant.name for variant in chosen], shapes, repeats, seed),
-        metrics=tuple(MetricAsked(name=name, scope=scope) for name, scope in suite.metrics),
+        metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in suite.metrics),
         published=suite.published,
         skipped=dict(skipped),
         command=tuple(command),

@@ -13,7 +13,7 @@ from lab.errors import ProfileError, StackError
 from lab.monitor import Containers
 from lab.profiles import Direct, Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings
-from lab.records import Server
+from lab.records.run import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container

@@ -9,7 +9,7 @@ from lab.display import StackDisplay
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.records import Server
+from lab.records.run import Server
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
 from lab.stack.local import LocalStack

@@ -16,7 +16,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
-from lab.records import Server
+from lab.records.run import Server
 from lab.records.suite import Variant
 from lab.run.load.availability import why_not_on
 from lab.run.names import is_our_connector

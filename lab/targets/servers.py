@@ -14,7 +14,7 @@ from lab.clients.target import Target, cluster_of
 from lab.display import RunDisplay
 from lab.endpoints import Endpoints, words_without_secrets
 from lab.profiles import Profile
-from lab.records import Result
+from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from lab.analysis.figures.definitions import value_of
-from lab.records import Result, WarningKind
+from lab.records.result import Result
+from lab.records.run import WarningKind
 from lab.records.suite import SuiteResult
 from lab.stack.places import ROOT
 from lab.suite.folder import find_suite

@@ -14,7 +14,7 @@ import orjson
 import psutil
 import pytest
 
-from lab.records import Result
+from lab.records.result import Result
 from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.local import LocalStack
 from lab.stack.server import marked_processes

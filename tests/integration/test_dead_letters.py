@@ -9,7 +9,7 @@ import httpx
 import orjson
 
 from lab.clients.target import topics_of
-from lab.records import Run
+from lab.records.run import Run
 from lab.replay.dead_letters import DeadLetterTopic
 from tests.integration.conftest import Sluice, write_ndjson
 

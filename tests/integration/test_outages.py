@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from lab.records import Result
+from lab.records.result import Result
 from tests.integration.conftest import Sluice
 
 BOOKS = 60_013

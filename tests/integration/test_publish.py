@@ -15,7 +15,7 @@ from lab.analysis.folder import RunFolder, read_run
 from lab.publish import monitoring, samples
 from lab.publish.dashboard import Panel, panels
 from lab.publish.monitoring import Reading, resampled
-from lab.records import Sample
+from lab.records.samples import Sample
 from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
 from tests.kibana import INDEX_PAGE, OVERVIEW, Search, answered_spec, drawn_series, panel_query

@@ -1,6 +1,6 @@
 """Questions asked of real servers, and their answers held against the dataset."""
 
-from lab.records import Run
+from lab.records.run import Run
 from tests.integration.conftest import Sluice
 
 BOOKS = 3001

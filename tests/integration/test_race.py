@@ -4,7 +4,8 @@ import os
 import signal
 import time
 
-from lab.records import Run, Sample
+from lab.records.run import Run
+from lab.records.samples import Sample
 from tests.integration.conftest import Sluice
 from tests.integration.test_run import metric
 

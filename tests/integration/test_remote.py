@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from lab.analysis.figures.definitions import value_of
-from lab.records import WarningKind
+from lab.records.run import WarningKind
 from lab.records.suite import SuiteResult
 from lab.suite.folder import find_suite
 from tests.integration.conftest import Sluice, on

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from lab.endpoints import api_key, basic
-from lab.records import Run
+from lab.records.run import Run
 from lab.stack.jdk import find_jdks
 from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice, on, write_ndjson

@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from lab.clients.elasticsearch import ElasticsearchClient
-from lab.records import Result, Run
+from lab.records.result import Result
+from lab.records.run import Run
 from lab.stack.jdk import find_jdks, java_for_elasticsearch
 from lab.stack.shape import StackShape
 from tests.integration.conftest import ROOT, Finished, Sluice, write_ndjson

@@ -1,20 +1,24 @@
 """Records: what one stage writes, another reads; nobody changes it, and nothing in it is overlooked."""
 
+import importlib
 import inspect
+import pkgutil
 
 import pytest
 from pydantic import ValidationError
 
 from lab import records
-from lab.records import KafkaSample, Record, RunWarning, WarningKind
+from lab.records.base import Record
+from lab.records.run import RunWarning, WarningKind
+from lab.records.samples import KafkaSample
 
 
 def record_types() -> list[type[Record]]:
     """Every kind of record."""
-    return sorted(
-        (found for _, found in inspect.getmembers(records, inspect.isclass) if issubclass(found, Record)),
-        key=lambda found: found.__name__,
-    )
+    names = [module.name for module in pkgutil.iter_modules(records.__path__)]
+    modules = [importlib.import_module(f"lab.records.{name}") for name in names]
+    kinds = {kind for module in modules for _, kind in inspect.getmembers(module, inspect.isclass)}
+    return sorted((kind for kind in kinds if issubclass(kind, Record)), key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("record", record_types(), ids=lambda record: record.__name__)

@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from lab.analysis.figures.rates import Point, differences, growth
-from lab.records import NodeCounters, ProcessSample, Run, Sample
+from lab.records.run import Run
+from lab.records.samples import NodeCounters, ProcessSample, Sample
 
 
 def servers_are_here(run: Run) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.records import Metric
+from lab.records.result import Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hdrh.histogram import HdrHistogram
 
 from lab.analysis.figures.rates import Point, answered, differences, shards
-from lab.records import Sample
+from lab.records.samples import Sample
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9, "max": 100.0}
 

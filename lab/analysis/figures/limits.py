@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
 from lab.analysis.figures.rates import answered, answered_s, growth, indexing_rate_docs_per_s, mean, shards
 from lab.analysis.text import count, number
-from lab.records import Limit, Run, Sample
+from lab.records.result import Limit
+from lab.records.run import Run
+from lab.records.samples import Sample
 
 SATURATED_PERCENT = 95.0
 MOST = 2 / 3

@@ -26,7 +26,9 @@ from lab.analysis.figures.rates import (
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows
-from lab.records import Metric, QuestionAsked, Run, Sample
+from lab.records.result import Metric
+from lab.records.run import QuestionAnswers, Run
+from lab.records.samples import Sample
 
 SCOPES = ("primaries", "total")
 
@@ -210,7 +212,7 @@ def durations(run: Run, growing: Sequence[Sample]) -> Iterator[Metric]:
         yield metric("drain_s", read_s(growing[-1]) - started_s if growing and started_s is not None else None)
 
 
-def answers(question: QuestionAsked) -> Iterator[Metric]:
+def answers(question: QuestionAnswers) -> Iterator[Metric]:
     """The figures of one question, under its name."""
     service, took = percentiles_ms(question.service_time), percentiles_ms(question.took)
     for name in ("p50", "p90", "p99"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
-from lab.records import Sample, ShardCounters
+from lab.records.samples import Sample, ShardCounters
 
 GAP_FACTOR = 1.5
 """Two samples further apart than this many sampling intervals have a gap between them."""

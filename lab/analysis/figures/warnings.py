@@ -17,7 +17,9 @@ from lab.analysis.figures.rates import (
 )
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
 from lab.analysis.text import count, duration, number
-from lab.records import Limit, Result, Run, RunWarning, Sample, WarningKind
+from lab.records.result import Limit, Result
+from lab.records.run import Run, RunWarning, WarningKind
+from lab.records.samples import Sample
 
 GC_SHARE = 0.10
 MAJOR_FAULTS_PER_S = 100.0

@@ -8,7 +8,8 @@ from statistics import fmean, pvariance, stdev
 from typing import Literal
 
 from lab.analysis.figures.rates import answered, answered_s, consumed, index_totals, rate_per_s, read_s
-from lab.records import Sample, Window
+from lab.records.result import Window
+from lab.records.samples import Sample
 
 LEAST_SAMPLES = 3
 LEAST_S = 5.0

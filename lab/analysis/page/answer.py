@@ -3,7 +3,8 @@
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.latency import percentiles_ms
 from lab.analysis.text import bytes_text, count, duration, figure, number
-from lab.records import Environment, Result, Run
+from lab.records.result import Result
+from lab.records.run import Environment, Run
 
 WAITING = "For a drain this contains the time a record waited in the topic, which was filled before the sink started."
 

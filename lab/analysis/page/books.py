@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.analysis.text import UNKNOWN, count
-from lab.records import Documents, Ledger, LedgerVerdict, Run, Sample, SinkLedger, SinkSample
+from lab.records.run import Run
+from lab.records.samples import Sample, SinkSample
+from lab.records.verification import Documents, Ledger, LedgerVerdict, SinkLedger
 
 SINK_PARTS = {
     "indexed": "indexed as new",

@@ -8,7 +8,9 @@ from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.analysis.figures.windows import Windows
 from lab.analysis.page.drawing import BLUE, ELASTICSEARCH_COLOURS, GREY, ORANGE, PROCESS_COLOURS, RED
 from lab.analysis.page.svg import Axis, Chart, Row, line_chart, percentile_chart, stack_chart
-from lab.records import Run, Sample, Window
+from lab.records.result import Window
+from lab.records.run import Run
+from lab.records.samples import Sample
 
 MARGIN = 0.12
 """Part of the load phase that is shown before and after it."""

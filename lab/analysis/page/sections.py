@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.text import bytes_text, count, duration, figure, number
-from lab.records import QuestionAsked, Result, Run
+from lab.records.result import Result
+from lab.records.run import QuestionAnswers, Run
 
 Row = tuple[str, ...]
 
@@ -71,7 +72,7 @@ def questions(run: Run, result: Result) -> list[Row]:
     return rows
 
 
-def question_verdict(question: QuestionAsked) -> str:
+def question_verdict(question: QuestionAnswers) -> str:
     """Whether the answers can be believed, in one sentence."""
     if not question.wrong:
         return f"All {count(question.answers)} answers are right."

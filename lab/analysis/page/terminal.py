@@ -7,7 +7,7 @@ from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.books import broken_laws
 from lab.analysis.text import UNKNOWN, count, duration, figure
-from lab.records import Result
+from lab.records.result import Result
 
 ROWS = (
     ("consumed_rate_docs_per_s", ("run",)),

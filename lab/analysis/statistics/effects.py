@@ -8,7 +8,7 @@ from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.bootstrap import CONFIDENCE, mean_interval
 from lab.analysis.statistics.power import smallest_detectable
 from lab.analysis.text import count
-from lab.records.suite import Effect, MetricAsked, Verdict
+from lab.records.suite import Effect, MetricKey, Verdict
 
 LEAST_BLOCKS = 3
 """Two blocks give an interval, but one that rests on nothing beside the assumption that log ratios are normal."""
@@ -20,9 +20,7 @@ DETECTED = frozenset({"faster", "slower", "higher", "lower"})
 TIMES_THAT_ARE_SPEED = ("latency_ms", "service_time_ms", "drain_s", "wall_time_s")
 
 
-def effect(
-    variant: str, against: str, metric: MetricAsked, pairs: Sequence[tuple[float | None, float | None]]
-) -> Effect:
+def effect(variant: str, against: str, metric: MetricKey, pairs: Sequence[tuple[float | None, float | None]]) -> Effect:
     """What the variant does to the metric, from its ratio to the other within each block, judged by itself.
 
     What drifts more slowly than a block lasts (a warmer machine, a fuller disk) is in both runs and leaves the ratio.

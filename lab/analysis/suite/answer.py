@@ -15,7 +15,7 @@ from lab.analysis.suite.names import (
     ratio_text,
     short_name,
 )
-from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
+from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan
 
 MOST_NAMED = 5
 TOO_FEW = "too few runs"
@@ -39,7 +39,7 @@ class Findings:
     documents_per_entity: Mapping[Pair, tuple[float, float]]
 
     @property
-    def metric(self) -> MetricAsked:
+    def metric(self) -> MetricKey:
         """The metric that matters most."""
         return self.plan.metrics[0]
 
@@ -47,7 +47,7 @@ class Findings:
         """A variant as the sentences call it."""
         return f"`{short_name(self.plan, variant)}`"
 
-    def on(self, pair: Pair, metric: MetricAsked) -> Effect | None:
+    def on(self, pair: Pair, metric: MetricKey) -> Effect | None:
         """What a comparison says of a metric."""
         return of_pair(self.effects, pair, metric)
 
@@ -151,7 +151,7 @@ def _conclusion(findings: Findings, pair: Pair) -> str:
     return f"{findings.named(pair[0])} against {findings.named(pair[1])}{about}: {verdicts}{_counted(findings, pair)}."
 
 
-def _verdict(findings: Findings, pair: Pair, metric: MetricAsked) -> str:
+def _verdict(findings: Findings, pair: Pair, metric: MetricKey) -> str:
     effect, step = findings.on(pair, metric), of_pair(findings.published, pair, metric)
     source = f" (published {published_text(step)}{_agreed(step)})" if step else ""
     return f"{verdict_of(effect) if effect else TOO_FEW} in {lower_first(metric_label(metric))}{source}"

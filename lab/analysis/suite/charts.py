@@ -16,7 +16,7 @@ from lab.analysis.page.svg import WIDTH, Chart, drawn, inline
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
 from lab.analysis.suite.rows import Row
 from lab.errors import ProfileError
-from lab.records.suite import MetricAsked, SuiteResult, SuiteRun
+from lab.records.suite import MetricKey, SuiteResult, SuiteRun
 
 ROW_HEIGHT = 40
 COLOURS = {
@@ -37,7 +37,7 @@ RUN_COLOURS = (BLUE, ORANGE, GREEN, VIOLET, "#cf4f4f", "#2aa1a8", "#b08a2e", GRE
 AS_GIVEN = alt.Color("colour:N", scale=None)
 
 
-def ladder_chart(rows: Sequence[Row], metric: MetricAsked) -> Chart:
+def ladder_chart(rows: Sequence[Row], metric: MetricKey) -> Chart:
     """Every comparison as a point with the interval of its verdict; what is undecided is grey."""
     measured = [row for row in rows if row.effect is not None and row.effect.ratio is not None]
     verdicts = {row.verdict for row in measured}
@@ -140,7 +140,7 @@ def _ticks(first: float, last: float) -> list[float]:
 # --- drift ----------------------------------------------------------------------------------------------------------
 
 
-def drift_chart(result: SuiteResult, metric: MetricAsked) -> Chart:
+def drift_chart(result: SuiteResult, metric: MetricKey) -> Chart:
     """Each run relative to its variant's median, in the order of the runs."""
     points = _relative_values(result, metric)
     variants = {point["variant"] for point in points}
@@ -165,7 +165,7 @@ def drift_chart(result: SuiteResult, metric: MetricAsked) -> Chart:
     )
 
 
-def _relative_values(result: SuiteResult, metric: MetricAsked) -> list[dict[str, Any]]:
+def _relative_values(result: SuiteResult, metric: MetricKey) -> list[dict[str, Any]]:
     begun = {
         (run.block, run.variant): (run.started_s - result.plan.started_s) / 60
         for run in result.runs

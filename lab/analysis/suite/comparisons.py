@@ -8,7 +8,7 @@ from typing import TypeVar
 from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
 from lab.analysis.suite.figures import compared_metrics
 from lab.profiles.published import Published, PublishedComparison
-from lab.records.suite import Agreement, Effect, MetricAsked, PublishedStep, SuitePlan, VariantMetric
+from lab.records.suite import Agreement, Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
 
 Pair = tuple[str, str]
 """A variant and what it is compared with."""
@@ -56,7 +56,7 @@ def _mean_of_both(first: float | None, second: float | None) -> float | None:
     return geometric_mean(known) if known else None
 
 
-def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricAsked) -> Compared | None:
+def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Compared | None:
     """What we, or the source, say of a comparison by a metric; `None` where the two were not compared by it."""
     for record in records:
         if (record.variant, record.against, record.metric, record.scope) == (*pair, metric.name, metric.scope):
@@ -116,7 +116,7 @@ def _variants_by_profile(plan: SuitePlan) -> dict[str, str]:
 
 def _step(step: PublishedComparison, ours: Mapping[str, str], effects: Iterable[Effect]) -> PublishedStep:
     variant, against = ours.get(step.variant, step.variant), ours.get(step.against, step.against)
-    effect = of_pair(effects, (variant, against), MetricAsked(name=step.metric, scope=step.scope))
+    effect = of_pair(effects, (variant, against), MetricKey(name=step.metric, scope=step.scope))
     low, high = step.rounded
     return PublishedStep(
         variant=variant,

@@ -5,20 +5,20 @@ from statistics import median
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.suite.folder import SuiteRecords
-from lab.records import Metric, Result
-from lab.records.suite import MetricAsked, SuitePlan, VariantMetric
+from lab.records.result import Metric, Result
+from lab.records.suite import MetricKey, SuitePlan, VariantMetric
 
-PER_DOCUMENT = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
-PER_ENTITY = MetricAsked(name="entities_per_s", scope="run")
-PER_MB = MetricAsked(name="source_mb_per_s", scope="run")
+PER_DOCUMENT = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
+PER_ENTITY = MetricKey(name="entities_per_s", scope="run")
+PER_MB = MetricKey(name="source_mb_per_s", scope="run")
 
 
-def compared_metrics(plan: SuitePlan) -> tuple[MetricAsked, ...]:
+def compared_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
     """What is compared: what the plan asks for, and the units that do not depend on what counts as a document."""
     return (*plan.metrics, *(metric for metric in (PER_ENTITY, PER_MB) if metric not in plan.metrics))
 
 
-def value_in(metrics: Sequence[Metric], wanted: MetricAsked) -> float | None:
+def value_in(metrics: Sequence[Metric], wanted: MetricKey) -> float | None:
     """The value of a metric in one run; `None` where it was not measured.
 
     A scope such as `elasticsearch` that no process has is the sum over all that are called `elasticsearch-…`.
@@ -31,7 +31,7 @@ def value_in(metrics: Sequence[Metric], wanted: MetricAsked) -> float | None:
     return sum(known) if parts and len(known) == len(parts) else None
 
 
-def unit_of(results: Sequence[Result], wanted: MetricAsked) -> str:
+def unit_of(results: Sequence[Result], wanted: MetricKey) -> str:
     """The unit of a metric: its definition's, or that of the runs; empty where neither knows it."""
     if wanted.name in BY_NAME:
         return BY_NAME[wanted.name].unit
@@ -48,7 +48,7 @@ def figures(suite: SuiteRecords) -> tuple[VariantMetric, ...]:
     )
 
 
-def _figure(suite: SuiteRecords, variant: str, metric: MetricAsked) -> VariantMetric:
+def _figure(suite: SuiteRecords, variant: str, metric: MetricKey) -> VariantMetric:
     runs = {block: suite.counted.get((block, variant)) for block in range(1, suite.plan.repeats + 1)}
     values = tuple(value_in(run.result.metrics, metric) if run else None for run in runs.values())
     known = [value for value in values if value is not None]

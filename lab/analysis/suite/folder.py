@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed, parsed_lines
 from lab.errors import ProfileError
-from lab.records import Result
+from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun
 
 A_SUITE = "a suite's folder, such as runs/suites/aladin-indexing/<suite-id>"

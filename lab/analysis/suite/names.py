@@ -2,7 +2,7 @@
 
 from lab.analysis.figures.definitions import BY_NAME, TERMS
 from lab.analysis.text import UNKNOWN
-from lab.records.suite import Effect, MetricAsked, PublishedStep, SuitePlan
+from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan
 
 WHOLE_RUN = frozenset({"run", "primaries"})
 """Scopes that a metric's label need not name."""
@@ -36,7 +36,7 @@ def short_name(plan: SuitePlan, variant: str) -> str:
     return variant.removeprefix(common_prefix(plan))
 
 
-def metric_label(metric: MetricAsked) -> str:
+def metric_label(metric: MetricKey) -> str:
     """A metric as a reader calls it: `Indexing rate`, `CPU per million documents (elasticsearch)`."""
     label = BY_NAME[metric.name].label if metric.name in BY_NAME else metric.name
     return label if metric.scope in WHOLE_RUN else f"{label} ({metric.scope})"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lab.analysis.suite.comparisons import of_pair, planned_pairs, verdict_of
 from lab.analysis.suite.names import detectable_text, published_text, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure, number
-from lab.records.suite import Effect, MetricAsked, PublishedStep, SuiteResult, VariantMetric
+from lab.records.suite import Effect, MetricKey, PublishedStep, SuiteResult, VariantMetric
 
 HEAD = (
     "variant",
@@ -66,7 +66,7 @@ class Row:
         )
 
 
-def rows(result: SuiteResult, metric: MetricAsked) -> list[Row]:
+def rows(result: SuiteResult, metric: MetricKey) -> list[Row]:
     """The control, the control against itself, what the plan compares, and what only the source does."""
     plan = result.plan
     figures = {

@@ -12,7 +12,7 @@ from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.rows import HEAD, Row, head_and_cells, rows
 from lab.analysis.text import UNKNOWN, count, duration, figure
-from lab.records.suite import MetricAsked, SuitePlan, SuiteResult, SuiteRun
+from lab.records.suite import MetricKey, SuitePlan, SuiteResult, SuiteRun
 
 
 def check_table(result: SuiteResult) -> dict[str, object]:
@@ -30,7 +30,7 @@ def check_table(result: SuiteResult) -> dict[str, object]:
     }
 
 
-def panel(result: SuiteResult, metric: MetricAsked) -> dict[str, object]:
+def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
     """What the suite says of one metric: charts, the planned comparisons, and those that only the source draws."""
     every = rows(result, metric)
     planned = [row for row in every if row.is_planned]

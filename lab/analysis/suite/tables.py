@@ -13,7 +13,7 @@ from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.suite.names import lower_first, metric_label, published_text, short_name
 from lab.analysis.suite.rows import Row, head_and_cells, rows
 from lab.analysis.text import bytes_text, duration
-from lab.records.suite import MetricAsked, SuiteResult, SuiteRun
+from lab.records.suite import MetricKey, SuiteResult, SuiteRun
 
 COLUMNS = (
     "suite_id",
@@ -136,7 +136,7 @@ def _where(result: SuiteResult) -> Iterator[str]:
 # --- the terminal ---------------------------------------------------------------------------------------------------
 
 
-def suite_table(result: SuiteResult, metric: MetricAsked | None = None) -> Table:
+def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table:
     """The comparisons of a metric, or of the one that matters most, for a terminal of 80 columns."""
     metric = metric or result.plan.metrics[0]
     table = Table(

@@ -7,8 +7,8 @@ from lab.analysis.suite.comparisons import Pair, is_detected, verdict_of
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, planned_runs
 from lab.analysis.suite.names import lower_first, metric_label, short_name
 from lab.analysis.text import bytes_text
-from lab.records import RunWarning, WarningKind
-from lab.records.suite import Effect, MetricAsked, SuitePlan
+from lab.records.run import RunWarning, WarningKind
+from lab.records.suite import Effect, MetricKey, SuitePlan
 
 MOST_NAMED = 6
 
@@ -27,7 +27,7 @@ def warnings(suite: SuiteRecords, pairs: Sequence[Pair], effects: Sequence[Effec
 def _repetition_differs(plan: SuitePlan, effects: Sequence[Effect]) -> Iterator[RunWarning]:
     """The control differs from itself, which only chance or the method can have caused."""
     differences = [
-        f"{verdict_of(effect)} in {lower_first(metric_label(MetricAsked(name=effect.metric, scope=effect.scope)))}"
+        f"{verdict_of(effect)} in {lower_first(metric_label(MetricKey(name=effect.metric, scope=effect.scope)))}"
         for effect in effects
         if effect.variant == plan.repetition and is_detected(effect)
     ]

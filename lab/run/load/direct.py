@@ -10,7 +10,8 @@ from typing import Any
 from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.profiles import Direct
-from lab.records import DirectLoad, Sample, SinkHistograms
+from lab.records.run import DirectLoad, SinkHistograms
+from lab.records.samples import Sample
 from lab.run.load.bodies import BulkBodies, prepare_bodies
 from lab.run.load.drain import DrainWatch, wait_for_sample_after
 from lab.run.phases import RunContext

@@ -6,7 +6,7 @@ from typing import Literal
 
 from lab.errors import StackError
 from lab.monitor import CLOCK
-from lab.records import Sample
+from lab.records.samples import Sample
 
 STALLED_S = 300.0
 """A load in which nothing moves for so long is given up. The sink bridges shorter outages."""

@@ -7,7 +7,7 @@ from lab.clients.kafka import kafka_text
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.records import PhaseName
+from lab.records.run import PhaseName
 from lab.run.phases import RunContext
 from producers.delivery import Delivered, ProduceError, Progress
 from producers.produce import produce

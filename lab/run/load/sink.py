@@ -18,7 +18,7 @@ from lab.monitor import Sampler, read_sink_histograms
 from lab.monitor.processes import reason
 from lab.profiles import Profile
 from lab.profiles.mapping import load_template
-from lab.records import SinkHistograms
+from lab.records.run import SinkHistograms
 from lab.run.load.availability import OURS
 from lab.run.load.command import CommandSink, filled_command, own_values
 from lab.run.load.drain import DrainWatch, Goal, wait_for_sample_after

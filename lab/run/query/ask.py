@@ -20,7 +20,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.models import Queries
 from lab.profiles.questions import IDS, Question, Reading, Step, book_fields, load_question, offer_fields
-from lab.records import QuestionAsked
+from lab.records.run import QuestionAnswers
 from lab.run.phases import RunContext
 from lab.run.query.right_answers import Answer, QuestionValues, Values, question_values
 from producers.dataset import Dataset
@@ -208,7 +208,7 @@ def at(tree: Any, path: str) -> Any:
 # --- the questions of a profile ---
 
 
-def ask_questions(run: RunContext, queries: Queries) -> tuple[QuestionAsked, ...]:
+def ask_questions(run: RunContext, queries: Queries) -> tuple[QuestionAnswers, ...]:
     """Ask every question of the profile.
 
     Raises:
@@ -282,7 +282,7 @@ def ask_question(
     question: tuple[str, Question],
     repeats: Sequence[QuestionValues],
     client: QuestionClient,
-) -> QuestionAsked:
+) -> QuestionAnswers:
     """Ask one question as often as the profile says, after its warm-up."""
     name, stated = question
     model = model_of(run.profile)
@@ -300,7 +300,7 @@ def ask_question(
             if reply.answer != repeat.right:
                 wrong.append(difference(reply.answer, repeat.right, number))
             run.progress.update(number, f"{name}, {len(wrong)} wrong")
-    return QuestionAsked(
+    return QuestionAnswers(
         name=name,
         question=stated.question,
         model=model,
@@ -338,7 +338,7 @@ def fingerprint_of(repeats: Sequence[QuestionValues]) -> str:
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def problems_of(questions: Sequence[QuestionAsked]) -> Iterator[str]:
+def problems_of(questions: Sequence[QuestionAnswers]) -> Iterator[str]:
     """One sentence for each question whose answers are not as the profile expects."""
     for question in questions:
         if question.as_expected:

@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
-from lab.records import DeadLetterReason, DeliveryFailure, Documents, Verification
+from lab.records.verification import DeadLetterReason, DeliveryFailure, Documents, Verification
 from lab.run.verify.refusal_reasons import general_reason
 from producers.delivery import Failure, in_words
 

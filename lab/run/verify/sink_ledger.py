@@ -17,7 +17,8 @@ import httpx
 
 from lab.endpoints import OPEN, HttpAccess
 from lab.monitor import read_sink_ledger
-from lab.records import Documents, Ledger, LedgerCheck, LedgerVerdict, Sample, SinkLedger, Verification
+from lab.records.samples import Sample
+from lab.records.verification import Documents, Ledger, LedgerCheck, LedgerVerdict, SinkLedger, Verification
 
 SETTLED_WITHIN_S = 5.0
 """Offsets are committed once their records are decided; so nothing is in flight for longer than an instant."""

@@ -9,7 +9,7 @@ import numpy as np
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import DeadLetter, KafkaTopics
 from lab.errors import StackError
-from lab.records import Documents, Verification
+from lab.records.verification import Documents, Verification
 from lab.run.names import Names
 from lab.run.verify.books import (
     NAMED,

@@ -9,26 +9,27 @@ from typing import Any, Literal
 import orjson
 from hdrh.histogram import HdrHistogram
 
-from lab.records import (
+from lab.records.run import (
     Delivery,
     DirectLoad,
-    Documents,
-    ElasticsearchSample,
     Environment,
-    KafkaSample,
-    NodeCounters,
     Phase,
-    ProcessSample,
-    QuestionAsked,
+    QuestionAnswers,
     Run,
     RunWarning,
-    Sample,
     Server,
-    ShardCounters,
     SinkHistograms,
-    SinkSample,
-    Verification,
 )
+from lab.records.samples import (
+    ElasticsearchSample,
+    KafkaSample,
+    NodeCounters,
+    ProcessSample,
+    Sample,
+    ShardCounters,
+    SinkSample,
+)
+from lab.records.verification import Documents, Verification
 from lab.run.environment import servers_elsewhere
 
 START_S = 1_800_000_000.0
@@ -271,9 +272,9 @@ def run(truth: Truth) -> Run:
     )
 
 
-def question() -> QuestionAsked:
+def question() -> QuestionAnswers:
     """Seven answers by joins of three requests, each joining 11 ids and telling of 13 books; none is wrong."""
-    return QuestionAsked(
+    return QuestionAnswers(
         name="cheap-books",
         question="Which books cost less than that?",
         model="flat",

@@ -8,7 +8,8 @@ import pytest
 
 from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, difference_text, side
 from lab.analysis.result import RunAnalysis, analyse
-from lab.records import Environment, Metric
+from lab.records.result import Metric
+from lab.records.run import Environment
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 PROFILE: dict[str, Any] = {

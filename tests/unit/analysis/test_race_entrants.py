@@ -10,7 +10,9 @@ from lab.analysis.figures.windows import windows
 from lab.analysis.page.report import write_report
 from lab.analysis.page.terminal import terminal_table
 from lab.analysis.result import analyse
-from lab.records import Result, Sample, ShardCounters, Verification
+from lab.records.result import Result
+from lab.records.samples import Sample, ShardCounters
+from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import Truth, directly, run, samples, with_samples, written
 
 TRUTH = Truth()

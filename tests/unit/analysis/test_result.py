@@ -10,7 +10,9 @@ from lab.analysis.figures.definitions import DEFINITIONS, value_of
 from lab.analysis.result import analyse, write_result
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
-from lab.records import ElasticsearchSample, ProcessSample, Result, Sample, SinkHistograms, WarningKind, Window
+from lab.records.result import Result, Window
+from lab.records.run import SinkHistograms, WarningKind
+from lab.records.samples import ElasticsearchSample, ProcessSample, Sample
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,8 @@ from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.windows import windows
 from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse
-from lab.records import Result, WarningKind
+from lab.records.result import Result
+from lab.records.run import WarningKind
 from tests.unit.analysis.synthetic import Truth, elsewhere, run, written
 
 SATURATED = Truth(machine_cpu_percent=97.0)

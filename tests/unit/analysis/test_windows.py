@@ -5,7 +5,8 @@ from typing import Literal
 import pytest
 
 from lab.analysis.figures.windows import Windows, windows
-from lab.records import KafkaSample, Sample, Window
+from lab.records.result import Window
+from lab.records.samples import KafkaSample, Sample
 from tests.unit.analysis.synthetic import START_S, Truth, samples
 
 Phase = Literal["fill", "load", "settle"]

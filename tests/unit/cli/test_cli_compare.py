@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from lab.cli.app import main
-from lab.records import Environment
-from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
+from lab.records.run import Environment
+from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
 from lab.run.folder import become_latest
 from lab.suite.folder import SuiteFolder
 from tests.unit.analysis.synthetic import Truth, run, samples, written
@@ -105,7 +105,7 @@ def suite_folder(runs: Path, suite_id: str, ms_per_1000_docs: tuple[int, ...]) -
         repetition=None,
         variants=(variant,),
         order=(("books",),) * len(ms_per_1000_docs),
-        metrics=(MetricAsked(name="indexing_latency_ms", scope="primaries"),),
+        metrics=(MetricKey(name="indexing_latency_ms", scope="primaries"),),
     )
     (folder.path / "plan.json").write_text(plan.model_dump_json())
     for block, spent in enumerate((9_001, *ms_per_1000_docs)):

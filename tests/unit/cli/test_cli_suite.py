@@ -11,7 +11,7 @@ import pytest
 from lab.cli import suite
 from lab.cli.app import main
 from lab.errors import StackError
-from lab.records import Result
+from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
 

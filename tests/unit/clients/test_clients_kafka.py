@@ -11,7 +11,7 @@ from lab.clients.kafka import KafkaTopics, as_bytes, as_text, kafka_text
 from lab.endpoints import Access, Endpoints, is_secret
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Producer, Profile
-from lab.records import Server
+from lab.records.run import Server
 from lab.run.environment import describe_environment, git_commit
 from lab.run.load.availability import OURS
 from lab.run.load.produce import client_settings

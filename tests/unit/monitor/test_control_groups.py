@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.monitor.control_groups import ControlGroup, group_of, limiting_group, resident_bytes
-from lab.records import ProcessSample
+from lab.records.samples import ProcessSample
 
 MARK = "c25d99ee2e3d"
 PID = 4099

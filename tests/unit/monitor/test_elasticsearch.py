@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from lab.monitor.elasticsearch import ElasticsearchReader, node_counters
-from lab.records import NodeCounters
+from lab.records.samples import NodeCounters
 from tests.unit.monitor.servers import elasticsearch, node_stats, server
 
 

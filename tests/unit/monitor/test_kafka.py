@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from lab.monitor import kafka
 from lab.monitor.kafka import KafkaReader
-from lab.records import KafkaSample
+from lab.records.samples import KafkaSample
 
 
 class Consumer:

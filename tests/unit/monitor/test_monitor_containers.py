@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from lab.monitor.containers import ContainerReader, Containers, container_sample, engine_client
-from lab.records import ProcessSample
+from lab.records.samples import ProcessSample
 
 V2 = {"anon": 1_000_003, "file_mapped": 20_011, "file": 7_000_003, "pgmajfault": 13}
 V1 = {"total_rss": 1_000_003, "total_mapped_file": 20_011, "rss": 5, "mapped_file": 3, "total_pgmajfault": 13}

@@ -15,7 +15,7 @@ from lab.monitor.sink import (
     merged_histogram,
     read_sink_histograms,
 )
-from lab.records import SinkHistograms
+from lab.records.run import SinkHistograms
 from tests.unit.monitor.servers import server
 
 LEDGER_ATTRIBUTES = [

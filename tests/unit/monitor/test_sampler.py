@@ -12,7 +12,8 @@ from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.sampler import Reader, Sampler, Sources, SystemClock
-from lab.records import KafkaSample, Record, Sample
+from lab.records.base import Record
+from lab.records.samples import KafkaSample, Sample
 from tests.unit.monitor.servers import elasticsearch, server
 
 SOURCES = Sources(

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from lab.monitor import read_sink_ledger
-from lab.records import Ledger, SinkLedger, TaskLedger
+from lab.records.verification import Ledger, SinkLedger, TaskLedger
 from tests.unit.monitor.servers import server
 
 FIELDS = list(Ledger.model_fields)

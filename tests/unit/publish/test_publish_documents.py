@@ -11,7 +11,7 @@ from lab.publish import monitoring, samples
 from lab.publish.document import SCOPES, Document, timestamp
 from lab.publish.monitoring import monitoring_documents, resampled
 from lab.publish.samples import label_of, run_documents, sample_documents
-from lab.records import RunWarning, WarningKind
+from lab.records.run import RunWarning, WarningKind
 from tests.unit.analysis.synthetic import Truth, run, with_samples, with_warnings
 from tests.unit.analysis.synthetic import samples as synthetic_samples
 

@@ -16,7 +16,7 @@ from lab.profiles import load_profile
 from lab.publish.samples import label_of, sample_documents
 from lab.publish.server import Server
 from lab.publish.watch import CurrentRun, Pipeline, SampleFeed, Watch, samples_from
-from lab.records import Sample
+from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import START_S, Truth, run
 from tests.unit.analysis.synthetic import samples as synthetic_samples
 from tests.unit.publish.recorder import Recorder, recorder

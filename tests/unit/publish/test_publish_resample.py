@@ -3,7 +3,7 @@
 import pytest
 
 from lab.publish.monitoring import Reading, empty_buckets, resampled
-from lab.records import Sample
+from lab.records.samples import Sample
 from tests.kibana_charts import as_kibana_draws, counted
 from tests.unit.analysis.synthetic import Truth, samples
 

@@ -1,6 +1,6 @@
 """Displays of a run that tests look at."""
 
-from lab.records import PhaseName
+from lab.records.run import PhaseName
 
 
 class SilentProgress:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ProfileError
-from lab.records import Window
+from lab.records.result import Window
 from lab.run.folder import RunFolder, become_latest, find_run
 
 NEW_YEAR_S = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC

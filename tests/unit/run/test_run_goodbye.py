@@ -11,7 +11,7 @@ import pytest
 from lab.clients.target import Target
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
-from lab.records import Run
+from lab.records.run import Run
 from lab.run import runner
 from lab.run.folder import RunFolder
 from lab.stack.server import uninterrupted

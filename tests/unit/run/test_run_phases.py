@@ -7,7 +7,7 @@ import pytest
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import StackError
 from lab.monitor.sampler import SystemClock
-from lab.records import PhaseName
+from lab.records.run import PhaseName
 from lab.run.phases import PhaseClock, WatchedProgress
 from tests.unit.clients.test_clients_elasticsearch import gone
 

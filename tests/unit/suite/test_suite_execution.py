@@ -8,8 +8,10 @@ import pytest
 
 from lab.analysis.suite.folder import runs_left
 from lab.errors import ProfileError, StackError
-from lab.records import Documents, Phase, Result, Verification
-from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
+from lab.records.result import Result
+from lab.records.run import Phase
+from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
+from lab.records.verification import Documents, Verification
 from lab.run.folder import RunFolder
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
@@ -32,7 +34,7 @@ def a_plan(*, repeats: int = 2, names: Sequence[str] = NAMES) -> SuitePlan:
         repetition=None,
         variants=tuple(Variant(name=name, profile=f"aladin/{name}", fingerprint=name) for name in names),
         order=tuple(tuple(names) for _ in range(repeats)),
-        metrics=(MetricAsked(name="indexing_rate_docs_per_s", scope="primaries"),),
+        metrics=(MetricKey(name="indexing_rate_docs_per_s", scope="primaries"),),
     )
 
 

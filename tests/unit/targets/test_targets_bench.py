@@ -8,7 +8,7 @@ import pytest
 from lab.clients.target import Target
 from lab.endpoints import Endpoints
 from lab.profiles import Profile, load_profile
-from lab.records import Server
+from lab.records.run import Server
 from lab.records.suite import Variant
 from lab.targets.servers import EXCLUDED, StartedBench
 from tests.unit.clients.rest_server import cluster

@@ -6,7 +6,7 @@ import pytest
 
 from lab.errors import StackError
 from lab.monitor import Containers
-from lab.records import Server
+from lab.records.run import Server
 from lab.stack.compose import Container
 from lab.targets.compose import endpoints_of, tag_of, target_of
 from lab.targets.remote import Node, RemoteServers

@@ -10,7 +10,7 @@ import pytest
 from lab.endpoints import Access, Endpoints, HttpAccess, basic
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
-from lab.records import Server
+from lab.records.run import Server
 from lab.targets.remote import (
     Node,
     RemoteServers,

@@ -7,7 +7,7 @@ import pytest
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.metrics import window_activity
 from lab.analysis.figures.windows import windows
-from lab.records import Sample
+from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, samples, with_samples
 
 

@@ -9,7 +9,9 @@ import pytest
 from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import windows
-from lab.records import Limit, RunWarning, Sample, WarningKind
+from lab.records.result import Limit
+from lab.records.run import RunWarning, WarningKind
+from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, with_warnings
 
 STREAM = Truth(load="stream", rate_docs_per_s=5003.0, lag_records=101, machine_cpu_percent=53.0)

@@ -22,7 +22,7 @@ from lab.analysis.figures.rates import (
     rate_per_s,
     source_mb_per_s,
 )
-from lab.records import ElasticsearchSample, KafkaSample, Sample
+from lab.records.samples import ElasticsearchSample, KafkaSample, Sample
 from tests.unit.analysis.synthetic import Truth, encoded, samples
 
 NOON_S = 1_767_268_800.0

@@ -9,7 +9,8 @@ import pytest
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.windows import SteadyState, steady_state, windows
 from lab.analysis.result import analyse
-from lab.records import Result, WarningKind
+from lab.records.result import Result
+from lab.records.run import WarningKind
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 WARM = Truth(ticks=31, docs_per_tick=10_007)

@@ -9,7 +9,9 @@ from rich.console import Console
 from lab.analysis.page.report import write_report
 from lab.analysis.page.terminal import terminal_table
 from lab.analysis.result import analyse, write_result
-from lab.records import Ledger, LedgerCheck, LedgerVerdict, Result, Run, SinkLedger, TaskLedger
+from lab.records.result import Result
+from lab.records.run import Run
+from lab.records.verification import Ledger, LedgerCheck, LedgerVerdict, SinkLedger, TaskLedger
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
 PART = Ledger(

@@ -13,7 +13,9 @@ from lab.analysis.page.books import run_sums
 from lab.analysis.page.report import write_report
 from lab.analysis.page.terminal import terminal_table
 from lab.analysis.result import analyse, write_result
-from lab.records import DeadLetterReason, Run, Sample, SinkHistograms, Verification
+from lab.records.run import Run, SinkHistograms
+from lab.records.samples import Sample
+from lab.records.verification import DeadLetterReason, Verification
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
 VOID = ("input", "meta", "br", "link", "img", "hr", "path", "rect", "line", "circle")

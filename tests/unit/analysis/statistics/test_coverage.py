@@ -8,7 +8,7 @@ import pytest
 
 from lab.analysis.statistics.bootstrap import DRAWS, Floats, difference_interval, mean_interval, weights
 from lab.analysis.statistics.effects import DETECTED, effect
-from lab.records.suite import MetricAsked
+from lab.records.suite import MetricKey
 
 TRIALS = 1009
 BAND = (0.93, 0.99)
@@ -17,7 +17,7 @@ studentised intervals, which then cover more than they claim; the band reaches f
 TRUTH = 1.07
 NOISE = 0.03
 DRIFT = 0.30
-RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
+RATE = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
 
 Draw = Callable[[np.random.Generator, int], Floats]
 Interval = Callable[[Floats], tuple[float, float]]

@@ -7,18 +7,18 @@ from math import exp
 import pytest
 
 from lab.analysis.statistics.effects import DETECTED, among_comparisons, effect, is_speed, verdict_text
-from lab.records.suite import Effect, MetricAsked
+from lab.records.suite import Effect, MetricKey
 
-RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
-LATENCY = MetricAsked(name="indexing_latency_ms", scope="primaries")
-CPU = MetricAsked(name="cpu_s_per_million_docs", scope="connect")
+RATE = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
+LATENCY = MetricKey(name="indexing_latency_ms", scope="primaries")
+CPU = MetricKey(name="cpu_s_per_million_docs", scope="connect")
 
 TWICE = [(20_011.0, 10_007.0), (41_999.0, 21_001.0), (31_013.0, 15_493.0), (26_003.0, 12_997.0), (18_013.0, 9_001.0)]
 SAME = [(10_007.0, 9_901.0), (20_011.0, 20_101.0), (15_013.0, 14_951.0), (12_011.0, 12_101.0), (9_001.0, 9_041.0)]
 WIDE = [(10_007.0, 7_001.0), (20_011.0, 30_011.0), (15_013.0, 14_951.0), (12_011.0, 9_001.0), (9_001.0, 12_007.0)]
 
 
-def of(pairs: Sequence[tuple[float | None, float | None]], metric: MetricAsked = RATE) -> Effect:
+def of(pairs: Sequence[tuple[float | None, float | None]], metric: MetricKey = RATE) -> Effect:
     """The effect of a variant on a metric."""
     return effect("flat", "control", metric, pairs)
 
@@ -50,7 +50,7 @@ def test_students_sleep_data_give_an_interval_like_the_published_one() -> None:
     ("metric", "twice", "half"),
     [(RATE, "faster", "slower"), (LATENCY, "slower", "faster"), (CPU, "higher", "lower")],
 )
-def test_a_verdict_knows_which_way_is_faster(metric: MetricAsked, twice: str, half: str) -> None:
+def test_a_verdict_knows_which_way_is_faster(metric: MetricKey, twice: str, half: str) -> None:
     """More documents a second are faster, more milliseconds slower, and more CPU is only more."""
     assert of(list(TWICE), metric).verdict == twice
     assert of([(other, own) for own, other in TWICE], metric).verdict == half
@@ -103,7 +103,7 @@ def test_no_block_at_all_is_no_ratio() -> None:
 
 def test_ratios_that_are_all_equal_are_a_fact_without_a_spread() -> None:
     """Seven segments and seven segments: the same; seven and three: lower, by counting."""
-    segments = MetricAsked(name="segments_count", scope="primaries")
+    segments = MetricKey(name="segments_count", scope="primaries")
     assert of([(7.0, 7.0)] * 3, segments).verdict == "same within 5 %"
     fewer = of([(3.0, 7.0)] * 3, segments)
     assert (fewer.verdict, fewer.low, fewer.smallest_detectable) == ("lower", None, None)
@@ -128,7 +128,7 @@ def test_a_verdict_is_told_with_its_size_and_its_interval(ratios: tuple[float, .
     assert verdict_text(found.verdict, found.ratio, found.low, found.high) == expected
 
 
-def ladder(sizes: list[float], metric: MetricAsked = RATE) -> list[Effect]:
+def ladder(sizes: list[float], metric: MetricKey = RATE) -> list[Effect]:
     """Effects of as many variants that scatter alike, so that the largest is the clearest."""
     noise = (0.99, 1.012, 1.004, 0.985, 1.009)
     return [

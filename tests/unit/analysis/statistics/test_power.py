@@ -7,9 +7,9 @@ import pytest
 
 from lab.analysis.statistics.effects import among_comparisons, effect
 from lab.analysis.statistics.power import detectable_spreads, smallest_detectable
-from lab.records.suite import MetricAsked
+from lab.records.suite import MetricKey
 
-RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
+RATE = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
 
 
 @pytest.mark.parametrize(("standardised", "pairs"), [(0.2, 199), (0.5, 34), (0.8, 15)])

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.analysis.result import analyse, write_result
-from lab.records import Run, Sample, Verification
-from lab.records.suite import MetricAsked, SuitePlan, SuiteRun, Variant
+from lab.records.run import Run
+from lab.records.samples import Sample
+from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
+from lab.records.verification import Verification
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
 
-RATE = MetricAsked(name="indexing_rate_docs_per_s", scope="primaries")
-LATENCY = MetricAsked(name="indexing_latency_ms", scope="primaries")
-ENTITIES = MetricAsked(name="entities_per_s", scope="run")
-SOURCE = MetricAsked(name="source_mb_per_s", scope="run")
-CPU = MetricAsked(name="cpu_s_per_million_docs", scope="elasticsearch")
+RATE = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
+LATENCY = MetricKey(name="indexing_latency_ms", scope="primaries")
+ENTITIES = MetricKey(name="entities_per_s", scope="run")
+SOURCE = MetricKey(name="source_mb_per_s", scope="run")
+CPU = MetricKey(name="cpu_s_per_million_docs", scope="elasticsearch")
 AGAIN = "aladin/control (again)"
 
 
@@ -58,7 +60,7 @@ class SuiteTruth:
     docs_per_tick: int = 5004
     ticks: int = 7
     seed: int = 7
-    metrics: tuple[MetricAsked, ...] = (RATE, LATENCY, ENTITIES, SOURCE, CPU)
+    metrics: tuple[MetricKey, ...] = (RATE, LATENCY, ENTITIES, SOURCE, CPU)
     published: str | None = None
     failing: Mapping[tuple[int, str], Sequence[str]] = field(default_factory=dict)
     after: int | None = None

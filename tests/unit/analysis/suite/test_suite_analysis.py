@@ -10,8 +10,8 @@ from lab.analysis.suite.figures import value_in
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
-from lab.records import Metric
-from lab.records.suite import Agreement, Effect, MetricAsked, SuiteResult, VariantMetric, Verdict
+from lab.records.result import Metric
+from lab.records.suite import Agreement, Effect, MetricKey, SuiteResult, VariantMetric, Verdict
 from tests.unit.analysis.suite.suite_folders import (
     AGAIN,
     CPU,
@@ -30,7 +30,7 @@ def analysed(folder: Path, **changes: object) -> SuiteResult:
     return analyse_suite(suite_folder(folder, small(**changes)))
 
 
-def figure(result: SuiteResult, variant: str, metric: MetricAsked = RATE) -> VariantMetric:
+def figure(result: SuiteResult, variant: str, metric: MetricKey = RATE) -> VariantMetric:
     """One metric of one variant."""
     return next(
         figure
@@ -39,7 +39,7 @@ def figure(result: SuiteResult, variant: str, metric: MetricAsked = RATE) -> Var
     )
 
 
-def ratio(result: SuiteResult, pair: tuple[str, str], metric: MetricAsked = RATE) -> float | None:
+def ratio(result: SuiteResult, pair: tuple[str, str], metric: MetricKey = RATE) -> float | None:
     """The ratio of two variants, to three digits."""
     effect = of_pair(result.effects, pair, metric)
     assert effect is not None
@@ -198,8 +198,8 @@ def test_a_scope_of_several_nodes_is_their_sum() -> None:
         Metric(name=CPU.name, value=3.0, unit="CPU-s", scope="connect"),
     )
     assert value_in(nodes, CPU) == 38.0
-    assert value_in(nodes, MetricAsked(name=CPU.name, scope="connect")) == 3.0
-    assert value_in(nodes, MetricAsked(name=CPU.name, scope="kafka")) is None
+    assert value_in(nodes, MetricKey(name=CPU.name, scope="connect")) == 3.0
+    assert value_in(nodes, MetricKey(name=CPU.name, scope="kafka")) is None
     assert value_in((*nodes[1:], nodes[0].model_copy(update={"value": None})), CPU) is None
 
 

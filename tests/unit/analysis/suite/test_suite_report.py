@@ -16,7 +16,7 @@ from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
 from lab.errors import ProfileError
-from lab.records.suite import MetricAsked, SuiteResult
+from lab.records.suite import MetricKey, SuiteResult
 from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
 
@@ -222,7 +222,7 @@ def test_columns_of_a_source_are_there_if_one_is_cited(tmp_path: Path, published
 
 
 @pytest.mark.parametrize("metric", [None, LATENCY, CPU], ids=["the first metric", "rounded", "another"])
-def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, metric: MetricAsked | None) -> None:
+def test_the_terminals_table_fits_eighty_columns(tmp_path: Path, metric: MetricKey | None) -> None:
     """Fourteen variants, one of them with a long name, beside their published ratios."""
     rungs = {name: rung for name, rung in LADDER.items() if name != AGAIN}
     made = suite_folder(tmp_path, small(rungs=rungs, noise=0.1, published="aladin-indexing"))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab.analysis.suite.result import analyse_suite
-from lab.records import Run, RunWarning, WarningKind
+from lab.records.run import Run, RunWarning, WarningKind
 from tests.unit.analysis.suite.suite_folders import AGAIN, Rung, SuiteTruth, small, suite_folder
 from tests.unit.analysis.synthetic import Truth
 

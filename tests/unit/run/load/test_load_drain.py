@@ -3,7 +3,7 @@
 import pytest
 
 from lab.errors import StackError
-from lab.records import ElasticsearchSample, KafkaSample, Sample, ShardCounters
+from lab.records.samples import ElasticsearchSample, KafkaSample, Sample, ShardCounters
 from lab.run.load.drain import DrainWatch
 
 

@@ -10,7 +10,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
-from lab.records import QuestionAsked
+from lab.records.run import QuestionAnswers
 from lab.run.folder import RunFolder
 from lab.run.phases import RunContext
 from lab.run.query.ask import ask_questions, difference, problems_of, try_questions_out
@@ -26,9 +26,9 @@ def run_on(url: str, name: str, *overrides: str, dataset: Any = None) -> RunCont
     return RunContext(profile, dataset, target, RunFolder(Path(), "7"), REPOSITORY, SilentProgress())
 
 
-def asked(*, wrong: int, expected_wrong: bool) -> QuestionAsked:
+def asked(*, wrong: int, expected_wrong: bool) -> QuestionAnswers:
     """A question with 23 answers."""
-    return QuestionAsked(
+    return QuestionAnswers(
         name="shop-below-price",
         question="Which?",
         model="flat",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from lab.clients.kafka import DeadLetter
-from lab.records import Documents, Verification
+from lab.records.verification import Documents, Verification
 from lab.run.verify.books import (
     Comparison,
     DeliveredRecords,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lab.clients.kafka import DeadLetter
 from lab.errors import StackError
-from lab.records import Documents, Verification
+from lab.records.verification import Documents, Verification
 from lab.run.names import Names
 from lab.run.verify.books import DeliveredRecords, hash_of, hashes_of
 from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify

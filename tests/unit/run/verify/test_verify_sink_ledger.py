@@ -8,7 +8,8 @@ import pytest
 
 from lab.endpoints import HttpAccess
 from lab.monitor.sink import SinkNotRegisteredError
-from lab.records import Documents, Ledger, ProcessSample, Sample, SinkLedger, SinkSample, TaskLedger, Verification
+from lab.records.samples import ProcessSample, Sample, SinkSample
+from lab.records.verification import Documents, Ledger, SinkLedger, TaskLedger, Verification
 from lab.run.verify import sink_ledger
 from lab.run.verify.sink_ledger import (
     LedgerEvidence,
