@@ -130,7 +130,7 @@ def without_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:
         else without_secrets(value)
         if isinstance(value, Mapping)
         else HIDDEN
-        if is_secret(name)
+        if is_secret(name) and not isinstance(value, bool)
         else value
         for name, value in settings.items()
     }

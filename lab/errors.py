@@ -33,3 +33,10 @@ class VerificationError(SluiceError):
     """What is stored, or answered, is not what was produced: the run is void, whatever its speed."""
 
     exit_status: ClassVar[int] = 4
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether somebody pressed Ctrl-C. Inside Kafka's client, which is C, it becomes the cause of a SystemError."""
+    return isinstance(error, KeyboardInterrupt) or (
+        isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
+    )

@@ -65,13 +65,20 @@ QUICK = (
     Check("imports", ("-c", LINT_IMPORTS)),
     Check("unit tests", ("-m", "pytest", "tests/unit")),
 )
-INTEGRATION = Check(
-    "integration tests", ("-m", "pytest", "tests/integration", "--durations=15", f"--ignore={PLUGIN_TESTS}")
+OTHER_TESTS = tuple(
+    f"tests/integration/test_{name}.py" for name in ("race", "remote", "remote_guarded", "stack", "suite")
 )
+"""A third of the integration tests, on servers of their own, so that all lanes take about the same time."""
+
+INTEGRATION = Check(
+    "integration tests",
+    ("-m", "pytest", "tests/integration", *(f"--ignore={path}" for path in (PLUGIN_TESTS, *OTHER_TESTS))),
+)
+OTHERS = Check("integration tests, the others", ("-m", "pytest", *OTHER_TESTS))
 PLUGIN = Check("plugin tests", ("-m", "pytest", PLUGIN_TESTS), PASSED_FILE)
 COMPOSE = Check("compose tests", ("-m", "pytest", "tests/compose"))
 
-LANES = ((*QUICK, PLUGIN), (INTEGRATION,), (COMPOSE,))
+LANES = ((*QUICK, OTHERS, PLUGIN), (INTEGRATION,), (COMPOSE,))
 """The last two wait for servers a third of the time, and none judges how fast they are."""
 
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from lab.cli.commands import Commands
 from lab.console import PipeProofConsole
-from lab.errors import SluiceError, StackError
+from lab.errors import SluiceError, StackError, is_interrupt
 
 INTERRUPTED = 130
 
@@ -63,8 +63,7 @@ def main() -> int:
         error.show()  # type: ignore[attr-defined]
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort, SystemError) as error:
-        # An interrupt that arrives inside Kafka's client, which is C, comes out of it as the cause of a SystemError.
-        if isinstance(error, SystemError) and not isinstance(error.__cause__, KeyboardInterrupt):
+        if isinstance(error, SystemError) and not is_interrupt(error):
             raise
         outcome = INTERRUPTED
     except SluiceError as error:

@@ -94,6 +94,8 @@ def replay(
     """Send the dead letters of a run through the sink again, each once; exit status 0 if all are accepted."""
     recorded = read_record(find_run(runs, run) / "run.json")
     source = source_topic(recorded)
+    if "command" in recorded.environment.connector:
+        raise ProfileError(f"run {recorded.run_id}: its sink was a command, which keeps no dead letters")
     overrides = dict(pair(text, "--set") for text in settings or [])
     # Of servers elsewhere nobody can be kept out.
     with nullcontext() if target is TargetName.REMOTE else LocalStack().exclusively():

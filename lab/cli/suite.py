@@ -17,7 +17,7 @@ from lab.cli.options import RUNS, RunsOption, SettingsOption, TargetFileOption, 
 from lab.cli.run import dataset_of
 from lab.console import console, table_of
 from lab.display import print_report, print_warnings
-from lab.errors import ProfileError, VerificationError
+from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles.suites import Suite, load_suite
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
@@ -70,7 +70,7 @@ def suite(
         try:
             SuiteExecution(folder, bench, display, is_warm=is_warm).execute()
         except BaseException as error:
-            if not folder.removed_if_empty() and isinstance(error, KeyboardInterrupt):
+            if not folder.removed_if_empty() and is_interrupt(error):
                 again = escape(shlex.join(wanted.command))
                 console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
             raise

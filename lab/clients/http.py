@@ -48,7 +48,8 @@ class HttpService:
         self._advice = advice
         self._sleep = sleep
         self._clock = clock
-        self._http = access.client(JSON, timeout=timeout_s)
+        # Who waits for a service for 5 s is not to wait for one answer of it for 90 s.
+        self._http = access.client(JSON, timeout=min(timeout_s, patience_s) if patience_s else timeout_s)
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,5 +1,6 @@
 """The sampler: one `Sample` per interval into a file, whatever becomes of the servers."""
 
+import contextlib
 import fcntl
 import threading
 import time
@@ -201,14 +202,16 @@ class Sampler:
     def _write(self, file: FileIO, sample: Sample) -> str | None:
         """Append one line; why that could not be done."""
         line = orjson.dumps(sample.model_dump(exclude_defaults=True), option=orjson.OPT_APPEND_NEWLINE)
-        try:
-            # Whoever reads along may empty the file, though never a line that it has not seen.
+        # Whoever reads along may empty the file, though never a line that it has not seen. Not all disks have locks.
+        with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
+        try:
             file.write(line)
         except OSError as error:
             return f"the sample before could not be written: {reason(error)}"
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+            with contextlib.suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_UN)
         return None
 
     def _sample(self) -> Sample:

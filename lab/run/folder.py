@@ -1,5 +1,6 @@
 """The folder of a run: `runs/<profile>/<run-id>/`, and `runs/latest`, which points to the last finished one."""
 
+import contextlib
 import glob
 import os
 import tempfile
@@ -74,9 +75,11 @@ def check_runs(runs: Path) -> None:
 def become_latest(folder: Path, runs: Path) -> None:
     """Have `latest` in the folder of all runs, or of all suites, point to this one, which has finished."""
     fresh = runs / f".{LATEST}.{os.getpid()}"
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(os.path.relpath(folder, runs))
-    fresh.rename(runs / LATEST)
+    # Where there are no links, or `latest` is somebody's folder, what has finished must not fail for it.
+    with contextlib.suppress(OSError):
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(os.path.relpath(folder, runs))
+        fresh.rename(runs / LATEST)
 
 
 def find_run(runs: Path, name: str) -> Path:

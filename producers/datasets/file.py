@@ -25,6 +25,9 @@ RECORD_OVERHEAD_BYTES: Final = 150
 """What Kafka adds to key and value: the head of a batch (61), of a record (up to 21), and the send-time header (41)."""
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 COPY_CHUNK_BYTES: Final = 1 << 20
+_COPIES: Final[dict[tuple[Path, int, int], Path]] = {}
+"""Decompressed copies of this process, by file, size and time of change: a suite's variants share one."""
+
 JSON_KINDS: Final = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 
 
@@ -215,6 +218,9 @@ def _plain(path: str) -> Path:
 
 
 def _decompressed(content: BinaryIO, source: Path) -> Path:
+    known = source.resolve(), source.stat().st_size, source.stat().st_mtime_ns
+    if known in _COPIES:
+        return _COPIES[known]
     if source.suffix == ".gz":
         stream: io.BufferedIOBase | BinaryIO = gzip.GzipFile(fileobj=content)
     else:
@@ -223,4 +229,5 @@ def _decompressed(content: BinaryIO, source: Path) -> Path:
         shutil.copyfileobj(stream, copy, COPY_CHUNK_BYTES)
         copy.flush()
         # Without a name it goes with this process, however that ends; the producers open it by way of this process.
-        return Path(f"/proc/{os.getpid()}/fd/{os.dup(copy.fileno())}")
+        _COPIES[known] = Path(f"/proc/{os.getpid()}/fd/{os.dup(copy.fileno())}")
+        return _COPIES[known]

@@ -24,6 +24,9 @@ pytest.register_assert_rewrite("tests.integration.keyed_drain", "tests.integrati
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND_TIMEOUT_S = 420
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background job has Ctrl-C ignored, and so would every command that a test interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 NO_CACHED_SIZE = ("--set", "index.store.stats_refresh_interval=0s")
 STARTED: list[subprocess.Popen[str]] = []
 """Commands of the test under way that nobody has waited for."""

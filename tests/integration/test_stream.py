@@ -158,5 +158,5 @@ def test_what_cannot_be_streamed_is_refused(streams: Streams, tmp_path: Path) ->
     assert "load.via: got direct, expected kafka, which a stream goes through; run it instead" in refused.errors
     unprepared = streams("send", "aladin/flat", "--heartbeat", str(tmp_path / "heartbeat"))
     assert unprepared.status == 3
-    assert "no stream of exactly this profile is there" in unprepared.errors
+    assert "no stream of exactly this profile exists" in unprepared.errors
     assert streams.connect.get("/connectors").json() == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic
+from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic, without_secrets
 from tests.unit.clients.rest_server import rest_with_headers
 
 
@@ -51,3 +51,9 @@ def test_endpoints_without_elasticsearch_are_refused() -> None:
     """There is nothing to measure."""
     with pytest.raises(ValueError, match="endpoints: elasticsearch_urls: got none, expected at least one URL"):
         Endpoints("127.0.0.1:9", "http://127.0.0.1:9", (), None)
+
+
+def test_a_switch_is_no_secret_whatever_its_name() -> None:
+    """`true` tells nothing; a number may be a password."""
+    settings = {"xpack.security.authc.token.enabled": False, "connection.password": 1009}
+    assert without_secrets(settings) == {"xpack.security.authc.token.enabled": False, "connection.password": "(hidden)"}

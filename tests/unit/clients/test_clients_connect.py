@@ -1,5 +1,7 @@
 """The worker that runs a connector."""
 
+import socket
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -224,3 +226,12 @@ def test_what_a_worker_repeats_of_a_secret_is_hidden() -> None:
             said += [str(error.value), *getattr(error.value, "log_lines", ())]
     assert not [line for line in said if "aWQ6a2V5" in line]
     assert sum("(hidden)" in line for line in said) == 4
+
+
+def test_who_waits_for_a_worker_only_shortly_waits_so_for_one_answer_too() -> None:
+    """A run's goodbye cannot be interrupted, and a worker that hangs takes connections and answers nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as hung:
+        began_s = time.monotonic()
+        with pytest.raises(StackError, match="Kafka Connect does not answer"):
+            ConnectWorker(f"http://127.0.0.1:{hung.getsockname()[1]}", patience_s=0.2).connectors()
+    assert time.monotonic() - began_s < 30

@@ -1,6 +1,7 @@
 """The sampler against sources that answer, hang, fail and come back."""
 
 import contextlib
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -239,3 +240,15 @@ def test_a_file_that_cannot_be_written_ends_the_run_at_once(tmp_path: Path) -> N
     with pytest.raises(StackError) as failure, Sampler(SOURCES, path, phase=lambda: "load", readers={}):
         pass
     assert str(failure.value) == f"{path}: samples cannot be written: No such file or directory"
+
+
+def test_a_file_system_without_locks_takes_samples_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only `watch` empties the file meanwhile, and needs them."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("lab.monitor.sampler.fcntl.flock", refuse)
+    path = tmp_path / "samples.ndjson"
+    sampled(path, {}, CountedClock(3))
+    assert len(path.read_bytes().splitlines()) == 3

@@ -200,3 +200,12 @@ def test_the_content_is_that_of_the_documents_that_are_loaded(tmp_path: Path) ->
         file_dataset(tmp_path / "c.ndjson", LINES.replace(b'"n":7}', b'"n":8}'), documents=1008).content_hash != whole
     )
     assert make_dataset("aladin", documents=7).content_hash is None
+
+
+def test_variants_on_one_compressed_file_share_its_copy(tmp_path: Path) -> None:
+    """Each would take as much disk, which nobody could see, until the command ends."""
+    packed = tmp_path / "books.ndjson.gz"
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    datasets = [file_dataset(packed, gzip.compress(LINES, mtime=0)), make_dataset("file", path=str(packed), key="id")]
+    assert len(list(Path("/proc/self/fd").iterdir())) <= opened + 1
+    assert datasets[0].document(1008) == datasets[1].document(1008)

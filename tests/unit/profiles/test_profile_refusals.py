@@ -251,3 +251,10 @@ def test_a_path_that_does_not_exist_is_refused(repository: Repository) -> None:
     """A name that ends in .yaml is a path."""
     with pytest.raises(ProfileError, match=r"^nowhere/mine\.yaml: no such file, expected a profile$"):
         load_profile("nowhere/mine.yaml", root=repository.root)
+
+
+def test_how_to_authenticate_with_kafka_may_be_said_by_the_target(repository: Repository) -> None:
+    """A profile that names the mechanism gets its credentials from the target's file."""
+    repository.write("books-2", "question: What then?\nextends: books\n")
+    settings = "producer.client={security.protocol: SASL_PLAINTEXT, sasl.mechanisms: PLAIN}"
+    assert repository.load("books-2", settings).producer.client["sasl.mechanisms"] == "PLAIN"
