@@ -57,8 +57,14 @@ def wait_until_under_way(drain: KeyedDrain, *, tasks: int, read: int = 101) -> N
         read: What the tasks that run now have read by then; a task that has been started again begins with none.
     """
     connector = drain.connector
-    connector.wait_until(lambda: len(connector.ledgers()) == tasks and connector.read() > read, "under way")
-    assert sum(ledger["RecordsInFlight"] for ledger in connector.ledgers()) > 0
+
+    def is_under_way() -> bool:
+        # Between two bulk requests nothing is in flight: one reading that says so proves nothing.
+        ledgers = connector.ledgers()
+        in_flight = sum(ledger["RecordsInFlight"] for ledger in ledgers)
+        return len(ledgers) == tasks and in_flight > 0 and connector.read() > read
+
+    connector.wait_until(is_under_way, "under way")
     assert connector.lag() > 0
 
 
