@@ -28,6 +28,14 @@ SHARD_FIELDS = {
     "translog_size_bytes": "translog.size_in_bytes",
     "query_total": "search.query_total",
     "query_time_ms": "search.query_time_in_millis",
+    "query_current": "search.query_current",
+    "fetch_total": "search.fetch_total",
+    "fetch_time_ms": "search.fetch_time_in_millis",
+    "request_cache_hits": "request_cache.hit_count",
+    "request_cache_misses": "request_cache.miss_count",
+    "request_cache_evictions": "request_cache.evictions",
+    "query_cache_hits": "query_cache.hit_count",
+    "query_cache_misses": "query_cache.miss_count",
 }
 
 NODE_FIELDS = {
@@ -43,11 +51,18 @@ NODE_FIELDS = {
     "write_completed": "thread_pool.write.completed",
     "write_threads": "thread_pool.write.threads",
     "write_active": "thread_pool.write.active",
+    "search_threads": "thread_pool.search.threads",
+    "search_active": "thread_pool.search.active",
+    "search_queue": "thread_pool.search.queue",
+    "search_rejected": "thread_pool.search.rejected",
+    "search_completed": "thread_pool.search.completed",
+    "memory_limit_bytes": "os.cgroup.memory.limit_in_bytes",
+    "memory_used_bytes": "os.cgroup.memory.usage_in_bytes",
 }
 
-INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog"
+INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache"
 INDEX_FILTER = ",".join(f"_all.*.{field}" for field in SHARD_FIELDS.values())
-NODES_PATH = "_nodes/stats/jvm,process,thread_pool"
+NODES_PATH = "_nodes/stats/jvm,process,os,thread_pool"
 NODES_FILTER = ",".join(["nodes.*.name", *(f"nodes.*.{field}" for field in NODE_FIELDS.values())])
 
 

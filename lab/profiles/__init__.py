@@ -1,7 +1,7 @@
 """Profiles: what one run does, read from YAML, checked, with every default filled in."""
 
 from lab.profiles.loader import ListEntry, effective, list_profiles, load_profile, override, profile_names
-from lab.profiles.models import Dataset, Direct, Producer, Profile, Sink
+from lab.profiles.models import Dataset, Direct, Producer, Profile, QueryOnly, Sink
 
 __all__ = [
     "Dataset",
@@ -9,6 +9,7 @@ __all__ = [
     "ListEntry",
     "Producer",
     "Profile",
+    "QueryOnly",
     "Sink",
     "effective",
     "list_profiles",

@@ -94,20 +94,57 @@ class Elasticsearch(Section):
     version: str = Field(
         "8.19.21", pattern=r"^\d+\.\d+\.\d+$", description="Elasticsearch version, where the target starts the servers"
     )
-    data_nodes: int = Field(1, ge=1, le=4, description="Nodes that hold shards; the first one is the master, too")
+    data_nodes: int = Field(1, ge=1, le=6, description="Nodes that hold shards; the first one is the master, too")
     heap_mb: int = Field(1024, ge=128, description="Java heap of each node in MiB")
+    memory_limit_mb: PositiveInt | None = Field(
+        None, description="Most memory of each node in MiB, Java heap and page cache together, while queries are sent"
+    )
+    read_iops_limit: PositiveInt | None = Field(
+        None, description="Most read operations of each node on its disk per second, while queries are sent"
+    )
     cluster_settings: Settings = Field(default_factory=dict, description="Persistent cluster settings, verbatim")
     node_settings: Settings = Field(
         default_factory=dict, description="Static settings of each node, verbatim; the target must start the servers"
     )
 
 
-MODE = "drain: everything is ready before the load starts; stream: produce at a rate"
+MODE = (
+    "drain: everything is ready before the load starts; stream: produce at a rate; query: queries alone, on an index "
+    "that is loaded before and kept"
+)
 VIA = "kafka: through the topic and the sink; direct: ready-made bulk requests, straight to Elasticsearch"
+
+
+class QueryLoad(Section):
+    """Queries that several clients send side by side: at a rate (open loop), or each after the other (closed loop)."""
+
+    clients: PositiveInt = Field(1, description="Most queries under way at a time")
+    rate_per_s: float | None = Field(
+        None, gt=0, description="Queries due per second, over all clients (open loop); none for a closed loop"
+    )
+    think_time_s: float = Field(
+        0, ge=0, description="Pause of a client between an answer and its next query (closed loop)"
+    )
+    duration_s: float | None = Field(
+        None, gt=0, description="How long queries are sent, warm-up not counted; as long as documents stream if absent"
+    )
+    requests: PositiveInt | None = Field(None, description="How many queries are sent, in place of `duration_s`")
+    warm_up_s: float = Field(5, ge=0, description="Queries of the first seconds are not counted")
+
+
+class Ramp(Section):
+    """The rate rises step by step until a latency breaks its bound: that of queries, or end to end of documents."""
+
+    p99_ms: float = Field(gt=0, description="The bound: p99 from the due time")
+    factor: float = Field(1.25, gt=1, description="From one step's rate to the next")
+    step_s: float = Field(10, gt=0, description="How long each step lasts")
 
 
 class Drain(Section):
     """The topic is filled first; then the connector starts and drains it as fast as it can."""
+
+    queries: ClassVar[None] = None
+    ramp: ClassVar[None] = None
 
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
@@ -120,7 +157,11 @@ class Stream(Section):
 
     mode: Literal["stream"] = Field(description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
-    rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all producer processes")
+    rate_docs_per_s: float = Field(
+        gt=0, description="Documents due per second, over all producer processes; of the first step of a ramp"
+    )
+    queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
+    ramp: Ramp | None = Field(None, description="Raise the rate until documents take too long, end to end")
     timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
 
 
@@ -129,6 +170,9 @@ class Direct(Section):
 
     What Elasticsearch takes at most, for a drain to be compared with.
     """
+
+    queries: ClassVar[None] = None
+    ramp: ClassVar[None] = None
 
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["direct"] = Field(description=VIA)
@@ -139,17 +183,39 @@ class Direct(Section):
     rate_docs_per_s: ClassVar[None] = None
 
 
+class QueryOnly(Section):
+    """Queries alone: the index is loaded and verified once, and kept for every run that reads the same layout."""
+
+    mode: Literal["query"] = Field(description=MODE)
+    via: ClassVar[Literal["direct"]] = "direct"
+    queries: QueryLoad = Field(default_factory=QueryLoad, description="How the questions of `queries` are sent")
+    ramp: Ramp | None = Field(None, description="Raise the rate until queries take too long")
+    route: Literal["loaded", "reindexed", "rewritten"] = Field(
+        "loaded",
+        description="How the index came to its settings: loaded with them; reindexed from another by a client; or "
+        "rewritten: closed, changed, opened and force-merged",
+    )
+    codec_before: str | None = Field(None, description="index.codec before it was reindexed or rewritten")
+    segments: PositiveInt | None = Field(None, description="Segments of each shard that a force-merge leaves")
+    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    rate_docs_per_s: ClassVar[None] = None
+
+
 def load_kind(load: object) -> object:
     """Which of the loads a `load` section asks for: `direct`, or else its mode, `drain` when it states none."""
 
     def stated(name: str, default: str) -> object:
         return load.get(name, default) if isinstance(load, Mapping) else getattr(load, name, default)
 
-    return "direct" if stated("via", "kafka") == "direct" else stated("mode", "drain")
+    mode = stated("mode", "drain")
+    return "direct" if mode != "query" and stated("via", "kafka") == "direct" else mode
 
 
 Load = Annotated[
-    Annotated[Drain, Tag("drain")] | Annotated[Stream, Tag("stream")] | Annotated[Direct, Tag("direct")],
+    Annotated[Drain, Tag("drain")]
+    | Annotated[Stream, Tag("stream")]
+    | Annotated[Direct, Tag("direct")]
+    | Annotated[QueryOnly, Tag("query")],
     Discriminator(load_kind),
 ]
 
@@ -164,8 +230,23 @@ class Verify(Section):
     sample: int = Field(1000, ge=0, description="Documents drawn at random and compared with the dataset")
 
 
+class QueryWindow(Section):
+    """The part of the data that a query asks about: from one instant of the documents to another."""
+
+    seconds: float = Field(gt=0, description="Its length, in the documents' own time")
+    place: Literal["newest", "drawn"] = Field(
+        "newest", description="newest: it ends with the newest searchable document; drawn: anywhere in `within`"
+    )
+    within: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of the documents, oldest first, that windows are drawn from: the working set",
+    )
+
+
 class Queries(Section):
-    """Questions that are asked once what is stored has been verified, one after the other over one connection."""
+    """Questions to the index: asked once it is verified, one after the other, or sent as `load.queries` says."""
 
     questions: list[str] = Field(min_length=1, description="Questions: files of experiments/queries, without .yaml")
     repeats: PositiveInt = Field(200, description="How often each is asked, with other values each time")
@@ -174,6 +255,11 @@ class Queries(Section):
     expect_wrong: list[str] = Field(
         default_factory=list, description="Questions whose wrong answers are what the profile is there to show"
     )
+    window: QueryWindow | None = Field(None, description="What part of the data each query asks about; all if absent")
+    model: str | None = Field(
+        None, description="Which requests of each question are sent, by their name there; the dataset's if absent"
+    )
+    request_cache: bool = Field(default=False, description="Whether Elasticsearch's request cache may answer")
 
 
 class Sampling(Section):

@@ -113,7 +113,12 @@ def _read_at(at_s: float, elasticsearch: ElasticsearchSample) -> Reading:
 
 
 def _counters_between(first: ShardCounters, last: ShardCounters, share: float) -> ShardCounters:
-    values = {name: round(value + share * (getattr(last, name) - value)) for name, value in first.model_dump().items()}
+    after = last.model_dump()
+    values = {
+        name: round(value + share * (after[name] - value))
+        for name, value in first.model_dump().items()
+        if value is not None and after[name] is not None
+    }
     return ShardCounters(**values)
 
 

@@ -61,6 +61,10 @@ class WarningKind(StrEnum):
     MEMORY_PRESSURE = "memory_pressure"
     NO_STEADY_STATE = "no_steady_state"
     ENVIRONMENTS_DIFFER = "environments_differ"
+    CLIENTS_DISAGREE = "clients_disagree"
+    QUERY_SENDER_LIMITED = "query_sender_limited"
+    QUERY_ERRORS = "query_errors"
+    PAGES_TAKEN_AWAY = "pages_taken_away"
     REPETITION_DIFFERS = "repetition_differs"
     RUNS_FAILED = "runs_failed"
 
@@ -188,6 +192,127 @@ class QuestionAnswers(Record):
         return (self.wrong > 0) == self.expected_wrong
 
 
+class RampStep(Record):
+    """One step of a ramp.
+
+    Attributes:
+        rate_per_s: Queries or documents due per second.
+        answered: Queries answered, or documents acknowledged by Elasticsearch.
+        latency_ms: Due → answered, percentile name → ms; empty where nothing was.
+    """
+
+    rate_per_s: float
+    started_s: float
+    ended_s: float
+    answered: Count
+    errors: Count
+    latency_ms: dict[str, float]
+
+
+class QueryTimes(Record):
+    """What the answers to one question of a query load were like, warm-up not counted.
+
+    Attributes:
+        question: In words.
+        fingerprint: Two runs share it exactly when they asked the same kind of question about the same documents.
+        requests: Queries sent; those with an error are in no figure of time.
+        errors: Kind of error (`429 es_rejected_execution_exception`, `no answer`) → queries.
+        checked: Answers that were compared with the dataset.
+        wrong: Those of them that differ from what the dataset says.
+        rows_right: Share of the rows of the checked answers that are right: of `top`, names wherever they stand.
+        values_right: Share of them whose value (a count) is right, too.
+        hits_mean: Documents that matched, on average.
+        response_bytes: Size of all answers.
+        service_time: Base64 of a compressed HdrHistogram in µs: sent → answer read.
+        service_time_s: Sum of them.
+        latency: The same from the due time; `None` in a closed loop, whose queries are due when they are sent.
+        took: The same of Elasticsearch's own time, in whole ms.
+    """
+
+    name: str
+    question: str
+    model: str
+    fingerprint: str
+    requests: Count
+    errors: dict[str, Count]
+    checked: Count
+    wrong: Count
+    expected_wrong: bool
+    first_wrong: str | None
+    rows_right: float | None
+    values_right: float | None
+    hits_mean: float | None
+    response_bytes: Count
+    service_time: str
+    service_time_s: float
+    latency: str | None
+    took: str
+
+    @property
+    def answers(self) -> int:
+        """Queries that were answered."""
+        return self.requests - sum(self.errors.values())
+
+
+class QueryLoadResult(Record):
+    """A query load: what was asked for, and what came of it between two instants, warm-up not counted.
+
+    Attributes:
+        rate_per_s: Queries due per second; `None` in a closed loop.
+        window_s: Length of the windows asked about, in the documents' own time; `None` for all of the data.
+        window_documents_mean: Documents in a window, on average.
+        started_s: First instant after the warm-up.
+        ended_s: When the last answer was read.
+        clients_busy_mean: Clients with a query under way, on average, by Little's law: Σ service times ÷ duration.
+        clients_expected: What that must be, by the configuration: see `little` of the sender.
+        late_starts: Queries that were sent more than 10 ms after they were due although a client was free.
+        sender_cpu_s: CPU time of the sending process over the same time.
+        searchable_lag_s: How far the newest searchable document was behind the newest in Kafka, on average, where
+            documents streamed meanwhile.
+        steps: Of a ramp; empty without one.
+        p99_bound_ms: That of the ramp.
+    """
+
+    clients: Count
+    rate_per_s: float | None
+    think_time_s: float
+    request_cache: bool
+    window_s: float | None
+    window_place: str | None
+    window_within: float | None
+    window_documents_mean: float | None
+    warm_up_s: float
+    started_s: float
+    ended_s: float
+    clients_busy_mean: float
+    clients_expected: float | None
+    late_starts: Count
+    sender_cpu_s: float
+    searchable_lag_s: float | None
+    questions: tuple[QueryTimes, ...]
+    steps: tuple[RampStep, ...] = ()
+    p99_bound_ms: float | None = None
+
+
+class Layout(Record):
+    """The index of queries alone: how it was made, and what it is like on disk.
+
+    Attributes:
+        fingerprint: Runs share it exactly when they may read the same index.
+        made_by: The run that made and verified it.
+        made_in_s: What that took.
+        route: `loaded`, `reindexed`, `rewritten`.
+        codecs: Mode of the stored fields, as `_segments` tells it → segments.
+    """
+
+    fingerprint: str
+    made_by: str
+    made_in_s: float
+    route: str
+    codecs: dict[str, Count]
+    segments: Count
+
+
 class Phase(Record):
     """One phase of a run, from its first to its last instant.
 
@@ -212,6 +337,8 @@ class Run(Record):
         store_size_bytes: Size on disk at the end, by scope (`primaries`, `total`); empty in runs of older versions,
             which only have what their samples say: up to 10 s old.
         content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
+        query_load: Queries that were sent side by side; `None` where there were none.
+        layout: The index of a load of queries alone, which earlier runs may have made; `None` for every other one.
         command: The command line that started the run, word by word, so that a reader can start it again.
     """
 
@@ -221,7 +348,7 @@ class Run(Record):
     started_s: float
     ended_s: float
     phases: tuple[Phase, ...]
-    load: Literal["drain", "stream"]
+    load: Literal["drain", "stream", "query"]
     via: Literal["kafka", "direct"] = "kafka"
     index: str
     topic: str | None
@@ -236,6 +363,8 @@ class Run(Record):
     command: tuple[str, ...] = ()
     content_hash: str | None = None
     questions: tuple[QuestionAnswers, ...] = ()
+    query_load: QueryLoadResult | None = None
+    layout: Layout | None = None
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)
 
     @property

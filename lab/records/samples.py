@@ -32,6 +32,14 @@ class ShardCounters(Record):
     translog_size_bytes: Count
     query_total: Count
     query_time_ms: Count
+    query_current: Count | None = None
+    fetch_total: Count | None = None
+    fetch_time_ms: Count | None = None
+    request_cache_hits: Count | None = None
+    request_cache_misses: Count | None = None
+    request_cache_evictions: Count | None = None
+    query_cache_hits: Count | None = None
+    query_cache_misses: Count | None = None
 
 
 class NodeCounters(Record):
@@ -42,6 +50,8 @@ class NodeCounters(Record):
     Attributes:
         write_threads: Threads of the write pool, started so far.
         write_active: Those of them that were at work at this instant.
+        search_threads: Threads of the search pool, as those of the write pool.
+        memory_limit_bytes: That of its control group, as Elasticsearch itself reads it; `None` where there is none.
     """
 
     cpu_percent: int | None
@@ -56,6 +66,13 @@ class NodeCounters(Record):
     write_completed: Count
     write_threads: Count | None = None
     write_active: Count | None = None
+    search_threads: Count | None = None
+    search_active: Count | None = None
+    search_queue: Count | None = None
+    search_rejected: Count | None = None
+    search_completed: Count | None = None
+    memory_limit_bytes: Count | None = None
+    memory_used_bytes: Count | None = None
 
 
 class ElasticsearchSample(Record):
@@ -139,6 +156,23 @@ class ProcessSample(Record):
     disk_write_bytes: int | None
 
 
+class ControlGroupSample(Record):
+    """The control group of a server whose memory is bounded, as the kernel accounts for it.
+
+    Attributes:
+        page_cache_bytes: Pages of files that it has read or written; those another process read first are not in it.
+        anonymous_bytes: Heap and everything else that no file stands behind.
+    """
+
+    memory_limit_bytes: int | None
+    memory_used_bytes: Count
+    page_cache_bytes: Count
+    anonymous_bytes: Count
+    major_page_faults: Count
+    read_bytes: Count | None
+    read_operations: Count | None
+
+
 class Sample(Record):
     """Everything seen at one tick. A source that did not answer is `None` here and has its reason in `lost`.
 
@@ -147,6 +181,7 @@ class Sample(Record):
         phase: The phase of the run that was under way.
         produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
         processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
+        control_groups: By server name; only those of servers that have one of their own.
         machine_cpu_percent: Busy share of the cores that the run may use since the tick before.
         machine_iowait_percent: Share of those cores that were idle because a program waited for a disk.
         lost: Source name → why it could not be read.
@@ -159,6 +194,7 @@ class Sample(Record):
     kafka: KafkaSample | None = None
     sink: SinkSample | None = None
     processes: dict[str, ProcessSample] = Field(default_factory=dict)
+    control_groups: dict[str, ControlGroupSample] = Field(default_factory=dict)
     machine_cpu_percent: float | None = None
     machine_iowait_percent: float | None = None
     lost: dict[str, str] = Field(default_factory=dict)

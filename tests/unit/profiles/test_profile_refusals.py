@@ -27,7 +27,7 @@ def test_every_problem_is_reported_at_once(repository: Repository) -> None:
           partitions: 0
         producer: fast
         elasticsearch:
-          data_nodes: 5
+          data_nodes: 7
           version: 8.19
         index:
           number_of_shards: 1.5
@@ -45,7 +45,7 @@ def test_every_problem_is_reported_at_once(repository: Repository) -> None:
         'bad.yaml:5: mapping: unknown mapping "aladin.nested.statik", did you mean `aladin.nested.static`?',
         "bad.yaml:7: topic.partitions: got 0, expected more than 0",
         'bad.yaml:8: producer: got "fast", expected a mapping',
-        "bad.yaml:10: elasticsearch.data_nodes: got 5, expected at most 4",
+        "bad.yaml:10: elasticsearch.data_nodes: got 7, expected at most 6",
         "bad.yaml:11: elasticsearch.version: got 8.19, expected a version such as 8.19.21",
         "bad.yaml:13: index.number_of_shards: got 1.5, expected a whole number from 1 on",
         "bad.yaml:14: index.refresh_intervall: unknown key, did you mean `refresh_interval`?",
