@@ -1,7 +1,8 @@
 """What a dataset is: documents as pure functions of their number, with keys, entities and the last word on each key."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
@@ -18,6 +19,50 @@ class DatasetError(ValueError):
     """A dataset cannot be had as asked for: an unknown name, an option out of range, a file that does not serve."""
 
 
+@dataclass(frozen=True)
+class Timeline:
+    """When each document happened: at even intervals, as the documents say it themselves.
+
+    Attributes:
+        field: The field of the instant, which the JSON cuts off after the millisecond.
+        start_us: Instant of document 0, microseconds since the Unix epoch.
+        interval_us: From one document to the next.
+    """
+
+    field: str
+    start_us: int
+    interval_us: int
+    documents: int
+
+    def instant_ms(self, number: int) -> int:
+        """The instant of a document as it is stored, milliseconds since the Unix epoch."""
+        return (self.start_us + number * self.interval_us) // 1000
+
+    def first_at(self, instant_ms: int) -> int:
+        """The first document at or after an instant; `documents` where there is none."""
+        ahead_us = instant_ms * 1000 - self.start_us
+        if ahead_us <= 0:
+            return 0
+        if not self.interval_us:
+            return self.documents
+        return min(self.documents, -(-ahead_us // self.interval_us))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A field of several documents, as numbers that stand for its values.
+
+    Attributes:
+        codes: One for each document.
+        value: Code → the value as the JSON has it.
+        size: Codes are below it; `None` where they are too many to count in a table.
+    """
+
+    codes: NDArray[np.int64]
+    value: Callable[[int], str | int]
+    size: int | None
+
+
 class Dataset(ABC):
     """Documents 0 … `documents` - 1, each a pure function of its number; frozen and picklable.
 
@@ -32,6 +77,19 @@ class Dataset(ABC):
     documents: int
     seed: int
     content_hash: str | None = None
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """When each document happened; `None` where documents do not say, or not in the order of their numbers."""
+        return None
+
+    def column(self, field: str, start: int, stop: int) -> Column:  # noqa: ARG002 - for those that have some
+        """A field of the documents [start, stop), made without their JSON.
+
+        Raises:
+            KeyError: The dataset has no such column.
+        """
+        raise KeyError(field)
 
     @abstractmethod
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:

@@ -5,17 +5,17 @@ are empty, as they are custom, and all that an address register would say of the
 that a query by country and one by coordinates find the same events.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import repeat
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from producers.dataset import Dataset, DatasetError, Record
+from producers.dataset import Column, Dataset, DatasetError, Record, Timeline
 from producers.datasets.cities import CITIES
 from producers.datasets.fields import Pieces, digits_of, texts
 from producers.hashing import Permutation, hashed, part
@@ -58,6 +58,24 @@ REQUEST_WORDS: Final = _words(
     version trace parent channel source target level group"""
 )
 
+COUNTRIES: Final = tuple(dict.fromkeys(city.country_code for city in CITIES))
+_COUNTRY_OF_CITY: Final = np.array([COUNTRIES.index(city.country_code) for city in CITIES])
+_HOST: Final = "collector-%03d"
+_HOSTS: Final = 100
+
+COLUMNS: Final[Mapping[str, tuple[str | int, ...] | None]] = {
+    "Organization": ORGANIZATION_NAMES,
+    "Host": tuple(_HOST % number for number in range(_HOSTS)),
+    "HttpMethod": METHODS,
+    "HttpUserAgent": USER_AGENTS,
+    "Rating": RATINGS,
+    "SourceIp": None,
+    "SourceIpCity": tuple(city.name for city in CITIES),
+    "SourceIpCountryCode": COUNTRIES,
+    "TargetPort": tuple(str(port) for port in range(1024)),
+}
+"""Fields that questions may be about → all values there are; `None` for addresses, too many to list."""
+
 
 @dataclass(frozen=True)
 class _Tables:
@@ -83,7 +101,7 @@ def _tables() -> _Tables:
             f'{{"Organization":"{name}","OrganizationName":"{name}",{custom}"DateTimeReceivedUtc":"'.encode()
             for name in ORGANIZATION_NAMES
         ),
-        hosts=Pieces.of('Z","Host":"collector-%03d","HttpMethod":"', range(100)),
+        hosts=Pieces.of(f'Z","Host":"{_HOST}","HttpMethod":"', range(_HOSTS)),
         methods=Pieces.of('%s","HttpReferrer":"https://', METHODS),
         requests=Pieces(_request(number).encode() for number in bits),
         agents=Pieces.of('%s","HttpVersion":"HTTP/1.1","SourceIp":"', USER_AGENTS),
@@ -135,6 +153,24 @@ class Events(Dataset):
 
     name: ClassVar[str] = "events"
 
+    @property
+    def timeline(self) -> Timeline:
+        """The instant at which each event was received."""
+        return Timeline("DateTimeReceivedUtc", self.start_us, self.interval_us, self.documents)
+
+    def column(self, field: str, start: int, stop: int) -> Column:
+        """One of COLUMNS of the events [start, stop); 100,000 rows take a few milliseconds.
+
+        Raises:
+            KeyError: There is no such column.
+        """
+        purpose, codes_of = _CODES[field]
+        codes = codes_of(hashed(self.seed, purpose, np.arange(start, stop, dtype=np.uint64))).astype(np.int64)
+        values = COLUMNS[field]
+        if values is None:
+            return Column(codes, _address, None)
+        return Column(codes, values.__getitem__, len(values))
+
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
         """Key and JSON of each event."""
         events = numbers.astype(np.uint64)
@@ -142,24 +178,24 @@ class Events(Dataset):
         what = hashed(self.seed, WHAT, events)
         where = hashed(self.seed, WHERE, events)
         target = hashed(self.seed, TARGET, events)
-        source_ips = self._source_addresses(where)
+        source_ips = _source_addresses(where)
         columns: tuple[Iterable[bytes], ...] = (
-            table.organizations(part(what, 0, 16, len(table.organizations))),
+            table.organizations(_organizations(what)),
             self._received(numbers),
-            table.hosts(part(what, 16, 8, len(table.hosts))),
-            table.methods(part(what, 24, 8, len(table.methods))),
+            table.hosts(_hosts(what)),
+            table.methods(_methods(what)),
             table.requests(part(what, 32, 12, len(table.requests))),
-            table.agents(part(what, 44, 10, len(table.agents))),
+            table.agents(_agents(what)),
             _dotted(source_ips),
             repeat(b'","SourceIpBase10":'),
             map(b"%d".__mod__, source_ips.tolist()),
-            table.places(self._cities(where)),
+            table.places(_cities(where)),
             table.ports(1024 + part(target, 0, 16, PORTS - 1024)),
             repeat(b'","SourcedFrom":"MonitoringCollector","TargetIp":"'),
             _dotted(_target_addresses(target)),
             repeat(b'","TargetPort":"'),
-            table.ports(part(target, 32, 10, 1024)),
-            table.ratings(part(what, 54, 10, len(table.ratings))),
+            table.ports(_target_ports(target)),
+            table.ratings(_ratings(what)),
         )
         return list(zip(self.keys(numbers), map(b"".join, zip(*columns, strict=False)), strict=True))
 
@@ -173,14 +209,61 @@ class Events(Dataset):
         instants = (self.start_us + numbers * self.interval_us).astype("datetime64[us]")
         return instants.astype("datetime64[ms]").astype("S23").tolist()  # type: ignore[no-any-return]
 
-    def _cities(self, where: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """A city each; the product of two choices makes the first in the table frequent and the last rare."""
-        return part(where, 0, 16, len(CITIES)) * part(where, 16, 16, len(CITIES)) // len(CITIES)
 
-    def _source_addresses(self, where: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """A public-looking address each, of a few thousand, and all addresses of a city in networks of its own."""
-        network = np.uint64(12) + self._cities(where).astype(np.uint64) * np.uint64(2)
-        return (network << np.uint64(24)) + (where >> np.uint64(32) & np.uint64(0x3F_FF))
+Bits = NDArray[np.uint64]
+
+
+def _organizations(what: Bits) -> NDArray[np.intp]:
+    return part(what, 0, 16, len(ORGANIZATION_NAMES))
+
+
+def _hosts(what: Bits) -> NDArray[np.intp]:
+    return part(what, 16, 8, _HOSTS)
+
+
+def _methods(what: Bits) -> NDArray[np.intp]:
+    return part(what, 24, 8, len(METHODS))
+
+
+def _agents(what: Bits) -> NDArray[np.intp]:
+    return part(what, 44, 10, len(USER_AGENTS))
+
+
+def _ratings(what: Bits) -> NDArray[np.intp]:
+    return part(what, 54, 10, len(RATINGS))
+
+
+def _cities(where: Bits) -> NDArray[np.intp]:
+    """A city each; the product of two choices makes the first in the table frequent and the last rare."""
+    return part(where, 0, 16, len(CITIES)) * part(where, 16, 16, len(CITIES)) // len(CITIES)
+
+
+def _countries(where: Bits) -> NDArray[np.intp]:
+    return _COUNTRY_OF_CITY[_cities(where)]
+
+
+def _source_addresses(where: Bits) -> Bits:
+    """A public-looking address each, and all addresses of a city in networks of its own, 16,384 a city."""
+    network = np.uint64(12) + _cities(where).astype(np.uint64) * np.uint64(2)
+    return (network << np.uint64(24)) + (where >> np.uint64(32) & np.uint64(0x3F_FF))
+
+
+def _target_ports(target: Bits) -> NDArray[np.intp]:
+    return part(target, 32, 10, 1024)
+
+
+_CODES: Final[Mapping[str, tuple[int, Callable[[Bits], NDArray[Any]]]]] = {
+    "Organization": (WHAT, _organizations),
+    "Host": (WHAT, _hosts),
+    "HttpMethod": (WHAT, _methods),
+    "HttpUserAgent": (WHAT, _agents),
+    "Rating": (WHAT, _ratings),
+    "SourceIp": (WHERE, _source_addresses),
+    "SourceIpCity": (WHERE, _cities),
+    "SourceIpCountryCode": (WHERE, _countries),
+    "TargetPort": (TARGET, _target_ports),
+}
+"""Field → which bits its codes come from, and how."""
 
 
 def _target_addresses(target: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -188,6 +271,10 @@ def _target_addresses(target: NDArray[np.uint64]) -> NDArray[np.uint64]:
     first = (target >> np.uint64(42)) & np.uint64(0xFF)
     second = (target >> np.uint64(50)) % np.uint64(10)
     return (first << np.uint64(24)) + (second << np.uint64(16)) + np.uint64(100 * 256 + 100)
+
+
+def _address(number: int) -> str:
+    return ".".join(str(number >> shift & 0xFF) for shift in (24, 16, 8, 0))
 
 
 def _dotted(addresses: NDArray[np.uint64]) -> Iterable[bytes]:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+from bisect import bisect_left
 from collections import Counter
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from producers.dataset import Dataset, DatasetError
 from producers.datasets.cities import CITIES
+from producers.datasets.events import COLUMNS
 from producers.registry import make_dataset
 
 FIELDS = [
@@ -150,3 +152,42 @@ def test_impossible_options_are_refused(options: dict[str, Any], message: str) -
     with pytest.raises(DatasetError) as refusal:
         make_dataset("events", **options)
     assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("field", COLUMNS)
+def test_a_column_holds_what_the_json_holds(field: str) -> None:
+    """Row for row, of a part that begins and ends anywhere, and every value stands in the list of all."""
+    dataset = make_dataset("events", documents=3001, seed=7)
+    column = dataset.column(field, 499, 2503)
+    values = [column.value(code) for code in column.codes.tolist()]
+    assert values == [event[field] for event in events_of(dataset)[499:2503]]
+    assert (column.size, set(values) - set(COLUMNS[field] or values)) == (len(COLUMNS[field] or ()) or None, set())
+
+
+@pytest.mark.parametrize("interval_us", [1, 333, 1000, 7001])
+@pytest.mark.parametrize("start", ["2016-02-01T00:00:00.000999Z", "1969-12-31T23:59:59.9995Z"])
+def test_the_timeline_tells_instants_as_the_json_does(start: str, interval_us: int) -> None:
+    """Cut off after the millisecond, before 1970 too; the first event at an instant is the first that says so."""
+    dataset = make_dataset("events", documents=2003, start=start, interval_us=interval_us)
+    timeline = dataset.timeline
+    assert timeline is not None
+    stored = [round(datetime.fromisoformat(event[timeline.field]).timestamp() * 1000) for event in events_of(dataset)]
+    assert [timeline.instant_ms(number) for number in range(2003)] == stored
+    for instant in range(stored[0] - 3, min(stored[-1], stored[0] + 3001) + 3):
+        assert timeline.first_at(instant) == bisect_left(stored, instant)
+
+
+def test_events_of_one_instant_all_come_first_at_it() -> None:
+    """Without an interval there is one instant."""
+    timeline = make_dataset("events", documents=7, interval_us=0).timeline
+    assert timeline is not None
+    now = timeline.instant_ms(5)
+    assert (timeline.first_at(now), timeline.first_at(now + 1)) == (0, 7)
+
+
+def test_datasets_without_a_timeline_say_so() -> None:
+    """Books come in no order of time, and have no columns."""
+    books = make_dataset("aladin", books=7)
+    assert books.timeline is None
+    with pytest.raises(KeyError, match="Rating"):
+        books.column("Rating", 0, 7)
