@@ -55,12 +55,12 @@ class Column:
     Attributes:
         codes: One for each document.
         value: Code → the value as the JSON has it.
-        size: Codes are below it; `None` where they are too many to count in a table.
+        size: Codes are below it.
     """
 
     codes: NDArray[np.int64]
     value: Callable[[int], str | int]
-    size: int | None
+    size: int
 
 
 class Dataset(ABC):

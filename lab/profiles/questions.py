@@ -1,4 +1,4 @@
-"""Questions that are asked of an index after it was verified, read from experiments/queries.
+"""Questions that are asked of an index, read from experiments/queries.
 
 A question says in words what it asks, which values each repeat draws from the dataset, what the right answer is, and,
 for each document model, the requests that answer it and where the answer stands in the responses.
@@ -6,7 +6,7 @@ for each document model, the requests that answer it and where the answer stands
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, JsonValue, PositiveInt, model_validator
 
@@ -20,7 +20,17 @@ FOLDER = Path("experiments") / "queries"
 IDS = "ids"
 """Stands, as `$ids`, for the book ids that the step before has found."""
 
+WINDOW_START: Final = "window_start"
+WINDOW_END: Final = "window_end"
+WINDOW_THIRD: Final = "window_third"
+OF_THE_WINDOW: Final = (WINDOW_START, WINDOW_END, WINDOW_THIRD)
+"""Stand, with `$`, for the instants of the window, its end excluded, and for a third of it, such as `300000ms`."""
+
 Value = str | int
+OF_BOOKS: Final = ("top", "first", "count")
+OF_EVENTS: Final = ("count", "counts_by", "counts_per", "unique", "ids")
+"""Kinds of answers: what a right answer about books, or about events, may be."""
+
 Conditions = Mapping[str, Mapping[Literal["is", "below", "from"], Value]]
 """Field → comparison → a value or `$parameter`."""
 
@@ -37,46 +47,56 @@ class Parameter(Section):
 
     book: str | None = Field(None, description="a field of a book drawn at random")
     offer: str | None = Field(None, description="a field of an offer drawn at random; its book is then that one's")
+    event: str | None = Field(None, description="a field of an event of the window, drawn at random")
     one_of: list[Value] | None = Field(None, min_length=1, description="a list of values to draw from")
 
     @model_validator(mode="after")
     def _is_one(self) -> "Parameter":
-        _one_of(self, "book", "offer", "one_of")
+        _one_of(self, "book", "offer", "event", "one_of")
         return self
 
 
 class RightAnswer(Section):
-    """What is asked of the books that qualify."""
+    """What is asked of the books that qualify, or of the events."""
 
     top: PositiveInt | None = Field(None, description="how many books, best first")
     by: str | None = Field(None, description="the field of a book that `top` goes by, highest first, then by id")
     first: list[str] | None = Field(None, min_length=1, description="fields of each book's offer that sorts first")
-    count: Literal[True] | None = Field(None, description="true: how many books there are")
+    count: Literal[True] | None = Field(None, description="true: how many books or events there are")
+    counts_by: list[str] | None = Field(None, min_length=1, description="how many events have each value of a field")
+    most: PositiveInt | None = Field(None, description="only so many of the counts, largest first, then by value")
+    counts_per: str | None = Field(None, description="how many events there are in each interval, such as `300000ms`")
+    unique: str | None = Field(None, description="how many values a field has")
+    within: float = Field(0, ge=0, lt=1, description="how far off that number may be, as a share of it")
+    ids: Literal[True] | None = Field(None, description="true: the ids of the events, in any order")
 
     @model_validator(mode="after")
     def _is_one(self) -> "RightAnswer":
-        _one_of(self, "top", "first", "count")
-        if (self.top is None) != (self.by is None):
-            raise ValueError("got one of `top` and `by`, expected both or none")
+        _one_of(self, *dict.fromkeys((*OF_BOOKS, *OF_EVENTS)))
+        for name, other in (("top", "by"), ("by", "top"), ("most", "counts_by"), ("within", "unique")):
+            if getattr(self, name) and getattr(self, other) is None:
+                raise ValueError(f"got `{name}` without `{other}`, expected both or none")
         return self
 
 
 class Truth(Section):
-    """The right answer, said of books and offers; both models are held against it."""
+    """The right answer, said of books and offers, or of the events of the window; all models are held against it."""
 
     books: Conditions = Field(default_factory=dict, description="conditions on fields of the book")
     offers: Conditions = Field(default_factory=dict, description="conditions on fields of one and the same offer")
     at_least: Value = Field(1, description="how many such offers a book needs")
-    answer: RightAnswer = Field(description="`top` and `by`, `first`, or `count: true`")
+    events: Conditions = Field(default_factory=dict, description="conditions on fields of the event")
+    answer: RightAnswer = Field(description="`top` and `by`, `first`, `count`, `counts_by`, `counts_per`, …")
 
 
 class Reading(Section):
     """Where ids or an answer stand in a response; paths are dotted, a number is a place in a list."""
 
     entries: str | None = Field(None, description="path of a list that has an entry for each book")
-    id: str | None = Field(None, description="path of the book's id in an entry")
+    id: str | None = Field(None, description="path of the id in an entry, or of the value that is counted")
     by: str | None = Field(None, description="path of what the entries are sorted by, highest first")
     values: list[str] | None = Field(None, min_length=1, description="paths of the values in an entry")
+    below: "Reading | None" = Field(None, description="the same of a list in each entry; its ids follow the entry's")
     number: str | None = Field(None, description="path of a number")
     number_of: str | None = Field(None, description="path of a list that is counted")
 
@@ -109,9 +129,23 @@ class Question(Section):
 
     question: str = Field(min_length=1, description="the question in words")
     dataset: str = Field(description="the dataset whose documents it is about")
-    parameters: Mapping[str, Parameter] = Field(description="what each repeat draws, by name")
+    parameters: Mapping[str, Parameter] = Field(default_factory=dict, description="what each repeat draws, by name")
     truth: Truth = Field(description="the right answer")
     models: Mapping[str, list[Step]] = Field(min_length=1, description="document model → the steps of an answer")
+
+    @property
+    def is_about_events(self) -> bool:
+        """Whether its truth is said of the events of a window, and not of books."""
+        return self.dataset == "events"
+
+    @model_validator(mode="after")
+    def _answers_of_its_dataset(self) -> "Question":
+        allowed = OF_EVENTS if self.is_about_events else OF_BOOKS
+        answer = self.truth.answer
+        if not any(getattr(answer, name) is not None for name in allowed):
+            choices = ", ".join(f"`{name}`" for name in allowed)
+            raise ValueError(f"truth.answer: expected one of {choices} for the dataset `{self.dataset}`")
+        return self
 
     @model_validator(mode="after")
     def _ends_with_the_answer(self) -> "Question":
@@ -145,7 +179,11 @@ def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]
     question, tree, problems = read_model(path, label, Question, what="a question")
     if question is None:
         return None, problems
-    return question, [*_unknown_values(question, tree), *_unknown_fields(question, tree)]
+    return question, [
+        *_unknown_values(question, tree),
+        *_missing_windows(question, tree),
+        *_unknown_fields(question, tree),
+    ]
 
 
 # --- what a model cannot see ------------------------------------------------------------------------------------------
@@ -153,13 +191,25 @@ def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]
 
 def _unknown_values(question: Question, tree: Located) -> Iterator[Problem]:
     """Each `$name` that no parameter has."""
-    names = {f"${name}" for name in question.parameters}
+    names = {f"${name}" for name in (*question.parameters, *(OF_THE_WINDOW if question.is_about_events else ()))}
     for at, allowed in (("truth", names), *((f"models.{name}", names | {f"${IDS}"}) for name in question.models)):
         part = tree.at(*at.split("."))
         for entry in _scalars(part) if part is not None else ():
             if isinstance(entry.value, str) and entry.value.startswith("$") and entry.value not in allowed:
                 remedy = suggestion(entry.value, allowed, "a parameter")
                 yield Problem(entry.place, at, f'unknown parameter "{entry.value}", {remedy}')
+
+
+def _missing_windows(question: Question, tree: Located) -> Iterator[Problem]:
+    """Each request about events that is not bounded to the window, which its truth is about."""
+    for model, steps in question.models.items() if question.is_about_events else ():
+        used = {entry.value for entry in _scalars(tree.at("models", model) or tree) if isinstance(entry.value, str)}
+        if not {f"${WINDOW_START}", f"${WINDOW_END}"} <= used:
+            message = f"expected a range from `${WINDOW_START}` to `${WINDOW_END}` in the query"
+            yield Problem(tree.place_of("models", model), f"models.{model}", message)
+        if len(steps) > 1:
+            message = f"got {len(steps)} steps, expected one for the dataset `{question.dataset}`"
+            yield Problem(tree.place_of("models", model), f"models.{model}", message)
 
 
 def _scalars(entry: Located) -> Iterator[Located]:
@@ -171,11 +221,12 @@ def _scalars(entry: Located) -> Iterator[Located]:
 
 
 def _unknown_fields(question: Question, tree: Located) -> Iterator[Problem]:
-    """Each field that books or offers do not have."""
+    """Each field that books, offers or events do not have."""
     # Only here: reading a profile without questions needs no dataset, and these bring numpy along.
     from producers.datasets.aladin.shelf import BOOK_FIELDS, OFFER_FIELDS  # noqa: PLC0415
+    from producers.datasets.events import COLUMNS  # noqa: PLC0415
 
-    for what, fields in (("book", BOOK_FIELDS), ("offer", OFFER_FIELDS)):
+    for what, fields in (("book", BOOK_FIELDS), ("offer", OFFER_FIELDS), ("event", tuple(COLUMNS))):
         for path, field in _named(question, what):
             if field not in fields:
                 remedy = suggestion(field, fields, f"a field of every {what}")
@@ -193,14 +244,17 @@ def offer_fields(question: Question) -> list[str]:
 
 
 def _named(question: Question, what: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where each field of a `book` or an `offer` is named, and the field."""
-    truth = question.truth
-    for field in truth.books if what == "book" else truth.offers:
+    """Where each field of a `book`, an `offer` or an `event` is named, and the field."""
+    truth, answer = question.truth, question.truth.answer
+    for field in getattr(truth, f"{what}s"):
         yield ("truth", f"{what}s", field), field
-    if what == "book" and truth.answer.by is not None:
-        yield ("truth", "answer", "by"), truth.answer.by
-    if what == "offer":
-        yield from ((("truth", "answer", "first"), field) for field in truth.answer.first or ())
+    in_answer = {
+        "book": (("by", [answer.by]),),
+        "offer": (("first", answer.first),),
+        "event": (("counts_by", answer.counts_by), ("unique", [answer.unique])),
+    }
+    for key, fields in in_answer[what]:
+        yield from ((("truth", "answer", key), field) for field in fields or () if field is not None)
     for name, parameter in question.parameters.items():
         field = getattr(parameter, what)
         if field is not None:

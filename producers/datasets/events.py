@@ -168,7 +168,7 @@ class Events(Dataset):
         codes = codes_of(hashed(self.seed, purpose, np.arange(start, stop, dtype=np.uint64))).astype(np.int64)
         values = COLUMNS[field]
         if values is None:
-            return Column(codes, _address, None)
+            return Column(codes, _address, 1 << 32)
         return Column(codes, values.__getitem__, len(values))
 
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import heapq
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,13 +23,24 @@ from lab.profiles.models import Queries
 from lab.profiles.questions import IDS, Question, Reading, Step, book_fields, load_question, offer_fields
 from lab.records.run import QuestionAnswers
 from lab.run.phases import RunContext
-from lab.run.query.right_answers import Answer, QuestionValues, Values, question_values
+from lab.run.query.right_answers import (
+    Answer,
+    Key,
+    QuestionValues,
+    Values,
+    difference,
+    drawn_event_values,
+    drawn_window,
+    question_values,
+    size_of,
+)
 from producers.dataset import Dataset
 from producers.datasets.aladin.shelf import shelf_of
 from producers.latency import Latencies
 from producers.registry import make_dataset
 
 FEW_BOOKS = 97
+FEW_EVENTS = 97
 IDS_AT_ONCE: Final = 10_000
 """Ids in one request: within `index.max_terms_count` (65,536), and one hit for each within `max_result_window`."""
 TIMEOUT_S: Final = 120
@@ -181,14 +193,24 @@ def read_answer(step: Step, responses: Sequence[Response]) -> Answer:
         return sum(int(at(response, reading.number)) for response in responses)
     if reading.number_of is not None:
         return sum(len(at(response, reading.number_of)) for response in responses)
+    if reading.values is not None or reading.below is not None:
+        return {key: values for response in responses for key, values in values_of(reading, response)}
     lots = [entries_of(reading, response) for response in responses]
-    if reading.values is not None:
-        return {name: [at(entry, path) for path in reading.values] for lot in lots for name, entry in lot}
     if reading.by is None:
         return [name for lot in lots for name, _ in lot]
     # The best of all responses; a single response stays in its order.
     ranked = [[(-at(entry, reading.by), name) for name, entry in lot] for lot in lots]
     return [name for _, name in heapq.merge(*ranked)][: int(str(step.request["size"]))]
+
+
+def values_of(reading: Reading, tree: Any) -> Iterator[tuple[Key, list[Any]]]:
+    """The values of each entry by its id; those of a list in each entry by its id and theirs."""
+    below = reading.below
+    for name, entry in entries_of(reading, tree):
+        if below is None:
+            yield name, [at(entry, path) for path in reading.values or ()]
+        for key, values in values_of(below, entry) if below is not None else ():
+            yield (name, *((key,) if isinstance(key, str) else key)), values
 
 
 def at(tree: Any, path: str) -> Any:
@@ -234,15 +256,24 @@ def try_questions_out(run: RunContext) -> None:
     """
     if run.profile.queries is None:
         return
-    model, few = model_of(run.profile), make_dataset("aladin", books=FEW_BOOKS)
     with question_client(run) as client:
         for name in run.profile.queries.questions:
             question = load_question(name, run.root)
-            (repeat,) = question_values(
-                question, shelf_of(few, book_fields(question), offer_fields(question)), 1, seed=1
-            )
+            model = requests_of(run.profile, question)
             with named(name, model):
-                client.try_out(question.models[model], repeat.values)
+                client.try_out(question.models[model], _values_of_few(question))
+
+
+def _values_of_few(question: Question) -> Values:
+    """Values of a small dataset: what matters is how a request is built."""
+    if question.is_about_events:
+        events, draw = make_dataset("events", documents=FEW_EVENTS), random.Random(1)  # noqa: S311 - a sample
+        assert events.timeline is not None  # noqa: S101 - as events have one
+        window = drawn_window(events.timeline, None, draw, FEW_EVENTS)
+        return {**drawn_event_values(question.parameters, events, window.rows, draw), **window.values}
+    few = make_dataset("aladin", books=FEW_BOOKS)
+    (repeat,) = question_values(question, shelf_of(few, book_fields(question), offer_fields(question)), 1, seed=1)
+    return repeat.values
 
 
 def question_client(run: RunContext) -> contextlib.closing[QuestionClient]:
@@ -252,9 +283,10 @@ def question_client(run: RunContext) -> contextlib.closing[QuestionClient]:
     return contextlib.closing(QuestionClient(endpoints.elasticsearch_urls[0], run.names.index, access=access))
 
 
-def model_of(profile: Profile) -> str:
-    """The document model that the profile's questions are asked of."""
-    return str(profile.dataset.options["model"])
+def requests_of(profile: Profile, question: Question) -> str:
+    """Which of a question's models the profile asks: `queries.model`, that of its documents, or the first."""
+    chosen = profile.queries.model if profile.queries is not None else None
+    return str(chosen or profile.dataset.options.get("model") or next(iter(question.models)))
 
 
 @contextlib.contextmanager
@@ -285,7 +317,7 @@ def ask_question(
 ) -> QuestionAnswers:
     """Ask one question as often as the profile says, after its warm-up."""
     name, stated = question
-    model = model_of(run.profile)
+    model = requests_of(run.profile, stated)
     steps = stated.models[model]
     warm_up, counted = repeats[: queries.warm_up], repeats[queries.warm_up :]
     service_time, took, totals, wrong = Latencies(), Latencies(), Counter[str](), []
@@ -298,7 +330,7 @@ def ask_question(
             service_time.record(reply.service_time_ns)
             took.record(reply.took_ms * 1_000_000)
             if reply.answer != repeat.right:
-                wrong.append(difference(reply.answer, repeat.right, number))
+                wrong.append(f"answer {number}: {difference(reply.answer, repeat.right, 'books')}")
             run.progress.update(number, f"{name}, {len(wrong)} wrong")
     return QuestionAnswers(
         name=name,
@@ -315,21 +347,6 @@ def ask_question(
         service_time=service_time.encoded(),
         took=took.encoded(),
     )
-
-
-def difference(answer: Answer, right: Answer, number: int) -> str:
-    """How an answer differs from the right one, without a word of what is in it."""
-    sizes = f"answer {number}: got {size_of(answer)} books, expected {size_of(right)}"
-    if isinstance(answer, int) or isinstance(right, int) or size_of(answer) != size_of(right):
-        return sizes
-    if isinstance(answer, dict) and isinstance(right, dict):
-        return f"{sizes}, of which {sum(answer.get(book) != value for book, value in right.items())} differ"
-    return f"{sizes}, of which {sum(book not in answer for book in right)} are missing"
-
-
-def size_of(answer: Answer) -> int:
-    """How many books an answer tells of."""
-    return answer if isinstance(answer, int) else len(answer)
 
 
 def fingerprint_of(repeats: Sequence[QuestionValues]) -> str:

@@ -2,21 +2,36 @@
 
 import operator
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.profiles.questions import Conditions, Parameter, Question, Value
+from lab.profiles.models import QueryWindow
+from lab.profiles.questions import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_THIRD,
+    Conditions,
+    Parameter,
+    Question,
+    RightAnswer,
+    Truth,
+    Value,
+)
+from producers.dataset import Dataset, Timeline
 from producers.datasets.aladin.shelf import Column, Shelf
 
 Values = Mapping[str, Value]
 """Parameter → value of one repeat."""
 
-Answer = list[str] | dict[str, list[Any]] | int
-"""Book ids, best first; or book id → values; or a number."""
+Key = str | tuple[str, ...]
+"""A book's id, or a value that is counted, with the values below it."""
+
+Answer = list[str] | dict[Key, list[Any]] | int
+"""Ids, of books best first; or id or counted value → values; or a number."""
 
 COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "is": operator.eq,
@@ -24,6 +39,7 @@ COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "from": operator.ge,
 }
 TRIES: Final = 50
+MOST_COUNTED_IN_A_TABLE: Final = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -87,14 +103,15 @@ def right_answer(question: Question, shelf: Shelf, values: Values) -> Answer:
     return int(qualify.sum())
 
 
-def first_offers(shelf: Shelf, offers: NDArray[np.intp], fields: list[str]) -> dict[str, list[Any]]:
+def first_offers(shelf: Shelf, offers: NDArray[np.intp], fields: list[str]) -> dict[Key, list[Any]]:
     """Of each book with one of these offers, the fields of the offer that sorts first by them, in their order."""
     owners = shelf.owners[offers]
     sorted_by = [shelf.offers[field][offers] for field in fields]
     order = np.lexsort((*reversed(sorted_by), owners))
     books, firsts = np.unique(owners[order], return_index=True)
     values = zip(*(column[order][firsts].tolist() for column in sorted_by), strict=True)
-    return dict(zip(shelf.ids[books].tolist(), map(list, values), strict=True))
+    firsts_by_id: dict[Key, list[Any]] = dict(zip(shelf.ids[books].tolist(), map(list, values), strict=True))
+    return firsts_by_id
 
 
 def holding(conditions: Conditions, table: Mapping[str, Column], rows: int, values: Values) -> NDArray[np.bool_]:
@@ -104,6 +121,209 @@ def holding(conditions: Conditions, table: Mapping[str, Column], rows: int, valu
         for name, value in comparisons.items():
             met &= COMPARISONS[name](table[field], resolved(value, values))
     return met
+
+
+# --- events -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Window:
+    """Part of a timeline, in ms since the Unix epoch.
+
+    Attributes:
+        end_ms: Its first instant that is excluded.
+        rows: The first document in it, and the first behind it.
+    """
+
+    start_ms: int
+    end_ms: int
+    rows: tuple[int, int]
+
+    @property
+    def values(self) -> Values:
+        """What `$window_start`, `$window_end` and `$window_third` stand for."""
+        third_ms = max(1, -(-(self.end_ms - self.start_ms) // 3))
+        return {
+            WINDOW_START: _instant(self.start_ms),
+            WINDOW_END: _instant(self.end_ms),
+            WINDOW_THIRD: f"{third_ms}ms",
+        }
+
+
+def _instant(instant_ms: int) -> str:
+    return f"{np.datetime64(instant_ms, 'ms')}Z"
+
+
+def drawn_window(timeline: Timeline, asked: QueryWindow | None, draw: random.Random, searchable: int) -> Window:
+    """A window of the first `searchable` documents; all of them where none is asked for.
+
+    It ends before the instant of the first document that is not searchable yet, so that none that comes later can fall
+    into it. Where there is less than a window, it reaches back before the first document.
+    """
+    first_ms = timeline.instant_ms(0)
+    end_ms = _end_ms(timeline, searchable)
+    if asked is None:
+        return Window(first_ms, end_ms, (0, timeline.first_at(end_ms)))
+    length_ms = max(1, round(asked.seconds * 1000))
+    start_ms = end_ms - length_ms
+    if asked.place == "drawn":
+        start_ms = _end_ms(timeline, int(searchable * asked.within)) - length_ms
+        start_ms = draw.randint(first_ms, start_ms) if start_ms > first_ms else start_ms
+    rows = timeline.first_at(start_ms), timeline.first_at(start_ms + length_ms)
+    return Window(start_ms, start_ms + length_ms, rows)
+
+
+def _end_ms(timeline: Timeline, documents: int) -> int:
+    """The first instant behind so many documents that no other one shares."""
+    if documents < timeline.documents:
+        return timeline.instant_ms(documents)
+    return timeline.instant_ms(timeline.documents - 1) + 1
+
+
+def drawn_event_values(
+    parameters: Mapping[str, Parameter], dataset: Dataset, rows: tuple[int, int], draw: random.Random
+) -> dict[str, Value]:
+    """A value for each parameter: fields of one event of these rows, and choices."""
+    start, stop = rows
+    event = draw.randrange(start, stop) if start < stop else 0
+    values: dict[str, Value] = {}
+    for name, parameter in parameters.items():
+        if parameter.one_of is not None:
+            values[name] = draw.choice(parameter.one_of)
+        elif parameter.event is not None:
+            column = dataset.column(parameter.event, event, event + 1)
+            values[name] = column.value(int(column.codes[0]))
+    return values
+
+
+def right_answer_about_events(
+    truth: Truth, dataset: Dataset, rows: tuple[int, int], values: Values
+) -> tuple[Answer, int]:
+    """What a question about the events of these rows must be answered with, and how many events it is about."""
+    start, stop = rows
+    numbers = events_holding(truth.events, dataset, rows, values)
+    answer = truth.answer
+    if answer.counts_by is not None:
+        counts = event_counts(dataset, answer.counts_by, rows, numbers)
+        ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[: answer.most]
+        return {key: [count] for key, count in ranked}, len(numbers)
+    if answer.counts_per is not None and dataset.timeline is not None:
+        interval_ms = int(str(resolved(answer.counts_per, values)).removesuffix("ms"))
+        return counts_per_interval(dataset.timeline, numbers, interval_ms), len(numbers)
+    if answer.unique is not None:
+        codes = dataset.column(answer.unique, start, stop).codes[numbers - start]
+        return len(np.unique(codes)), len(numbers)
+    if answer.ids is not None:
+        return [key.decode() for key in dataset.keys(numbers)], len(numbers)
+    return len(numbers), len(numbers)
+
+
+def events_holding(
+    conditions: Conditions, dataset: Dataset, rows: tuple[int, int], values: Values
+) -> NDArray[np.int64]:
+    """Numbers of the events of these rows that meet all conditions, ascending."""
+    numbers = np.arange(*rows, dtype=np.int64)
+    met = np.ones(len(numbers), dtype=np.bool_)
+    for field, comparisons in conditions.items():
+        column = dataset.column(field, *rows)
+        codes, places = np.unique(column.codes, return_inverse=True)
+        table = np.array([column.value(code) for code in codes.tolist()])
+        met &= holding({field: comparisons}, {field: table}, len(codes), values)[places]
+    return numbers[met]
+
+
+def event_counts(
+    dataset: Dataset, fields: Sequence[str], rows: tuple[int, int], numbers: NDArray[np.int64]
+) -> dict[Key, int]:
+    """How many of these events have each value of a field, or each combination of several."""
+    columns = [dataset.column(field, *rows) for field in fields]
+    combined, size = np.zeros(len(numbers), dtype=np.int64), 1
+    for column in columns:
+        combined = combined * column.size + column.codes[numbers - rows[0]]
+        size *= column.size
+    if size <= MOST_COUNTED_IN_A_TABLE:
+        table = np.bincount(combined, minlength=size)
+        codes = np.flatnonzero(table)
+        counts = table[codes]
+    else:
+        codes, counts = np.unique(combined, return_counts=True)
+    result: dict[Key, int] = {}
+    for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+        key: tuple[str, ...] = ()
+        for column in reversed(columns):
+            code, own = divmod(code, column.size)  # noqa: PLW2901 - what is left of it
+            key = (str(column.value(own)), *key)
+        result[key if len(key) > 1 else key[0]] = count
+    return result
+
+
+def counts_per_interval(timeline: Timeline, numbers: NDArray[np.int64], interval_ms: int) -> dict[Key, list[Any]]:
+    """How many of these events there are in each interval, which begins at a multiple of its length since the epoch."""
+    counts: dict[Key, list[Any]] = {}
+    at = 0
+    while at < len(numbers):
+        key_ms = timeline.instant_ms(int(numbers[at])) // interval_ms * interval_ms
+        behind = int(np.searchsorted(numbers, timeline.first_at(key_ms + interval_ms)))
+        counts[str(key_ms)] = [behind - at]
+        at = behind
+    return counts
+
+
+# --- answers compared -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An answer, compared with the right one.
+
+    Attributes:
+        rows_right: Share of the rows of the right answer that the answer has, wherever they stand; `None` where there
+            are no rows.
+        values_right: Share of them whose value is right, too.
+        difference: One sentence without a word of what is in the documents; `None` for a right answer.
+        hits: Documents that matched; `None` where Elasticsearch does not tell or stopped counting.
+    """
+
+    is_right: bool
+    rows_right: float | None
+    values_right: float | None
+    difference: str | None
+    hits: int | None
+
+
+def compared(stated: RightAnswer, answer: Answer, right: Answer, what: str) -> Outcome:
+    """How an answer stands to the right one; nothing is said of hits.
+
+    Args:
+        what: What answers are made of, in the plural.
+    """
+    rows = values = None
+    is_right = answer == right
+    if isinstance(right, dict) and isinstance(answer, dict) and right:
+        rows = sum(key in answer for key in right) / len(right)
+        values = sum(answer.get(key) == value for key, value in right.items()) / len(right)
+        is_right = is_right and (stated.most is None or list(answer) == list(right))
+    elif isinstance(right, list) and isinstance(answer, list):
+        rows = len(set(answer) & set(right)) / len(right) if right else None
+        is_right = sorted(answer) == sorted(right) if stated.ids else is_right
+    elif isinstance(right, int) and isinstance(answer, int):
+        is_right = abs(answer - right) <= stated.within * right
+    return Outcome(is_right, rows, values, None if is_right else difference(answer, right, what), None)
+
+
+def difference(answer: Answer, right: Answer, what: str) -> str:
+    """How an answer differs from the right one, without a word of what is in it."""
+    sizes = f"got {size_of(answer):,} {what}, expected {size_of(right):,}"
+    if isinstance(answer, int) or isinstance(right, int) or size_of(answer) != size_of(right):
+        return sizes
+    if isinstance(answer, dict) and isinstance(right, dict):
+        return f"{sizes}, of which {sum(answer.get(key) != value for key, value in right.items())} differ"
+    return f"{sizes}, of which {sum(name not in answer for name in right)} are missing"
+
+
+def size_of(answer: Answer) -> int:
+    """How many rows an answer has, or the number that it is."""
+    return answer if isinstance(answer, int) else len(answer)
 
 
 def resolved(value: Value, values: Values) -> Value:

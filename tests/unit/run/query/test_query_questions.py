@@ -13,7 +13,8 @@ from lab.profiles.loader import REPOSITORY
 from lab.records.run import QuestionAnswers
 from lab.run.folder import RunFolder
 from lab.run.phases import RunContext
-from lab.run.query.ask import ask_questions, difference, problems_of, try_questions_out
+from lab.run.query.ask import ask_questions, problems_of, try_questions_out
+from lab.run.query.right_answers import difference
 from producers.registry import make_dataset
 from tests.unit.clients.rest_server import rest
 from tests.unit.run.displays import SilentProgress
@@ -68,12 +69,12 @@ def test_a_right_answer_where_a_wrong_one_is_expected_is_a_problem() -> None:
 
 def test_a_difference_is_told_in_numbers() -> None:
     """No id and no value of a document is in it."""
-    assert difference(["a", "b"], ["a", "b", "c"], 3) == "answer 3: got 2 books, expected 3"
-    assert difference(["a", "b"], ["a", "c"], 3) == "answer 3: got 2 books, expected 2, of which 1 are missing"
-    assert difference({"a": [1], "b": [2]}, {"a": [1], "b": [3]}, 3) == (
-        "answer 3: got 2 books, expected 2, of which 1 differ"
+    assert difference(["a", "b"], ["a", "b", "c"], "books") == "got 2 books, expected 3"
+    assert difference(["a", "b"], ["a", "c"], "books") == "got 2 books, expected 2, of which 1 are missing"
+    assert (
+        difference({"a": [1], "b": [2]}, {"a": [1], "b": [3]}, "books") == "got 2 books, expected 2, of which 1 differ"
     )
-    assert difference(5, 7, 3) == "answer 3: got 5 books, expected 7"
+    assert difference(5, 7, "books") == "got 5 books, expected 7"
 
 
 def test_every_answer_of_an_index_without_books_is_counted_as_wrong() -> None:

@@ -1,0 +1,170 @@
+"""Questions of a query load: drawn one by one, filled in, and each answer held against the dataset."""
+
+import hashlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+from lab.profiles.models import Queries
+from lab.profiles.questions import Question, book_fields, offer_fields
+from lab.run.query.ask import filled, read_answer
+from lab.run.query.right_answers import (
+    Answer,
+    Outcome,
+    Values,
+    compared,
+    drawn_event_values,
+    drawn_values,
+    drawn_window,
+    right_answer,
+    right_answer_about_events,
+)
+from producers.dataset import Dataset
+from producers.datasets.aladin.shelf import Shelf, shelf_of
+
+ANSWERS_KEPT: Final = 32
+"""Right answers that are not worked out again: without a window, and in the same one, there is but one."""
+
+
+@dataclass(frozen=True)
+class DrawnQuery:
+    """What one query asks.
+
+    Attributes:
+        rows: The first document that it is about, and the first behind them.
+    """
+
+    values: Values
+    rows: tuple[int, int]
+
+
+class Asker:
+    """One question about one dataset: draws queries, writes their bodies and checks their answers.
+
+    Args:
+        model: Which requests of the question are sent; the first where it does not say.
+        shelf: The dataset's books and offers, for a question about them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        question: Question,
+        dataset: Dataset,
+        queries: Queries,
+        *,
+        model: str | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        self.name = name
+        self.question = question
+        self.model = model or next(iter(question.models))
+        (self._step,) = question.models[self.model]
+        self._dataset = dataset
+        self._queries = queries
+        self._shelf = shelf
+        if shelf is None and not question.is_about_events:
+            self._shelf = shelf_of(dataset, book_fields(question), offer_fields(question))
+        self._kept = lru_cache(ANSWERS_KEPT)(self._right)
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that two runs share exactly when they ask the same of the same documents."""
+        asked = self.question.model_dump(include={"question", "parameters", "truth"})
+        window = self._queries.window
+        content = [
+            self.name,
+            asked,
+            window.model_dump() if window is not None else None,
+            self._queries.seed,
+            [self._dataset.name, self._dataset.seed, self._dataset.content_hash, repr(self._dataset.timeline)],
+        ]
+        return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+    def draw(self, draw: random.Random, searchable: int) -> DrawnQuery:
+        """The next query.
+
+        Args:
+            searchable: Documents 0 … `searchable` - 1 can be found by now; others may come while the query is under
+                way, and none of them can fall into its window.
+        """
+        if self._shelf is not None:
+            values = drawn_values(self.question.parameters, self._shelf, draw)
+            return DrawnQuery(values, (0, self._dataset.documents))
+        assert self._dataset.timeline is not None  # noqa: S101 - events have one
+        window = drawn_window(self._dataset.timeline, self._queries.window, draw, searchable)
+        values = drawn_event_values(self.question.parameters, self._dataset, window.rows, draw)
+        return DrawnQuery({**values, **window.values}, window.rows)
+
+    def body(self, drawn: DrawnQuery) -> bytes:
+        """The body of its search."""
+        return orjson.dumps(filled(self._step.request, drawn.values))
+
+    def check(self, drawn: DrawnQuery, response: Mapping[str, Any]) -> Outcome:
+        """The response, compared with what the dataset says.
+
+        Args:
+            response: A whole one, of all shards: see `parsed_response`.
+
+        Raises:
+            ProfileError: The answer does not stand where the question's file says.
+        """
+        right, documents = self._kept(drawn.rows, tuple(drawn.values.items()))
+        answer = read_answer(self._step, [response])
+        outcome = compared(self.question.truth.answer, answer, right, self._what)
+        hits = exact_hits(response)
+        if documents is not None and hits is not None and hits != documents:
+            difference = outcome.difference or f"got {hits:,} hits, expected {documents:,}"
+            return replace(outcome, is_right=False, difference=difference, hits=hits)
+        return replace(outcome, hits=hits)
+
+    @property
+    def _what(self) -> str:
+        answer = self.question.truth.answer
+        if self._shelf is not None:
+            return "books"
+        return "rows" if answer.counts_by or answer.counts_per else "values" if answer.unique else "events"
+
+    def _right(self, rows: tuple[int, int], values: tuple[tuple[str, Any], ...]) -> tuple[Answer, int | None]:
+        if self._shelf is not None:
+            return right_answer(self.question, self._shelf, dict(values)), None
+        return right_answer_about_events(self.question.truth, self._dataset, rows, dict(values))
+
+
+def askers(
+    questions: Mapping[str, Question], dataset: Dataset, queries: Queries, models: Mapping[str, str]
+) -> list[Asker]:
+    """One for each question by its name; books and offers are read once for all.
+
+    Args:
+        models: Question → which requests of it are sent.
+    """
+    about_books = [question for question in questions.values() if not question.is_about_events]
+    shelf = None
+    if about_books:
+        shelf = shelf_of(
+            dataset,
+            dict.fromkeys(field for question in about_books for field in book_fields(question)),
+            dict.fromkeys(field for question in about_books for field in offer_fields(question)),
+        )
+    return [
+        Asker(
+            name,
+            question,
+            dataset,
+            queries,
+            model=models[name],
+            shelf=None if question.is_about_events else shelf,
+        )
+        for name, question in questions.items()
+    ]
+
+
+def exact_hits(response: Mapping[str, Any]) -> int | None:
+    """How many documents matched; `None` where Elasticsearch stopped counting or was not asked to."""
+    total = response["hits"].get("total")
+    return int(total["value"]) if total is not None and total["relation"] == "eq" else None
