@@ -60,6 +60,9 @@ NODE_FIELDS = {
     "memory_used_bytes": "os.cgroup.memory.usage_in_bytes",
 }
 
+UNLIMITED_BYTES = 1 << 62
+"""How control groups of version 1 say that there is no limit: the largest whole number of pages below 2⁶³ bytes."""
+
 INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache"
 INDEX_FILTER = ",".join(f"_all.*.{field}" for field in SHARD_FIELDS.values())
 NODES_PATH = "_nodes/stats/jvm,process,os,thread_pool"
@@ -119,10 +122,14 @@ class ElasticsearchReader:
 
 
 def shard_counters(stats: Mapping[str, Any]) -> ShardCounters:
-    """Index counters out of one half (`primaries` or `total`) of a `_stats` answer."""
+    """Index counters out of one half (`primaries` or `total`) of a `_stats` answer.
+
+    Raises:
+        KeyError: A counter is missing that every supported version gives.
+    """
     counters = {name: _at(stats, path) for name, path in SHARD_FIELDS.items()}
     for name, value in counters.items():
-        if value is None:
+        if value is None and ShardCounters.model_fields[name].is_required():
             raise KeyError(SHARD_FIELDS[name])
     return ShardCounters.model_validate(counters)
 
@@ -132,12 +139,15 @@ def node_counters(stats: Mapping[str, Any]) -> NodeCounters:
     counters = {name: _at(stats, path) for name, path in NODE_FIELDS.items()}
     if counters["cpu_percent"] == -1:  # how Elasticsearch says that it does not know
         counters["cpu_percent"] = None
+    if (counters["memory_limit_bytes"] or 0) >= UNLIMITED_BYTES:
+        counters["memory_limit_bytes"] = None
     return NodeCounters.model_validate(counters)
 
 
 def _at(stats: Any, path: str) -> int | None:
+    """The number at a path; `None` where there is none. Figures of control groups come as text."""
     for key in path.split("."):
         if not isinstance(stats, dict) or key not in stats:
             return None
         stats = stats[key]
-    return int(stats)
+    return None if stats == "max" else int(stats)  # how control groups of version 2 say that there is no limit

@@ -44,7 +44,13 @@ def half_of_stats(start: int) -> dict[str, Any]:
             "index_failed": start + 4,
             "throttle_time_in_millis": start + 5,
         },
-        "search": {"query_total": start + 6, "query_time_in_millis": start + 7},
+        "search": {
+            "query_total": start + 6,
+            "query_time_in_millis": start + 7,
+            "query_current": start + 18,
+            "fetch_total": start + 19,
+            "fetch_time_in_millis": start + 20,
+        },
         "merges": {
             "current": start + 8,
             "total": start + 9,
@@ -55,6 +61,8 @@ def half_of_stats(start: int) -> dict[str, Any]:
         "flush": {"total": start + 14, "total_time_in_millis": start + 15},
         "segments": {"count": start + 16},
         "translog": {"size_in_bytes": start + 17},
+        "request_cache": {"hit_count": start + 21, "miss_count": start + 22, "evictions": start + 23},
+        "query_cache": {"hit_count": start + 24, "miss_count": start + 25},
     }
 
 
@@ -72,7 +80,11 @@ def node_stats(name: str = "elasticsearch-1") -> dict[str, Any]:
                 }
             },
         },
-        "thread_pool": {"write": {"threads": 2, "active": 1, "queue": 3, "rejected": 5, "completed": 11}},
+        "thread_pool": {
+            "write": {"threads": 2, "active": 1, "queue": 3, "rejected": 5, "completed": 11},
+            "search": {"threads": 4, "active": 2, "queue": 13, "rejected": 17, "completed": 19},
+        },
+        "os": {"cgroup": {"memory": {"limit_in_bytes": "899997696", "usage_in_bytes": "123457"}}},
     }
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
-from lab.monitor.elasticsearch import ElasticsearchReader, node_counters
+from lab.monitor.elasticsearch import ElasticsearchReader, node_counters, shard_counters
 from lab.records.samples import NodeCounters
-from tests.unit.monitor.servers import elasticsearch, node_stats, server
+from tests.unit.monitor.servers import elasticsearch, half_of_stats, node_stats, server
 
 
 def reader(*urls: str) -> ElasticsearchReader:
@@ -39,6 +39,14 @@ def test_every_counter_comes_from_the_field_of_its_name() -> None:
         "flush_time_ms": 1015,
         "segments_count": 1016,
         "translog_size_bytes": 1017,
+        "query_current": 1018,
+        "fetch_total": 1019,
+        "fetch_time_ms": 1020,
+        "request_cache_hits": 1021,
+        "request_cache_misses": 1022,
+        "request_cache_evictions": 1023,
+        "query_cache_hits": 1024,
+        "query_cache_misses": 1025,
     }
     assert sample.total.index_total == 2002
 
@@ -67,6 +75,13 @@ def test_a_node_is_named_as_it_names_itself() -> None:
             write_completed=11,
             write_threads=2,
             write_active=1,
+            search_threads=4,
+            search_active=2,
+            search_queue=13,
+            search_rejected=17,
+            search_completed=19,
+            memory_limit_bytes=899_997_696,
+            memory_used_bytes=123_457,
         )
     }
 
@@ -82,8 +97,8 @@ def test_only_what_is_used_is_asked_for() -> None:
     with server(answer) as url:
         reader(url).read()
     assert [path.partition("?")[0] for path in asked] == [
-        "/books/_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog",
-        "/_nodes/stats/jvm,process,thread_pool",
+        "/books/_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache",
+        "/_nodes/stats/jvm,process,os,thread_pool",
     ]
     assert all("filter_path=" in path for path in asked)
 
@@ -95,6 +110,31 @@ def test_unknown_cpu_and_collectors_are_none() -> None:
     stats["jvm"]["gc"]["collectors"] = {"ZGC Cycles": {"collection_count": 3, "collection_time_in_millis": 5}}
     counters = node_counters(stats)
     assert (counters.cpu_percent, counters.gc_young_count, counters.gc_old_time_ms) == (None, None, None)
+
+
+@pytest.mark.parametrize("limit", ["max", "9223372036854771712"])
+def test_a_control_group_without_a_limit_has_none(limit: str) -> None:
+    """Version 2 of control groups says so in a word, version 1 by the largest number of whole pages."""
+    stats = node_stats()
+    stats["os"]["cgroup"]["memory"]["limit_in_bytes"] = limit
+    counters = node_counters(stats)
+    assert (counters.memory_limit_bytes, counters.memory_used_bytes) == (None, 123_457)
+
+
+def test_a_server_without_control_groups_says_nothing_of_memory() -> None:
+    """Elasticsearch leaves the section out where the kernel has none; that is no limit, and no usage of zero."""
+    stats = node_stats()
+    del stats["os"], stats["thread_pool"]["search"]
+    counters = node_counters(stats)
+    assert (counters.memory_limit_bytes, counters.memory_used_bytes, counters.search_active) == (None, None, None)
+
+
+def test_a_counter_of_searches_that_is_left_out_is_none() -> None:
+    """Samples of older versions lack them, too; the run is measured all the same."""
+    half = half_of_stats(1000)
+    del half["request_cache"]
+    counters = shard_counters(half)
+    assert (counters.request_cache_hits, counters.query_cache_hits, counters.query_total) == (None, 1024, 1006)
 
 
 def test_a_missing_index_is_an_error_and_not_zero() -> None:
