@@ -194,6 +194,8 @@ class PublishedStep(Record):
             is none.
         is_inside: Whether our interval holds a ratio between those two; `None` without an interval.
         source: Document and place.
+        confounded: What else differs between the source's two figures, with the arithmetic; such a figure says nothing
+            of the factor, whichever way it goes.
     """
 
     variant: str
@@ -209,6 +211,7 @@ class PublishedStep(Record):
     is_inside: bool | None = None
     source: str
     note: str | None = None
+    confounded: str | None = None
 
 
 class VariantLimit(Record):

@@ -95,7 +95,7 @@ def published_steps(
     if published is None:
         return ()
     ours = _variants_by_profile(plan)
-    theirs = {name: profile for profile, name in ours.items() if profile in published.values}
+    theirs = {name: profile for profile, name in ours.items() if profile in published.variants}
     unstated = [
         step
         for variant, against in planned
@@ -132,6 +132,7 @@ def _step(step: PublishedComparison, ours: Mapping[str, str], effects: Iterable[
         is_inside=effect.low <= high and low <= effect.high if effect and effect.low and effect.high else None,
         source=step.source,
         note=step.note,
+        confounded=step.confounded,
     )
 
 
