@@ -81,6 +81,7 @@ _EVENTS: Final = Description(
             "start", str, events.DEFAULT_START, "instant of the first event, ISO 8601, UTC unless it says otherwise"
         ),
         Option("interval_us", int, 1000, "time between two events, in microseconds"),
+        Option("payload_chars", int, 0, "random base64 that each event carries besides; a codec saves a quarter of it"),
         _KEY_ORDER,
     ),
     make=events.make_events,

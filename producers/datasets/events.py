@@ -5,6 +5,7 @@ are empty, as they are custom, and all that an address register would say of the
 that a query by country and one by coordinates find the same events.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,8 +24,9 @@ from producers.hashing import Permutation, hashed, part
 DEFAULT_EVENTS: Final = 100_000
 DEFAULT_START: Final = "2016-02-01T00:00:00Z"
 MOST_EVENTS: Final = 1 << 32
+MOST_PAYLOAD_CHARS: Final = 100_000
 PORTS: Final = 1 << 16
-WHAT, WHERE, REQUEST, TARGET = range(4)
+WHAT, WHERE, REQUEST, TARGET, PAYLOAD = range(5)
 """What the random-looking bits are for."""
 
 
@@ -143,6 +145,7 @@ class Events(Dataset):
         start_us: Instant of event 0, microseconds since the Unix epoch.
         interval_us: From one event to the next.
         ascending: Keys grow with the event's number; otherwise they come in no visible order.
+        payload_chars: Random base64 that each event carries besides; no codec saves more than a quarter of it.
     """
 
     seed: int
@@ -150,6 +153,7 @@ class Events(Dataset):
     start_us: int
     interval_us: int
     ascending: bool
+    payload_chars: int = 0
 
     name: ClassVar[str] = "events"
 
@@ -197,7 +201,17 @@ class Events(Dataset):
             table.ports(_target_ports(target)),
             table.ratings(_ratings(what)),
         )
-        return list(zip(self.keys(numbers), map(b"".join, zip(*columns, strict=False)), strict=True))
+        values = map(b"".join, zip(*columns, strict=False))
+        if self.payload_chars:
+            values = map(_with_payload, values, self._payloads(events))
+        return list(zip(self.keys(numbers), values, strict=True))
+
+    def _payloads(self, events: NDArray[np.uint64]) -> Iterable[bytes]:
+        # Eight random bytes a word, four characters for three bytes.
+        words = -(-self.payload_chars * 3 // 4 // 8) + 1
+        places = events[:, np.newaxis] * np.uint64(words) + np.arange(words, dtype=np.uint64)
+        rows = hashed(self.seed, PAYLOAD, places.ravel()).reshape(places.shape)
+        return (b64encode(row.tobytes())[: self.payload_chars] for row in rows)
 
     def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
         """Ten digits each."""
@@ -266,6 +280,10 @@ _CODES: Final[Mapping[str, tuple[int, Callable[[Bits], NDArray[Any]]]]] = {
 """Field → which bits its codes come from, and how."""
 
 
+def _with_payload(event: bytes, payload: bytes) -> bytes:
+    return b'%b,"Payload":"%b"}' % (event.removesuffix(b"}"), payload)
+
+
 def _target_addresses(target: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """From 0.0.100.100 to 255.9.100.100, as in the source."""
     first = (target >> np.uint64(42)) & np.uint64(0xFF)
@@ -290,6 +308,7 @@ def make_events(
     start: str = DEFAULT_START,
     interval_us: int = 1000,
     key_order: str = "shuffled",
+    payload_chars: int = 0,
 ) -> Events:
     """So many events (100,000 unless asked otherwise).
 
@@ -301,7 +320,9 @@ def make_events(
         raise DatasetError(f"documents: got {size}, expected at most {MOST_EVENTS} events")
     if interval_us < 0:
         raise DatasetError(f"interval_us: got {interval_us}, expected 0 or more")
-    return Events(seed, size, _epoch_us(start), interval_us, key_order == "ascending")
+    if not 0 <= payload_chars <= MOST_PAYLOAD_CHARS:
+        raise DatasetError(f"payload_chars: got {payload_chars}, expected 0 to {MOST_PAYLOAD_CHARS:,}")
+    return Events(seed, size, _epoch_us(start), interval_us, key_order == "ascending", payload_chars)
 
 
 def _epoch_us(start: str) -> int:

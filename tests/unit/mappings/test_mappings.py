@@ -92,8 +92,8 @@ def test_readme_explains_every_mapping(name: str) -> None:
     [
         ("aladin.nested.static", "aladin", {"model": "nested", "updates": 0.3}),
         ("aladin.flat.static", "aladin", {"model": "flat", "updates": 0.3}),
-        ("events.static", "events", {}),
-        ("events.no-doc-values", "events", {}),
+        ("events.static", "events", {"payload_chars": 7}),
+        ("events.no-doc-values", "events", {"payload_chars": 7}),
     ],
 )
 def test_strict_mapping_declares_exactly_the_fields_of_its_documents(

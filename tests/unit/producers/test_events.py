@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import datetime
 from typing import Any
 
+import numpy as np
 import pytest
 
 from producers.dataset import Dataset, DatasetError
@@ -191,3 +192,26 @@ def test_datasets_without_a_timeline_say_so() -> None:
     assert books.timeline is None
     with pytest.raises(KeyError, match="Rating"):
         books.column("Rating", 0, 7)
+
+
+def test_a_payload_is_the_last_field_of_the_event_it_would_be_without() -> None:
+    """Of the length asked for, another one for each event, and the same each time."""
+    plain, with_payload = (
+        [
+            json.loads(value)
+            for _, value in make_dataset("events", documents=3, payload_chars=chars).records(
+                np.arange(3, dtype=np.int64)
+            )
+        ]
+        for chars in (0, 1001)
+    )
+    payloads = [event.pop("Payload") for event in with_payload]
+    assert (plain, [len(payload) for payload in payloads]) == (with_payload, [1001] * 3)
+    assert len(set(payloads)) == 3
+
+
+def test_a_payload_of_no_size_is_refused() -> None:
+    """In one sentence."""
+    with pytest.raises(DatasetError) as caught:
+        make_dataset("events", payload_chars=-1)
+    assert str(caught.value) == "payload_chars: got -1, expected 0 to 100,000"
