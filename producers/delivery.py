@@ -1,7 +1,10 @@
 """The records of producing: how far it is, what came of it, and why a document was given up."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from producers.latency import Latencies
 
 
 class ProduceError(Exception):
@@ -71,6 +74,7 @@ class Delivered:
         latencies_clamped: How many of them took longer than an hour and were counted as one.
         cpu_s: CPU time of all producer processes, their start not counted.
         failures: By reason, most frequent first.
+        latencies: The histogram that `latency_ms` is of, encoded; empty when none was acknowledged.
     """
 
     produced: int
@@ -87,3 +91,38 @@ class Delivered:
     latencies_clamped: int
     cpu_s: float
     failures: tuple[Failure, ...]
+    latencies: str = ""
+
+
+def together(parts: Sequence[Delivered]) -> Delivered:
+    """What was done by several goes, one after the other, of which the first one states the rate."""
+    latencies = Latencies()
+    for part in parts:
+        latencies.add(part.latencies, part.latencies_clamped)
+    return Delivered(
+        produced=sum(part.produced for part in parts),
+        delivered=sum(part.delivered for part in parts),
+        failed=sum(part.failed for part in parts),
+        source_bytes=sum(part.source_bytes for part in parts),
+        entities=sum(part.entities for part in parts),
+        rate_docs_per_s=parts[0].rate_docs_per_s,
+        first_intended_s=parts[0].first_intended_s,
+        last_acknowledged_s=parts[-1].last_acknowledged_s,
+        late_documents=sum(part.late_documents for part in parts),
+        latency_ms=latencies.percentiles_ms(),
+        latency_samples=latencies.samples,
+        latencies_clamped=latencies.clamped,
+        cpu_s=sum(part.cpu_s for part in parts),
+        failures=merged([failure for part in parts for failure in part.failures]),
+        latencies=latencies.encoded(),
+    )
+
+
+def merged(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """Failures by their code, most frequent first."""
+    documents: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
+    for failure in failures:
+        documents[failure.code] += failure.documents
+        reasons.setdefault(failure.code, failure.reason)
+    return tuple(Failure(code, reasons[code], count) for code, count in documents.most_common())

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaException, Producer
 
 from producers.children import ChildError, Children
 from producers.dataset import Dataset
-from producers.delivery import Delivered, Failure, ProduceError, Progress
+from producers.delivery import Delivered, Failure, ProduceError, Progress, merged
 from producers.latency import Latencies
 from producers.pacing import Schedule
 from producers.worker import DEFAULT_CLIENT_SETTINGS, Task
@@ -202,14 +202,6 @@ class _Crew:
             latency_samples=latencies.samples,
             latencies_clamped=latencies.clamped,
             cpu_s=sum(report["cpu_s"] for report in self._done.values()),
-            failures=_merged([Failure(**f) for report in self._done.values() for f in report["failures"]]),
+            failures=merged(Failure(**f) for report in self._done.values() for f in report["failures"]),
+            latencies=latencies.encoded(),
         )
-
-
-def _merged(failures: list[Failure]) -> tuple[Failure, ...]:
-    documents: Counter[str] = Counter()
-    reasons: dict[str, str] = {}
-    for failure in failures:
-        documents[failure.code] += failure.documents
-        reasons.setdefault(failure.code, failure.reason)
-    return tuple(Failure(code, reasons[code], count) for code, count in documents.most_common())

@@ -209,6 +209,18 @@ class RampStep(Record):
     latency_ms: dict[str, float]
 
 
+class DocumentRamp(Record):
+    """A rate of documents that rose until one of them took too long, end to end.
+
+    Attributes:
+        p99_bound_ms: Of the end-to-end latency.
+        steps: Each with the documents that were due in it.
+    """
+
+    p99_bound_ms: float
+    steps: tuple[RampStep, ...]
+
+
 class QueryTimes(Record):
     """What the answers to one question of a query load were like, warm-up not counted.
 
@@ -264,7 +276,8 @@ class QueryLoadResult(Record):
         started_s: First instant after the warm-up.
         ended_s: When the last answer was read.
         clients_busy_mean: Clients with a query under way, on average, by Little's law: Σ service times ÷ duration.
-        clients_expected: What that must be, by the configuration: see `little` of the sender.
+        clients_expected: What that must be in a closed loop: clients × service time ÷ (service time + think time);
+            `None` in an open one, and where nothing was answered.
         late_starts: Queries that were sent more than 10 ms after they were due although a client was free.
         sender_cpu_s: CPU time of the sending process over the same time.
         searchable_lag_s: How far the newest searchable document was behind the newest in Kafka, on average, where
@@ -338,6 +351,7 @@ class Run(Record):
             which only have what their samples say: up to 10 s old.
         content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
         query_load: Queries that were sent side by side; `None` where there were none.
+        document_ramp: The steps of a stream whose rate rises; `None` for every other load.
         layout: The index of a load of queries alone, which earlier runs may have made; `None` for every other one.
         command: The command line that started the run, word by word, so that a reader can start it again.
     """
@@ -365,6 +379,7 @@ class Run(Record):
     questions: tuple[QuestionAnswers, ...] = ()
     query_load: QueryLoadResult | None = None
     layout: Layout | None = None
+    document_ramp: DocumentRamp | None = None
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)
 
     @property

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,16 +10,28 @@ from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile
-from lab.records.run import Delivery, DirectLoad, Environment, QuestionAnswers, Run, RunWarning, SinkHistograms
+from lab.records.run import (
+    Delivery,
+    DirectLoad,
+    DocumentRamp,
+    Environment,
+    QueryLoadResult,
+    QuestionAnswers,
+    Run,
+    RunWarning,
+    SinkHistograms,
+)
 from lab.records.verification import Documents, Verification
 from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing
+from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
 from lab.run.phases import RunContext, RunProgress, WatchedProgress
 from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
+from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import VerificationTarget, verify, verify_consumed
@@ -79,6 +91,7 @@ class LoadOutcome:
     direct: DirectLoad | None
     histograms: SinkHistograms
     reading: LedgerReading | None
+    query_load: QueryLoadResult | None = None
 
 
 class _RunUnderWay:
@@ -95,6 +108,7 @@ class _RunUnderWay:
         self.worker = worker_of(self.target.endpoints, sleep=sleep)
         self.kafka = topics_of(self.target.endpoints)
         self.is_direct = isinstance(self.profile.load, Direct)
+        self.document_ramp: DocumentRamp | None = None
         self.warnings: list[RunWarning] = []
         self.producing = Producing(context)
         self.sink = Sink(context, self.worker)
@@ -116,6 +130,8 @@ class _RunUnderWay:
         with self.clock.phase("verify"):
             documents, verification = self.verify(loaded)
         questions, verification = self.query(verification)
+        if loaded.query_load:
+            verification = with_problems(verification, wrong_answers(loaded.query_load.questions))
         with self.clock.phase("collect"):
             environment = self.collect()
             store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
@@ -144,6 +160,8 @@ class _RunUnderWay:
             warnings=tuple(self.warnings),
             command=tuple(command),
             questions=questions,
+            query_load=loaded.query_load,
+            document_ramp=self.document_ramp,
             store_size_bytes=store_size_bytes,
         )
 
@@ -211,16 +229,43 @@ class _RunUnderWay:
         if isinstance(self.profile.load, Direct):
             direct, histograms = load_directly(self.context, self.profile.load, lambda: sampler.latest)
             return LoadOutcome(None, direct, histograms, None)
-        if self.profile.load.mode == "drain":
+        if self.profile.load.mode == "stream":
+            delivered, query_load = self.stream(sampler)
+        else:
             with self.clock.phase("fill"):
-                delivered = self.producing.fill()
-        with self.clock.phase("load"):
-            self.sink.start()
-            if self.profile.load.mode == "stream":
-                delivered = self.producing.stream(self.sink.refuse_end)
-            self.sink.drain(sampler, delivered.delivered)
+                delivered, query_load = self.producing.fill(), None
+            with self.clock.phase("load"):
+                self.sink.start()
+                self.sink.drain(sampler, delivered.delivered)
         self.sink.stop_command()
-        return LoadOutcome(delivered, None, self.sink.histograms(), self.sink.ledger())
+        return LoadOutcome(delivered, None, self.sink.histograms(), self.sink.ledger(), query_load)
+
+    def stream(self, sampler: Sampler) -> tuple[Delivered, QueryLoadResult | None]:
+        """Produce while the sink reads, and send queries meanwhile where the profile has some."""
+        queries = self.profile.load.queries
+        with contextlib.ExitStack() as leaving:
+            sending = None
+            if queries:
+                refresh_s = refresh_interval_s(self.cluster.index_settings(self.names.index))
+                sending = leaving.enter_context(QuerySending(self.context, queries, refresh_s))
+            with self.clock.phase("load"):
+                self.sink.start()
+                if sending:
+                    sending.go()
+                delivered = self.produce_stream(sampler)
+                if sending:
+                    sending.stop()
+                self.sink.drain(sampler, delivered.delivered)
+            return delivered, sending.result() if sending else None
+
+    def produce_stream(self, sampler: Sampler) -> Delivered:
+        """Produce at the profile's rate, or at one that rises."""
+        load = self.profile.load
+        if load.ramp is None or load.rate_docs_per_s is None:
+            return self.producing.stream(self.sink.refuse_end)
+        rising = RisingStream(self.producing, self.sink, load.ramp, load.rate_docs_per_s, lambda: sampler.latest)
+        delivered, self.document_ramp = rising.run()
+        return delivered
 
     def settle(self) -> None:
         """Refresh, and wait a while for merges to end, so that the counters are final."""
@@ -267,13 +312,12 @@ class _RunUnderWay:
     def query(self, verification: Verification) -> tuple[tuple[QuestionAnswers, ...], Verification]:
         """Ask the profile's questions; a wrong answer is a problem. What is not verified is not asked."""
         queries = self.profile.queries
-        if queries is None or not verification.verified:
+        if queries is None or self.profile.load.queries or not verification.verified:
             return (), verification
         with self.clock.phase("query"):
             self.progress.begin("query", "asking questions", queries.repeats)
             questions = ask_questions(self.context, queries)
-        problems = (*verification.problems, *problems_of(questions))
-        return questions, verification.model_copy(update={"verified": not problems, "problems": problems})
+        return questions, with_problems(verification, problems_of(questions))
 
     def collect(self) -> Environment:
         """What another run must share with this one."""
@@ -287,3 +331,9 @@ class _RunUnderWay:
             cluster_settings=self.cluster.cluster_settings(),
             connector=self.sink.config,
         )
+
+
+def with_problems(verification: Verification, found: Iterable[str]) -> Verification:
+    """The verification with what else was wrong."""
+    problems = (*verification.problems, *found)
+    return verification.model_copy(update={"verified": verification.verified and not problems, "problems": problems})

@@ -210,7 +210,7 @@ class Events(Dataset):
         # Eight random bytes a word, four characters for three bytes.
         words = -(-self.payload_chars * 3 // 4 // 8) + 1
         places = events[:, np.newaxis] * np.uint64(words) + np.arange(words, dtype=np.uint64)
-        rows = hashed(self.seed, PAYLOAD, places.ravel()).reshape(places.shape)
+        rows = hashed(self.seed, PAYLOAD, places.ravel().astype(np.uint64)).reshape(places.shape)
         return (b64encode(row.tobytes())[: self.payload_chars] for row in rows)
 
     def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:

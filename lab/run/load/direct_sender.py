@@ -116,7 +116,7 @@ class Connection:
 
     def __init__(self, task: Task, number: int, *, sleep: Callable[[float], None] = time.sleep) -> None:
         base = urlsplit(task.urls[number % len(task.urls)])
-        self._http = http_connection(base, task)
+        self._http = http_connection(base, task.ca, ANSWER_WITHIN_S)
         self._headers = task.headers
         self._path = f"{base.path.rstrip('/')}/{quote(task.index, safe='')}/_bulk?filter_path={WANTED}"
         self._file = os.fdopen(os.dup(task.file_descriptor), "rb", buffering=0)
@@ -208,13 +208,16 @@ class Connection:
             self._http.sock.sendfile(self._file, *body)
 
 
-def http_connection(base: SplitResult, task: Task) -> HTTPConnection:
-    """A connection to the node with this URL, not open yet."""
+def http_connection(base: SplitResult, ca: str | None, timeout_s: float) -> HTTPConnection:
+    """A connection to the node with this URL, not open yet.
+
+    Args:
+        ca: PEM file of the authorities that are trusted; `None` for those of this machine.
+    """
     host = base.hostname or ""
     if base.scheme == "http":
-        return HTTPConnection(host, base.port, timeout=ANSWER_WITHIN_S)
-    context = tls_context(None if task.ca is None else Path(task.ca))
-    return HTTPSConnection(host, base.port, timeout=ANSWER_WITHIN_S, context=context)
+        return HTTPConnection(host, base.port, timeout=timeout_s)
+    return HTTPSConnection(host, base.port, timeout=timeout_s, context=tls_context(None if ca is None else Path(ca)))
 
 
 def error_type(answer: bytes) -> str:

@@ -34,22 +34,31 @@ class Producing:
         self._check_sink = check_sink
         return self.produce("load", "streaming", self.run.profile.load.rate_docs_per_s)
 
-    def produce(self, phase: PhaseName, what: str, rate_docs_per_s: float | None) -> Delivered:
-        """Produce at a rate, or as fast as possible.
+    def step(self, start: int, stop: int, rate_docs_per_s: float | None) -> Delivered:
+        """Produce some of the documents while the sink runs, at a rate or as fast as possible."""
+        return self.produce("load", "streaming", rate_docs_per_s, start, stop)
+
+    def produce(
+        self, phase: PhaseName, what: str, rate_docs_per_s: float | None, start: int = 0, stop: int | None = None
+    ) -> Delivered:
+        """Produce documents at a rate, or as fast as possible.
 
         Raises:
             ProfileError: No producer can be made with these settings.
             StackError: Kafka did not take it.
         """
-        self.run.progress.begin(phase, what, self.run.dataset.documents)
+        stop = self.run.dataset.documents if stop is None else stop
+        self.run.progress.begin(phase, what, stop - start)
         try:
             return produce(
                 self.run.dataset,
                 self.run.names.topic,
                 client=client_settings(self.run.profile, self.run.target.endpoints),
+                start=start,
+                stop=stop,
                 processes=self.run.profile.producer.processes,
                 rate_docs_per_s=rate_docs_per_s,
-                progress=self.on_produced,
+                progress=lambda progress: self.on_produced(progress, start),
             )
         except ProduceError as error:
             raise StackError(f"producer: {error}") from error
@@ -58,9 +67,9 @@ class Producing:
         finally:
             self.produced = None
 
-    def on_produced(self, progress: Progress) -> None:
-        """Pass the producers' progress on."""
-        self.produced = progress.delivered
+    def on_produced(self, progress: Progress, earlier: int = 0) -> None:
+        """Pass the producers' progress on, which begins anew with each step."""
+        self.produced = earlier + progress.delivered
         late = f", {progress.late_documents} late" if progress.late_documents else ""
         self.run.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
         if self._check_sink and progress.delivered + progress.failed < progress.documents:

@@ -1,0 +1,132 @@
+"""A stream whose rate rises until its documents take too long, end to end."""
+
+import time
+from collections.abc import Callable, Iterator
+
+from hdrh.histogram import HdrHistogram
+
+from lab.monitor import CLOCK
+from lab.profiles.models import Ramp
+from lab.records.run import DocumentRamp, RampStep
+from lab.records.samples import Sample
+from lab.run.load.produce import Producing
+from lab.run.load.sink import Sink
+from producers.delivery import Delivered, together
+from producers.latency import PERCENTILES
+
+MOST_STEPS = 40
+REFINEMENTS = 3
+CAUGHT_UP_WITHIN_S = 60.0
+LEAST_ANSWERED = 0.95
+POLL_S = 0.1
+
+
+class RisingStream:
+    """The steps of one ramp over the documents of a run.
+
+    Args:
+        latest: The newest sample.
+    """
+
+    def __init__(
+        self, producing: Producing, sink: Sink, ramp: Ramp, rate_docs_per_s: float, latest: Callable[[], Sample | None]
+    ) -> None:
+        self._producing = producing
+        self._sink = sink
+        self._ramp = ramp
+        self._rate_docs_per_s = rate_docs_per_s
+        self._latest = latest
+        self._documents = producing.run.dataset.documents
+        self._next = 0
+        self._parts: list[Delivered] = []
+
+    def run(self) -> tuple[Delivered, DocumentRamp]:
+        """Raise the rate until the bound is broken, then halve the gap three times; the rest goes as fast as it can.
+
+        Every document of the dataset is produced in the end, so that the run is verified as every other one is.
+        """
+        steps = tuple(self._steps())
+        if self._next < self._documents:
+            self._parts.append(self._producing.step(self._next, self._documents, None))
+        return together(self._parts), DocumentRamp(p99_bound_ms=self._ramp.p99_ms, steps=steps)
+
+    def _steps(self) -> Iterator[RampStep]:
+        rate, holds, breaks = self._rate_docs_per_s, 0.0, 0.0
+        for _ in range(MOST_STEPS):
+            if (step := self._step(rate)) is None:
+                return
+            yield step
+            if self._is_broken(step):
+                breaks = rate
+                break
+            holds, rate = rate, rate * self._ramp.factor
+        for _ in range(REFINEMENTS if holds and breaks else 0):
+            middle = (holds * breaks) ** 0.5
+            if (step := self._step(middle)) is None:
+                return
+            yield step
+            holds, breaks = (holds, middle) if self._is_broken(step) else (middle, breaks)
+
+    def _step(self, rate: float) -> RampStep | None:
+        """Some seconds at one rate, and until the sink has caught up; `None` where too few documents are left."""
+        documents = max(1, round(rate * self._ramp.step_s))
+        if self._next + documents > self._documents:
+            return None
+        before, started_s = self._ages(), CLOCK.now_s()
+        self._parts.append(self._producing.step(self._next, self._next + documents, rate))
+        self._next += documents
+        self._catch_up()
+        counts = grown(before, self._ages())
+        return RampStep(
+            rate_per_s=rate,
+            started_s=started_s,
+            ended_s=CLOCK.now_s(),
+            answered=min(documents, sum(counts.values())),
+            errors=0,
+            latency_ms=percentiles_ms(counts),
+        )
+
+    def _is_broken(self, step: RampStep) -> bool:
+        is_late = step.answered < LEAST_ANSWERED * step.rate_per_s * self._ramp.step_s
+        return is_late or step.latency_ms["p99"] > self._ramp.p99_ms
+
+    def _catch_up(self) -> None:
+        deadline = time.monotonic() + CAUGHT_UP_WITHIN_S
+        acknowledged_s = CLOCK.now_s()
+        while time.monotonic() < deadline:
+            self._sink.refuse_end()
+            sample = self._latest()
+            if sample and sample.sink and sample.at_s > acknowledged_s:
+                sink = sample.sink
+                if sink.records_read >= self._next and not sink.records_in_flight:
+                    return
+            self._producing.run.progress.update(0, "the sink catches up")
+            time.sleep(POLL_S)
+
+    def _ages(self) -> HdrHistogram | None:
+        encoded = self._sink.histograms().record_age
+        return HdrHistogram.decode(encoded) if encoded else None
+
+
+def grown(before: HdrHistogram | None, after: HdrHistogram | None) -> dict[int, int]:
+    """Value in µs → how many came between two readings of one histogram."""
+    if after is None:
+        return {}
+    counts = {item.value_iterated_to: item.count_at_value_iterated_to for item in after.get_recorded_iterator()}
+    earlier = (
+        {}
+        if before is None
+        else {item.value_iterated_to: item.count_at_value_iterated_to for item in before.get_recorded_iterator()}
+    )
+    return {value: more for value, count in counts.items() if (more := count - earlier.get(value, 0)) > 0}
+
+
+def percentiles_ms(counts: dict[int, int]) -> dict[str, float]:
+    """Percentile name → ms, of values in µs; empty when there are none."""
+    total, reached, found = sum(counts.values()), 0, {}
+    due = [(name, percent / 100 * total) for name, percent in PERCENTILES.items()] if total else []
+    for value, count in sorted(counts.items()):
+        reached += count
+        while due and reached >= due[0][1] - 1e-9:
+            found[due.pop(0)[0]] = value / 1000
+    return found

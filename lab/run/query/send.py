@@ -1,0 +1,249 @@
+"""A query load: the process that sends the queries, from its start to what its answers were like."""
+
+import contextlib
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from lab.errors import ProfileError, StackError
+from lab.monitor import CLOCK
+from lab.profiles.models import QueryLoad
+from lab.profiles.questions import load_question
+from lab.records.run import QueryLoadResult, QueryTimes, RampStep
+from lab.records.samples import Sample
+from lab.run.phases import RunContext
+from lab.run.query.ask import requests_of
+from producers.children import ChildError, Children
+
+READY_WITHIN_S = 300.0
+"""The columns of a large dataset are made meanwhile."""
+GRACE_S = 5.0
+POLL_S = 0.2
+NEXT_COPY_S = 1.0
+"""What a copy of a shard may be behind another one, beyond its own refreshes."""
+DEFAULT_REFRESH_INTERVAL = "1s"
+UNITS_S = {"": 0.001, "nanos": 1e-9, "micros": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+"""Of Elasticsearch's time values; a bare number is one of milliseconds."""
+
+
+class QuerySending:
+    """The sending process of a run. Leaving the context ends it.
+
+    Args:
+        refresh_interval_s: That of the index, where documents stream meanwhile; `None` where they are all there.
+    """
+
+    def __init__(self, run: RunContext, load: QueryLoad, refresh_interval_s: float | None) -> None:
+        self._run = run
+        self._load = load
+        self._follows = refresh_interval_s is not None
+        self._task = sending_task(run, load, refresh_interval_s)
+        self._children = Children(
+            "lab.run.query.sender",
+            "the process that sends queries",
+            environment=run.target.child_environment,
+            grace_s=GRACE_S,
+        )
+        self._searchable: list[tuple[float, int]] = []
+
+    def __enter__(self) -> Self:
+        self._children.__enter__()
+        self._run.children["queries"] = self._children.processes[0].pid
+        with contextlib.ExitStack() as leaving:
+            leaving.push(self)
+            self._await_readiness()
+            leaving.pop_all()
+        return self
+
+    def _await_readiness(self) -> None:
+        self._tell(json.dumps(self._task))
+        if self._answer(READY_WITHIN_S) is None:
+            raise StackError(f"queries: the sending process was not ready after {READY_WITHIN_S:.0f} s")
+
+    def __exit__(self, *_: object) -> None:
+        self._run.children.pop("queries", None)
+        self._children.__exit__(None, None, None)
+
+    def go(self) -> None:
+        """Let it begin."""
+        self._tell("go")
+
+    def stop(self) -> None:
+        """Have it end, because no documents stream any more."""
+        self._tell("stop")
+
+    def result(self) -> QueryLoadResult:
+        """Follow it to its last word.
+
+        Raises:
+            StackError: It has failed, or takes longer than the profile allows.
+        """
+        deadline = time.monotonic() + self._run.profile.load.timeout_s
+        while (word := self._answer(POLL_S)) is None or word["kind"] != "done":
+            if time.monotonic() > deadline:
+                raise StackError(
+                    f"queries: still running after {self._run.profile.load.timeout_s:.0f} s (load.timeout_s)"
+                )
+            self._show(word)
+        return self._record(word)
+
+    def _tell(self, word: str) -> None:
+        self._children.tell(0, word.encode() + b"\n")
+
+    def _answer(self, timeout_s: float) -> dict[str, Any] | None:
+        try:
+            answered = self._children.answer(timeout_s)
+        except ChildError as error:
+            raise StackError(f"queries: {error}") from error
+        return answered[1] if answered else None
+
+    def _show(self, word: Mapping[str, Any] | None) -> None:
+        if word is not None and word["kind"] == "checking":
+            self._run.progress.begin("load", "checking the answers", None)
+        elif word is not None and word["kind"] == "progress":
+            errors = f", {word['errors']} errors" if word["errors"] else ""
+            self._run.progress.update(word["sent"], f"{word['sent']:,} queries sent{errors}")
+            if word["searchable"] is not None:
+                self._searchable.append((epoch_s(word["at_ns"]), word["searchable"]))
+
+    def _record(self, done: Mapping[str, Any]) -> QueryLoadResult:
+        queries, load = self._run.profile.queries, self._load
+        assert queries is not None  # noqa: S101 - as the profile's checks have seen
+        started_s, ended_s = epoch_s(done["started_ns"]), epoch_s(done["ended_ns"])
+        window = queries.window
+        return QueryLoadResult(
+            clients=load.clients,
+            rate_per_s=load.rate_per_s,
+            think_time_s=load.think_time_s,
+            request_cache=queries.request_cache,
+            window_s=window and window.seconds,
+            window_place=window and window.place,
+            window_within=window and window.within,
+            window_documents_mean=done["window_documents_mean"],
+            warm_up_s=load.warm_up_s,
+            started_s=started_s,
+            ended_s=ended_s,
+            clients_busy_mean=done["clients_busy_mean"],
+            clients_expected=done["clients_expected"],
+            late_starts=done["late_starts"],
+            sender_cpu_s=done["sender_cpu_s"],
+            searchable_lag_s=self._lag_s(started_s, ended_s),
+            questions=tuple(
+                QueryTimes(**question, expected_wrong=question["name"] in queries.expect_wrong)
+                for question in done["questions"]
+            ),
+            steps=tuple(ramp_step(step) for step in done["steps"]),
+            p99_bound_ms=self._run.profile.load.ramp and self._run.profile.load.ramp.p99_ms,
+        )
+
+    def _lag_s(self, started_s: float, ended_s: float) -> float | None:
+        rate = self._run.profile.load.rate_docs_per_s
+        if not self._follows or not rate:
+            return None
+        in_kafka = [
+            (sample.at_s, sample.kafka.end_offset)
+            for sample in samples_of(self._run)
+            if sample.kafka and started_s <= sample.at_s <= ended_s
+        ]
+        return searchable_lag_s(in_kafka, self._searchable, rate)
+
+
+def wrong_answers(questions: Iterable[QueryTimes]) -> Iterator[str]:
+    """One sentence for each question whose answers are not as the profile expects."""
+    for question in questions:
+        if question.answers and not question.checked:
+            yield f"question {question.name}: none of {question.answers} answers was checked"
+        elif question.wrong and not question.expected_wrong:
+            yield (
+                f"question {question.name}: {question.wrong} of {question.checked} answers are wrong, such as "
+                f"{question.first_wrong}; its times are those of another question"
+            )
+        elif question.checked and not question.wrong and question.expected_wrong:
+            yield (
+                f"question {question.name}: all {question.checked} answers are right, expected wrong ones "
+                "(queries.expect_wrong); take it off that list"
+            )
+
+
+def refresh_interval_s(index_settings: Mapping[str, Any]) -> float:
+    """How often documents become searchable, in seconds.
+
+    Raises:
+        ProfileError: Never.
+    """
+    stated = str(index_settings.get("index.refresh_interval", DEFAULT_REFRESH_INTERVAL))
+    number, unit = re.fullmatch(r"(-?\d+)([a-z]*)", stated).groups()  # type: ignore[union-attr]
+    if int(number) < 0:
+        raise ProfileError(
+            f"index.refresh_interval: got {stated}, with which no document becomes searchable; expected a time such "
+            "as 1s where queries are sent while documents stream"
+        )
+    return int(number) * UNITS_S[unit]
+
+
+def samples_of(run: RunContext) -> list[Sample]:
+    """The samples so far; the last line may still be under way."""
+    lines = run.folder.samples.read_bytes().split(b"\n")[:-1]
+    return [Sample.model_validate_json(line) for line in lines]
+
+
+def searchable_lag_s(
+    in_kafka: Sequence[tuple[float, int]], searchable: Sequence[tuple[float, int]], rate_per_s: float
+) -> float | None:
+    """How long ago, on average, the newest searchable document was in Kafka.
+
+    Args:
+        in_kafka: Instant and number of documents in the topic.
+        searchable: Instant and number of documents that searches find; read between where the others were.
+        rate_per_s: Of the documents.
+    """
+    if not in_kafka or not searchable:
+        return None
+    at_s, documents = zip(*searchable, strict=True)
+    found = np.interp([instant_s for instant_s, _ in in_kafka], at_s, documents)
+    return float(
+        np.mean([max(0.0, number - have) for (_, number), have in zip(in_kafka, found, strict=True)]) / rate_per_s
+    )
+
+
+def epoch_s(monotonic_ns: int) -> float:
+    """An instant of the monotonic clock, which all processes of a machine share, as this run's clock has it."""
+    return CLOCK.now_s() - time.monotonic() + monotonic_ns / 1e9
+
+
+def ramp_step(step: Mapping[str, Any]) -> RampStep:
+    """A step as it is written down."""
+    named = {name: value for name, value in step.items() if not name.endswith("_ns")}
+    return RampStep(started_s=epoch_s(step["started_ns"]), ended_s=epoch_s(step["ended_ns"]), **named)
+
+
+def sending_task(run: RunContext, load: QueryLoad, refresh_interval_s: float | None) -> dict[str, Any]:
+    """What the sending process must know."""
+    profile, access = run.profile, run.target.access.elasticsearch
+    if profile.queries is None:
+        raise ProfileError("load.queries: no questions are listed; add `queries.questions`")
+    dataset = profile.dataset
+    copies_differ = refresh_interval_s is not None and profile.number_of_replicas > 0
+    return {
+        "urls": run.target.endpoints.elasticsearch_urls,
+        "index": run.names.index,
+        "dataset": {
+            "name": dataset.name,
+            "documents": dataset.documents,
+            "seed": dataset.seed,
+            **dataset.options,
+        },
+        "root": str(run.root),
+        "queries": profile.queries.model_dump(mode="json"),
+        "load": load.model_dump(mode="json"),
+        "ramp": None if profile.load.ramp is None or profile.load.mode != "query" else profile.load.ramp.model_dump(),
+        "models": {name: requests_of(profile, load_question(name, run.root)) for name in profile.queries.questions},
+        "documents_stream": refresh_interval_s is not None,
+        "hold_s": refresh_interval_s + NEXT_COPY_S if refresh_interval_s is not None and copies_differ else 0.0,
+        "headers": access.headers(),
+        "ca": None if access.ca is None else str(access.ca),
+    }

@@ -1,0 +1,250 @@
+"""The process that sends queries, and afterwards compares their answers with the dataset.
+
+It is told a task, then `go`, a line of JSON each, and `stop` where documents stream meanwhile. It answers `ready`, then
+`progress` twice a second, then `done`.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from lab.errors import SluiceError
+from lab.profiles.models import Ramp
+from lab.profiles.questions import load_question
+from lab.run.query.draw import Asker, askers
+from lab.run.query.right_answers import Outcome
+from lab.run.query.searchable import Searchable, SearchableError
+from lab.run.query.traffic import LATE_NS, QueryConnection, Reply, Stage, StageResult, Task, Traffic
+from producers.children import Answers, serve
+from producers.dataset import Dataset
+from producers.latency import Latencies
+from producers.registry import make_dataset
+
+FIRST_S: Final = 1.0
+"""What a step of a ramp leaves out at its beginning."""
+MOST_STEPS: Final = 40
+REFINEMENTS: Final = 3
+LEAST_ANSWERED: Final = 0.95
+
+
+def ramp_stages(task: Task, ramp: Ramp, run: Callable[[Stage], StageResult]) -> Iterator[StageResult]:
+    """The steps of a ramp: the rate rises until the bound is broken; the last gap is then halved three times."""
+    assert task.load.rate_per_s is not None  # noqa: S101 - as the profile's checks have seen
+    stage = Stage(task.load.rate_per_s, task.load.warm_up_s, ramp.step_s)
+    holds: float | None = None
+    breaks: float | None = None
+    for _ in range(MOST_STEPS):
+        result = run(stage)
+        yield result
+        if is_broken(result, ramp):
+            breaks = stage.rate_per_s
+            break
+        holds = stage.rate_per_s
+        stage = replace(stage, rate_per_s=stage.rate_per_s * ramp.factor, warm_up_s=FIRST_S)  # type: ignore[operator]
+    for _ in range(REFINEMENTS if holds and breaks else 0):
+        middle = (holds * breaks) ** 0.5  # type: ignore[operator]
+        result = run(replace(stage, rate_per_s=middle))
+        yield result
+        holds, breaks = (holds, middle) if is_broken(result, ramp) else (middle, breaks)
+
+
+def step_of(result: StageResult) -> dict[str, Any]:
+    """A stage as a step of a ramp."""
+    latencies = Latencies()
+    for reply in result.answered:
+        latencies.record(reply.read_ns - reply.due_ns)
+    return {
+        "rate_per_s": result.rate_per_s,
+        "started_ns": result.started_ns,
+        "ended_ns": result.ended_ns,
+        "answered": len(result.answered),
+        "errors": len(result.replies) - len(result.answered),
+        "latency_ms": latencies.percentiles_ms(),
+    }
+
+
+def is_broken(result: StageResult, ramp: Ramp) -> bool:
+    """Whether p99 is over its bound, or fewer than 95 % of the queries were answered."""
+    step = step_of(result)
+    if step["answered"] < LEAST_ANSWERED * len(result.replies) or not step["answered"]:
+        return True
+    return bool(step["latency_ms"]["p99"] > ramp.p99_ms)
+
+
+# --- what it comes to -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class AnswerCount:
+    """How the checked answers to one question were."""
+
+    checked: int = 0
+    wrong: int = 0
+    first_wrong: str | None = None
+    rows_right: list[tuple[float, int]] = field(default_factory=list)
+    values_right: list[tuple[float, int]] = field(default_factory=list)
+
+    def add(self, outcome: Outcome, count: int) -> None:
+        """Count an answer that came so often."""
+        self.checked += count
+        if not outcome.is_right:
+            self.wrong += count
+            self.first_wrong = self.first_wrong or outcome.difference
+        if outcome.rows_right is not None:
+            self.rows_right.append((outcome.rows_right, count))
+        if outcome.values_right is not None:
+            self.values_right.append((outcome.values_right, count))
+
+
+def mean(weighed: Sequence[tuple[float, int]]) -> float | None:
+    """The mean of values that came so often."""
+    return sum(value * count for value, count in weighed) / sum(count for _, count in weighed) if weighed else None
+
+
+def check(traffic: Traffic, tell: Callable[[], None]) -> list[AnswerCount]:
+    """Compare every answer that was kept with the dataset."""
+    counts = [AnswerCount() for _ in traffic.askers]
+    for kept in traffic.kept:
+        for number, (question, drawn, answer, count) in enumerate(kept.answers()):
+            counts[question].add(traffic.askers[question].check(drawn, answer), count)
+            if not number % 1000:
+                tell()
+    return counts
+
+
+def question_record(asker: Asker, replies: Sequence[Reply], count: AnswerCount, *, is_open: bool) -> dict[str, Any]:
+    """What `QueryTimes` says of one question."""
+    service_time, latency, took = Latencies(), Latencies(), Latencies()
+    answered = [reply for reply in replies if reply.error is None]
+    for reply in answered:
+        service_time.record(reply.read_ns - reply.sent_ns)
+        latency.record(reply.read_ns - reply.due_ns)
+        took.record(reply.took_ms * 1_000_000)
+    hits = [(float(reply.hits), 1) for reply in answered if reply.hits is not None]
+    return {
+        "name": asker.name,
+        "question": asker.question.question,
+        "model": asker.model,
+        "fingerprint": asker.fingerprint,
+        "requests": len(replies),
+        "errors": Counter(reply.error for reply in replies if reply.error is not None),
+        "checked": count.checked,
+        "wrong": count.wrong,
+        "first_wrong": count.first_wrong,
+        "rows_right": mean(count.rows_right),
+        "values_right": mean(count.values_right),
+        "hits_mean": mean(hits),
+        "response_bytes": sum(reply.size_bytes for reply in answered),
+        "service_time": service_time.encoded(),
+        "service_time_s": sum(reply.read_ns - reply.sent_ns for reply in answered) / 1e9,
+        "latency": latency.encoded() if is_open else None,
+        "took": took.encoded(),
+    }
+
+
+def load_record(traffic: Traffic, stages: Sequence[StageResult], counts: Sequence[AnswerCount]) -> dict[str, Any]:
+    """What `QueryLoadResult` says, instants by the monotonic clock. Of a ramp, all steps count together."""
+    replies = [reply for stage in stages for reply in stage.replies]
+    duration_s = sum(stage.ended_ns - stage.started_ns for stage in stages) / 1e9
+    is_open = traffic.task.load.rate_per_s is not None
+    answered = [reply for reply in replies if reply.error is None]
+    service_time_s = sum(reply.read_ns - reply.sent_ns for reply in answered) / 1e9
+    turn_s = service_time_s + len(answered) * traffic.task.load.think_time_s
+    return {
+        "started_ns": stages[0].started_ns,
+        "ended_ns": stages[-1].ended_ns,
+        # Little's law, L = λ W: answers per second × mean service time.
+        "clients_busy_mean": service_time_s / duration_s,
+        "clients_expected": None if is_open or not turn_s else traffic.task.load.clients * service_time_s / turn_s,
+        "window_documents_mean": mean([(float(reply.documents), 1) for reply in answered]),
+        "late_starts": sum(reply.was_free and reply.sent_ns - reply.due_ns > LATE_NS for reply in replies),
+        "sender_cpu_s": sum(stage.cpu_s for stage in stages),
+        "questions": [
+            question_record(
+                asker, [reply for reply in replies if reply.question == place], counts[place], is_open=is_open
+            )
+            for place, asker in enumerate(traffic.askers)
+        ],
+        "steps": [step_of(stage) for stage in stages] if traffic.task.ramp else [],
+    }
+
+
+# --- the process ----------------------------------------------------------------------------------------------------
+
+
+def listen(commands: BinaryIO, stop: threading.Event) -> None:
+    """Stop at the word `stop`; end this process, without another word, when its standard input closes."""
+
+    def watch() -> None:
+        if commands.readline():
+            stop.set()
+            commands.read()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextlib.contextmanager
+def searchable_documents(task: Task, dataset: Dataset) -> Iterator[Searchable | None]:
+    """How many documents searches find, kept up to date; `None` where all of them are there."""
+    if not task.documents_stream:
+        yield None
+        return
+    connection = QueryConnection(task.urls[0], task)
+    with contextlib.closing(connection), Searchable(dataset, connection, task) as searchable:
+        yield searchable
+
+
+def work(commands: BinaryIO, answers: Answers) -> None:
+    """Do what the task says."""
+    # Threads that have an answer must not wait 5 ms for the interpreter.
+    sys.setswitchinterval(0.0005)
+    task = Task.of(json.loads(commands.readline()))
+    dataset = make_dataset(**task.dataset)
+    questions = {name: load_question(name, Path(task.root)) for name in task.queries.questions}
+    asked = askers(questions, dataset, task.queries, task.models)
+    answers.write("ready")
+    commands.readline()
+    stop = threading.Event()
+    listen(commands, stop)
+    with searchable_documents(task, dataset) as searchable:
+        if searchable is not None:
+            searchable.wait(stop)
+        traffic = Traffic(task, asked, (lambda: dataset.documents) if searchable is None else searchable.documents)
+
+        def tell() -> None:
+            answers.write(
+                "progress",
+                sent=traffic.sent,
+                errors=traffic.errors,
+                at_ns=time.monotonic_ns(),
+                searchable=None if searchable is None else searchable.documents(),
+            )
+
+        def run(stage: Stage) -> StageResult:
+            return traffic.run(stage, stop, tell)
+
+        if task.ramp:
+            stages = list(ramp_stages(task, task.ramp, run))
+        else:
+            load = task.load
+            stages = [run(Stage(load.rate_per_s, load.warm_up_s, load.duration_s, load.requests))]
+        traffic.close()
+    answers.write("checking")
+    record = load_record(traffic, stages, check(traffic, tell))
+    answers.write("done", **record)
+
+
+ERRORS = (SluiceError, SearchableError, OSError, HTTPException, ValueError)
+
+if __name__ == "__main__":
+    sys.exit(serve(work, ERRORS))
