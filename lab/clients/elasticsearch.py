@@ -196,6 +196,72 @@ class ElasticsearchClient:
         _, answer = self.request("GET", f"/{index}/_stats/store?filter_path=_all.*.store.size_in_bytes")
         return {scope: int(stats["store"]["size_in_bytes"]) for scope, stats in answer["_all"].items()}
 
+    def marks(self, pattern: str) -> dict[str, Mapping[str, Any]]:
+        """What runs have written down in the mappings of the indices of a pattern, open or closed, by index.
+
+        Those that no run made are left out.
+        """
+        path = f"/{pattern}?expand_wildcards=open,closed&filter_path=*.mappings._meta.sluice"
+        _, answer = self.request("GET", path)
+        return {name: index["mappings"]["_meta"]["sluice"] for name, index in (answer or {}).items()}
+
+    def mark(self, index: str, mark: Mapping[str, object]) -> None:
+        """Write down in the mapping of an index what a run says of it."""
+        _, answer = self.request("GET", f"/{index}/_mapping")
+        meta = {**answer[index]["mappings"].get("_meta", {}), "sluice": mark}
+        self.request("PUT", f"/{index}/_mapping", {"_meta": meta})
+
+    def put_settings(self, index: str, settings: Mapping[str, object]) -> None:
+        """Change settings of an index; `None` is the default.
+
+        Raises:
+            ProfileError: Elasticsearch refuses them.
+        """
+        status, answer = self.request("PUT", f"/{index}/_settings", settings, accept=(400,))
+        if status == httpx.codes.BAD_REQUEST:
+            raise ProfileError(f"index {index}: Elasticsearch refuses its settings: {error_reason(answer)}")
+
+    def close_index(self, index: str) -> None:
+        """Close an index: it stays on disk, and its shards take neither heap nor threads."""
+        self.request("POST", f"/{index}/_close")
+
+    def open_index(self, index: str) -> None:
+        """Open an index; its shards need not be started yet."""
+        self.request("POST", f"/{index}/_open?wait_for_active_shards=0")
+
+    def clear_caches(self, index: str) -> None:
+        """Empty the request cache, the query cache and field data of an index."""
+        self.request("POST", f"/{index}/_cache/clear")
+
+    def force_merge(self, index: str, segments: int, timeout_s: float) -> None:
+        """Merge each shard to at most so many segments.
+
+        The answer comes when it is done. Asked again after an answer that took too long, Elasticsearch finishes the
+        first request before it answers.
+        """
+        self.request("POST", f"/{index}/_forcemerge?max_num_segments={segments}", patience_s=timeout_s)
+
+    def operations(self, index: str) -> int:
+        """Writes that its primary shards have seen: equal at two instants when nothing was written between them."""
+        shown = "filter_path=indices.*.shards.*.routing.primary,indices.*.shards.*.seq_no.max_seq_no"
+        _, answer = self.request("GET", f"/{index}/_stats?level=shards&{shown}")
+        copies = [copy for shard in answer["indices"][index]["shards"].values() for copy in shard]
+        return sum(copy["seq_no"]["max_seq_no"] + 1 for copy in copies if copy["routing"]["primary"])
+
+    def segments(self, index: str) -> dict[tuple[str, str, str], str]:
+        """The segments of all copies of all shards that a search sees: shard, node and name → codec of the fields.
+
+        The codec is that of the stored fields, as Lucene tells it: `Lucene90StoredFieldsFormat.mode: BEST_SPEED`.
+        """
+        _, answer = self.request("GET", f"/{index}/_segments")
+        return {
+            (shard, copy["routing"]["node"], name): stored_fields_codec(segment.get("attributes", {}))
+            for shard, copies in answer["indices"][index]["shards"].items()
+            for copy in copies
+            for name, segment in copy["segments"].items()
+            if segment["search"]
+        }
+
     def count(self, index: str) -> int:
         """Documents that a search sees; nested objects are not counted."""
         _, answer = self.request("GET", f"/{index}/_count")
@@ -241,6 +307,11 @@ def seconds(text: str) -> float:
     """A time value of Elasticsearch's, such as `10s` or `0`."""
     number, unit = text.rstrip("smhdiconra"), text.lstrip("-.0123456789")
     return float(number) * TIME_UNITS_S.get(unit, 0.0)
+
+
+def stored_fields_codec(attributes: Mapping[str, str]) -> str:
+    """How a segment keeps its stored fields, from the attributes that Lucene gives it; `unknown` where none says."""
+    return next((f"{name}: {mode}" for name, mode in attributes.items() if "StoredFields" in name), "unknown")
 
 
 def error_type(answer: object) -> str:

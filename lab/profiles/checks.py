@@ -248,7 +248,7 @@ def _question_problems(entry: Located, tree: Located, root: Path) -> Iterator[Pr
     model = dataset.model_in(tree)
     if question.dataset != dataset.name:
         message = f'"{entry.value}" is about the dataset `{question.dataset}`, got `{dataset.name}`'
-    elif model not in question.models:
+    elif model and model not in question.models:
         message = f'"{entry.value}" has no request for model `{model}`, {suggestion(model, question.models, "a model")}'
     else:
         return

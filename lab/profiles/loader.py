@@ -14,7 +14,7 @@ from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_f
 from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
 from lab.profiles.mapping import leaves, load_mapping, load_template
-from lab.profiles.models import Direct, Profile
+from lab.profiles.models import Profile
 from lab.profiles.problems import Place, Problem, refusal
 
 FOLDER = Path("experiments") / "profiles"
@@ -64,7 +64,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     if profile is None or problems:
         raise refusal(problems)
     load_mapping(profile.mapping, root)
-    if not isinstance(profile.load, Direct) and not profile.sink.command:
+    if profile.load.via == "kafka" and not profile.sink.command:
         load_template(profile.sink.connector, root / "connect" / "connectors")
     return profile
 

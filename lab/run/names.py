@@ -1,13 +1,27 @@
 """What the things of one run are called in the servers."""
 
 import hashlib
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from lab.profiles import Profile
+from lab.profiles import Profile, QueryOnly
+from lab.profiles.mapping import load_mapping
+from producers.dataset import Dataset
 
 RUN_ID = r"\d{8}-\d{6}(-\d{1,2})?(-stream-[0-9a-f]{8})?"
 """What the id of a run or of a stream looks like. Names are matched from end to end: `books-2` is not of `books`."""
+
+
+KEPT = "sluice-kept-"
+"""What the names of kept indices begin with."""
+
+STAGING = "-staging"
+"""What the name of a kept index ends in while its documents wait there to be reindexed."""
+
+SET_IN_PLACE = ("requests.cache.enable",)
+"""Index settings that a kept index takes from each run: what is stored is the same with and without them."""
 
 
 def index_name(profile: Profile) -> str:
@@ -19,6 +33,26 @@ def index_name(profile: Profile) -> str:
     if re.fullmatch(r"[a-z0-9_./-]+", profile.name):
         return f"sluice-{taken}"
     return "-".join(filter(None, ("sluice", taken, hashlib.sha256(profile.name.encode()).hexdigest()[:8])))
+
+
+def layout_fingerprint(profile: Profile, load: QueryOnly, dataset: Dataset, root: Path) -> str:
+    """16 hexadecimal digits that two runs share exactly when they may read the same kept index.
+
+    All that decides what is stored, and how: documents, mapping, index settings, route, codec, segments, version and
+    nodes. Clients, questions, bounds and the settings of `SET_IN_PLACE` decide nothing of it.
+    """
+    section = profile.elasticsearch
+    first, last = dataset.document(0), dataset.document(dataset.documents - 1)
+    decisive = {
+        "dataset": profile.dataset.model_dump(mode="json"),
+        # A changed generator, or a changed file, makes other documents of the same settings.
+        "documents": [dataset.content_hash, dataset.documents, hashlib.sha256(first + last).hexdigest()],
+        "mapping": load_mapping(profile.mapping, root),
+        "index": {name: value for name, value in profile.index.items() if name not in SET_IN_PLACE},
+        "load": [load.route, load.codec_before, load.segments],
+        "elasticsearch": [section.version, section.data_nodes],
+    }
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -41,6 +75,10 @@ class Names:
     def is_topic(self, name: str) -> bool:
         """Whether a topic is one that a run of this profile made, for its documents or for its dead letters."""
         return re.fullmatch(f"{re.escape(self.index)}-{RUN_ID}(-dead-letters)?", name) is not None
+
+    def reading(self, fingerprint: str) -> "Names":
+        """The same for a run that reads the kept index of this layout."""
+        return replace(self, index=f"{KEPT}{fingerprint[:12]}")
 
     @property
     def dead_letter_topic(self) -> str:

@@ -8,13 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import Target
 from lab.monitor import CLOCK
-from lab.profiles import Profile
+from lab.profiles import Profile, QueryOnly
 from lab.records.run import Phase, PhaseName
 from lab.run.folder import RunFolder
-from lab.run.names import Names
+from lab.run.names import Names, layout_fingerprint
 from producers.dataset import Dataset
+
+POLL_S = 0.2
+SETTLE_S = 60.0
 
 
 @dataclass
@@ -106,4 +110,22 @@ class RunContext:
     @cached_property
     def names(self) -> Names:
         """What index, topics and connector are called."""
-        return Names.of(self.profile, self.folder.run_id)
+        names = Names.of(self.profile, self.folder.run_id)
+        return names.reading(self.layout_fingerprint) if self.layout_fingerprint else names
+
+    @cached_property
+    def layout_fingerprint(self) -> str | None:
+        """What tells the kept index that the run reads from others; `None` for a run that fills one of its own."""
+        load = self.profile.load
+        if not isinstance(load, QueryOnly):
+            return None
+        return layout_fingerprint(self.profile, load, self.dataset, self.root)
+
+
+def wait_for_merges(run: RunContext, cluster: ElasticsearchClient, index: str) -> None:
+    """Refresh, and wait a while for merges to end, so that the counters are final."""
+    cluster.refresh(index)
+    deadline = time.monotonic() + SETTLE_S
+    while (merges := cluster.merges_current(index)) and time.monotonic() < deadline:
+        run.progress.update(0, f"{merges} merges under way")
+        time.sleep(POLL_S)

@@ -40,6 +40,15 @@ def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run
         # Sent again because an answer was lost, Elasticsearch finds the index that it has just made.
         if cluster.index_owner(index) != run_id:
             raise
+    return started_shards(cluster, profile, index)
+
+
+def started_shards(cluster: ElasticsearchClient, profile: Profile, index: str) -> int:
+    """Wait for the shards of an index; those that could not be assigned to a node within 30 s.
+
+    Raises:
+        ProfileError: A primary is among them.
+    """
     status, _ = cluster.index_health(index, "yellow", GREEN_WITHIN_S)
     if profile.number_of_replicas and profile.elasticsearch.data_nodes > 1:
         status, unassigned = cluster.index_health(index, "green", GREEN_WITHIN_S)

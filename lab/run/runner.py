@@ -9,12 +9,13 @@ from pathlib import Path
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
-from lab.profiles import Direct, Profile
+from lab.profiles import Direct, Profile, QueryOnly
 from lab.records.run import (
     Delivery,
     DirectLoad,
     DocumentRamp,
     Environment,
+    Layout,
     QueryLoadResult,
     QuestionAnswers,
     Run,
@@ -28,9 +29,10 @@ from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing
 from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
-from lab.run.phases import RunContext, RunProgress, WatchedProgress
+from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
 from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
+from lab.run.query.layout import have_layout
 from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
@@ -39,9 +41,8 @@ from lab.stack.server import uninterrupted
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 
-POLL_S = 0.2
-SETTLE_S = 60.0
 CLEANUP_TIMEOUT_S = 5.0
+NO_HISTOGRAMS = SinkHistograms(record_age=None, bulk_service_time=None)
 
 
 def run_profile(
@@ -85,13 +86,14 @@ class LoadOutcome:
     Attributes:
         delivered: `None` for a direct load, and `direct` for every other one.
         reading: The sink's ledger; `None` where there is no sink that could keep one.
+        queries: `None` where none were sent side by side.
     """
 
     delivered: Delivered | None
     direct: DirectLoad | None
     histograms: SinkHistograms
     reading: LedgerReading | None
-    query_load: QueryLoadResult | None = None
+    queries: QueryLoadResult | None = None
 
 
 class _RunUnderWay:
@@ -107,7 +109,8 @@ class _RunUnderWay:
         self.cluster = cluster_of(self.target.endpoints, sleep=sleep)
         self.worker = worker_of(self.target.endpoints, sleep=sleep)
         self.kafka = topics_of(self.target.endpoints)
-        self.is_direct = isinstance(self.profile.load, Direct)
+        self.is_direct = self.profile.load.via == "direct"
+        self.kept: tuple[Layout, Documents, Verification] | None = None
         self.document_ramp: DocumentRamp | None = None
         self.warnings: list[RunWarning] = []
         self.producing = Producing(context)
@@ -122,6 +125,9 @@ class _RunUnderWay:
             self.warnings.append(servers_elsewhere())
         with self.clock.phase("prepare"):
             self.prepare()
+        if self.reads_kept_index:
+            with self.clock.phase("fill"):
+                self.kept = self.layout()
         with self.sampler() as sampler:
             loaded = self.load(sampler)
             with self.clock.phase("settle"):
@@ -130,8 +136,8 @@ class _RunUnderWay:
         with self.clock.phase("verify"):
             documents, verification = self.verify(loaded)
         questions, verification = self.query(verification)
-        if loaded.query_load:
-            verification = with_problems(verification, wrong_answers(loaded.query_load.questions))
+        if loaded.queries:
+            verification = with_problems(verification, wrong_answers(loaded.queries.questions))
         with self.clock.phase("collect"):
             environment = self.collect()
             store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
@@ -160,7 +166,8 @@ class _RunUnderWay:
             warnings=tuple(self.warnings),
             command=tuple(command),
             questions=questions,
-            query_load=loaded.query_load,
+            query_load=loaded.queries,
+            layout=self.kept[0] if self.kept else None,
             document_ramp=self.document_ramp,
             store_size_bytes=store_size_bytes,
         )
@@ -186,6 +193,11 @@ class _RunUnderWay:
         """The topic of this run; a direct load has none."""
         return None if self.is_direct else self.names.topic
 
+    @property
+    def reads_kept_index(self) -> bool:
+        """Whether the run fills no index of its own."""
+        return isinstance(self.profile.load, QueryOnly)
+
     # --- phases -----------------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
@@ -197,6 +209,8 @@ class _RunUnderWay:
         self.cluster.own_cluster_settings(
             {**self.target.cluster_settings, **self.profile.elasticsearch.cluster_settings}
         )
+        if self.reads_kept_index:
+            return
         unassigned = create_index(self.cluster, self.profile, self.names.index, self.context.folder.run_id)
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
@@ -204,6 +218,14 @@ class _RunUnderWay:
         remove_topics(self.kafka, self.names)
         if not self.is_direct:
             create_topics(self.kafka, self.profile, self.names)
+
+    def layout(self) -> tuple[Layout, Documents, Verification]:
+        """Have the index that queries alone read: found as an earlier run has left it, or made."""
+        kept = have_layout(self.context, self.cluster, lambda: try_questions_out(self.context))
+        _, unassigned = self.cluster.index_health(self.names.index, "yellow", 1)
+        if unassigned:
+            self.warnings.append(shards_unassigned(unassigned, self.profile))
+        return kept
 
     def sampler(self) -> Sampler:
         """The sampler of this run."""
@@ -226,6 +248,8 @@ class _RunUnderWay:
 
     def load(self, sampler: Sampler) -> LoadOutcome:
         """Bring every document into the index, the way that the profile says."""
+        if self.kept is not None:
+            return LoadOutcome(None, None, NO_HISTOGRAMS, None, self.send_queries(self.kept[2]))
         if isinstance(self.profile.load, Direct):
             direct, histograms = load_directly(self.context, self.profile.load, lambda: sampler.latest)
             return LoadOutcome(None, direct, histograms, None)
@@ -267,17 +291,26 @@ class _RunUnderWay:
         delivered, self.document_ramp = rising.run()
         return delivered
 
+    def send_queries(self, verification: Verification) -> QueryLoadResult | None:
+        """Send the queries of the profile to the kept index; none to one that is not verified."""
+        load = self.profile.load.queries
+        if load is None or not verification.verified:
+            return None
+        with QuerySending(self.context, load, None) as sending, self.clock.phase("load"):
+            self.progress.begin("load", "sending queries", None)
+            sending.go()
+            return sending.result()
+
     def settle(self) -> None:
         """Refresh, and wait a while for merges to end, so that the counters are final."""
-        self.progress.begin("settle", "waiting for merges", None)
-        self.cluster.refresh(self.names.index)
-        deadline = time.monotonic() + SETTLE_S
-        while (merges := self.cluster.merges_current(self.names.index)) and time.monotonic() < deadline:
-            self.progress.update(0, f"{merges} merges under way")
-            time.sleep(POLL_S)
+        if self.kept is None:
+            self.progress.begin("settle", "waiting for merges", None)
+            wait_for_merges(self.context, self.cluster, self.names.index)
 
     def verify(self, loaded: LoadOutcome) -> tuple[Documents, Verification]:
         """Compare what is stored with what was produced, and the sink's ledger with both."""
+        if self.kept is not None:
+            return self.kept[1:]
         self.progress.begin("verify", "reading every id back", self.context.dataset.documents)
         delivered = loaded.delivered
         if delivered is None:

@@ -20,7 +20,7 @@ from lab.clients.kafka import KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError
-from lab.profiles import Direct, Profile
+from lab.profiles import Profile
 from lab.profiles.mapping import load_mapping
 from lab.run.load.sink import connector_config, placeholders
 from lab.run.names import Names, index_name
@@ -82,8 +82,11 @@ def refuse_unsuitable(profile: Profile) -> None:
     Raises:
         ProfileError: It is one.
     """
+    if profile.load.mode == "query":
+        place = profile.where.get("load.mode", profile.name)
+        raise ProfileError(f"{place}: load.mode: got query, expected documents to stream; run it instead")
     place = profile.where.get("load.via") or profile.where.get("sink.command") or profile.name
-    if isinstance(profile.load, Direct):
+    if profile.load.via == "direct":
         raise ProfileError(
             f"{place}: load.via: got direct, expected kafka, which a stream goes through; run it instead"
         )

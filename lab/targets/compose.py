@@ -11,7 +11,7 @@ from lab.console import console
 from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.monitor import Containers
-from lab.profiles import Direct, Profile
+from lab.profiles import Profile
 from lab.profiles.containers import FOLDER, env_text, environment, node_settings
 from lab.records.run import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
@@ -104,7 +104,7 @@ def missing_plugin(profile: Profile, sink: str) -> str | None:
         sink: The plugin that the image is built with.
     """
     name = connector_class(profile, ROOT)
-    if isinstance(profile.load, Direct) or name is None or "." not in name or name.startswith((OURS, f"io.{sink}.")):
+    if profile.load.via == "direct" or name is None or "." not in name or name.startswith((OURS, f"io.{sink}.")):
         return None
     return (
         f"sink.connector: {profile.sink.connector}: the worker's image (SINK={sink}) has no plugin with the class "

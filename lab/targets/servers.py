@@ -212,5 +212,5 @@ def narrowed(target: Target, data_nodes: int) -> Target:
 def way_of(profile: Profile) -> str:
     """How a profile uses the servers: code that only another way has run is cold for this one."""
     if profile.load.via == "direct":
-        return "direct"
+        return "query" if profile.load.mode == "query" else "direct"
     return " ".join(profile.sink.command) if profile.sink.command else profile.sink.connector

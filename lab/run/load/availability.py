@@ -5,7 +5,7 @@ import string
 from pathlib import Path
 
 from lab.errors import ProfileError
-from lab.profiles import Direct, Profile
+from lab.profiles import Profile
 from lab.profiles.mapping import load_template
 from lab.run.load.command import own_values
 from lab.stack.plugin import PLUGIN_PATH, given_plugin_folders, holds_class
@@ -26,7 +26,7 @@ def why_not_here(profile: Profile, root: Path) -> str | None:
     Args:
         root: The checkout, for connector templates.
     """
-    if isinstance(profile.load, Direct):
+    if profile.load.via == "direct":
         return None
     if profile.sink.command:
         return missing_program(profile.sink.command[0], root)
@@ -62,7 +62,7 @@ def why_not_on(worker_plugins: frozenset[str], profile: Profile, root: Path) -> 
         worker_plugins: Classes of the connectors that the worker has.
         root: The checkout, for connector templates.
     """
-    if isinstance(profile.load, Direct):
+    if profile.load.via == "direct":
         return None
     if profile.sink.command:
         return missing_program(profile.sink.command[0], root)

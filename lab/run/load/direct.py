@@ -3,14 +3,14 @@
 import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import astuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.profiles import Direct
-from lab.records.run import DirectLoad, SinkHistograms
+from lab.records.run import DirectLoad, PhaseName, SinkHistograms
 from lab.records.samples import Sample
 from lab.run.load.bodies import BulkBodies, prepare_bodies
 from lab.run.load.drain import DrainWatch, wait_for_sample_after
@@ -20,6 +20,24 @@ from producers.children import ChildError, Children
 READY_WITHIN_S = 60.0
 GRACE_S = 10.0
 POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class ReadySender:
+    """The sending process with its connections open, and what it is about to send.
+
+    Attributes:
+        prepared_s: What making the bodies and opening the connections took.
+    """
+
+    load: Direct
+    bodies: BulkBodies
+    process: Children
+    prepared_s: float
+
+    def record(self, done: Mapping[str, Any], entities: int) -> DirectLoad:
+        """What it has done, for the run's record."""
+        return direct_record(self.load, self.bodies, done, entities=entities, prepared_s=self.prepared_s)
 
 
 def load_directly(
@@ -33,56 +51,78 @@ def load_directly(
     Raises:
         StackError: The bodies have no room, Elasticsearch refuses requests, or nothing moves any more.
     """
-    documents = run.dataset.documents
     with contextlib.ExitStack() as leaving:
         with run.clock.phase("fill"):
-            started_s = time.monotonic()
-            run.progress.begin("fill", "making bulk bodies", documents)
-            bodies = prepare_bodies(
-                run.dataset,
-                run.folder.path,
-                batch_documents=load.batch_documents,
-                bulk_size_bytes=load.bulk_size_bytes,
-                on_progress=run.progress.update,
-            )
-            leaving.enter_context(bodies.file)
-            sender = leaving.enter_context(
-                Children(
-                    "lab.run.load.direct_sender",
-                    "the sending process",
-                    environment=run.target.child_environment,
-                    descriptors=(bodies.file.fileno(),),
-                    grace_s=GRACE_S,
-                )
-            )
-            run.children["direct"] = sender.processes[0].pid
-            leaving.callback(run.children.pop, "direct")
-            tell(sender, sending_task(run, load, bodies))
-            # It opens its connections, so that the load begins with the first body.
-            if answer_of(sender, READY_WITHIN_S) is None:
-                raise StackError(f"direct load: the sending process was not ready after {READY_WITHIN_S:.0f} s")
-            prepared_s = time.monotonic() - started_s
+            ready = leaving.enter_context(ready_sender(run, load, run.names.index))
         with run.clock.phase("load"):
-            run.progress.begin("load", "indexing", documents)
-            tell(sender, [astuple(span) for span in bodies.spans])
-            watch = DrainWatch(documents, load.timeout_s, goal="indexed")
-            while (done := answer_of(sender, POLL_S)) is None:
-                watch.done(latest())
-                run.progress.update(watch.position, watch.detail)
+            done = send_bodies(run, ready, latest, phase="load")
             wait_for_sample_after(CLOCK.now_s(), latest)
-    entities = run.dataset.entities(0, documents)
+    entities = run.dataset.entities(0, run.dataset.documents)
     return (
-        direct_record(load, bodies, done, entities=entities, prepared_s=prepared_s),
+        ready.record(done, entities),
         SinkHistograms(record_age=None, bulk_service_time=done["service_times"]),
     )
 
 
-def sending_task(run: RunContext, load: Direct, bodies: BulkBodies) -> dict[str, Any]:
+@contextlib.contextmanager
+def ready_sender(run: RunContext, load: Direct, index: str) -> Iterator[ReadySender]:
+    """Make the bulk bodies and start the process that sends them, so that a load begins with the first body.
+
+    Raises:
+        StackError: The bodies have no room, or Elasticsearch does not answer.
+    """
+    with contextlib.ExitStack() as leaving:
+        started_s = time.monotonic()
+        run.progress.begin("fill", "making bulk bodies", run.dataset.documents)
+        bodies = prepare_bodies(
+            run.dataset,
+            run.folder.path,
+            batch_documents=load.batch_documents,
+            bulk_size_bytes=load.bulk_size_bytes,
+            on_progress=run.progress.update,
+        )
+        leaving.enter_context(bodies.file)
+        process = leaving.enter_context(
+            Children(
+                "lab.run.load.direct_sender",
+                "the sending process",
+                environment=run.target.child_environment,
+                descriptors=(bodies.file.fileno(),),
+                grace_s=GRACE_S,
+            )
+        )
+        run.children["direct"] = process.processes[0].pid
+        leaving.callback(run.children.pop, "direct")
+        tell(process, sending_task(run, load, bodies, index))
+        if answer_of(process, READY_WITHIN_S) is None:
+            raise StackError(f"direct load: the sending process was not ready after {READY_WITHIN_S:.0f} s")
+        yield ReadySender(load, bodies, process, time.monotonic() - started_s)
+
+
+def send_bodies(
+    run: RunContext, ready: ReadySender, latest: Callable[[], Sample | None], *, phase: PhaseName
+) -> dict[str, Any]:
+    """Send all bodies; what the sending process answers.
+
+    Raises:
+        StackError: Elasticsearch refuses requests, or nothing moves any more.
+    """
+    documents = run.dataset.documents
+    run.progress.begin(phase, "indexing", documents)
+    tell(ready.process, [astuple(span) for span in ready.bodies.spans])
+    watch = DrainWatch(documents, ready.load.timeout_s, goal="indexed")
+    while (done := answer_of(ready.process, POLL_S)) is None:
+        watch.done(latest())
+        run.progress.update(watch.position, watch.detail)
+    return done
+
+
+def sending_task(run: RunContext, load: Direct, bodies: BulkBodies, index: str) -> dict[str, Any]:
     """What the sending process must know before it can open its connections."""
     access = run.target.access.elasticsearch
     return {
         "urls": run.target.endpoints.elasticsearch_urls,
-        "index": run.names.index,
+        "index": index,
         "connections": load.connections,
         "file_descriptor": bodies.file.fileno(),
         "headers": access.headers(),

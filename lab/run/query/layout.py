@@ -1,0 +1,156 @@
+"""The index of queries alone: made and verified once for each layout, and kept for all runs that read the same."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.target import topics_of
+from lab.monitor import Sampler, Sources
+from lab.profiles import Direct, QueryOnly
+from lab.records.base import Count, Record
+from lab.records.run import Layout
+from lab.records.verification import Documents, Verification
+from lab.run.load.direct import ready_sender, refusals, send_bodies
+from lab.run.names import KEPT, SET_IN_PLACE
+from lab.run.phases import RunContext, wait_for_merges
+from lab.run.prepare import create_index, started_shards
+from lab.run.verify.books import DeliveredRecords
+from lab.run.verify.verify import VerificationTarget, verify
+
+LAYOUT = "layout"
+"""What the mark of a kept index has, besides its run, once it is whole."""
+
+
+class KeptIndex(Record):
+    """What is written into the mapping of a kept index last, and tells it from one that was left half-made.
+
+    Attributes:
+        uuid: That of the index itself: one that was made anew is another.
+        operations: Writes that its shards had seen.
+    """
+
+    uuid: str
+    operations: Count
+    layout: Layout
+    documents: Documents
+    verification: Verification
+
+
+def have_layout(
+    run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], None]
+) -> tuple[Layout, Documents, Verification]:
+    """Have the index of the run's layout open and its caches empty: found whole, or made.
+
+    Args:
+        try_out: Asks the run's questions of the index once it is there, before any document is.
+
+    Returns:
+        How it was made, and what verification found then. One that is not verified is not kept.
+
+    Raises:
+        ProfileError: Elasticsearch refuses a setting, the mapping or a question.
+        StackError: Elasticsearch does not answer, or refuses documents.
+    """
+    index = run.names.index
+    run.progress.begin("fill", "looking for a kept index", None)
+    marks = cluster.marks(f"{KEPT}*")
+    put_away(run, cluster, marks)
+    kept = found(run, cluster, marks.get(index, {}))
+    if kept is None:
+        kept = made(run, cluster, try_out)
+    else:
+        try_out()
+    cluster.clear_caches(index)
+    return kept.layout, kept.documents, kept.verification
+
+
+def put_away(run: RunContext, cluster: ElasticsearchClient, marks: Mapping[str, Mapping[str, Any]]) -> None:
+    """Close the other kept indices, so that their shards do not burden the run."""
+    for index in marks.keys() - {run.names.index}:
+        cluster.close_index(index)
+
+
+def found(run: RunContext, cluster: ElasticsearchClient, mark: Mapping[str, Any]) -> KeptIndex | None:
+    """The index of the run's layout, opened, if it is as it was when it was verified."""
+    index = run.names.index
+    try:
+        kept = KeptIndex.model_validate(mark.get(LAYOUT))
+    except ValidationError:
+        return None
+    if kept.layout.fingerprint != run.layout_fingerprint:
+        return None
+    cluster.open_index(index)
+    started_shards(cluster, run.profile, index)
+    seen = (cluster.index_settings(index)["index.uuid"], cluster.operations(index), cluster.count(index))
+    if seen != (kept.uuid, kept.operations, kept.documents.indexed):
+        return None
+    cluster.put_settings(index, {f"index.{name}": run.profile.index.get(name) for name in SET_IN_PLACE})
+    return kept
+
+
+def made(run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], None]) -> KeptIndex:
+    """Make the index of the run's layout, verify it, and write down that it is whole if it is."""
+    load, index = run.profile.load, run.names.index
+    assert isinstance(load, QueryOnly)  # noqa: S101 - no other load keeps an index
+    started_s = time.monotonic()
+    create_index(cluster, run.profile, index, run.folder.run_id)
+    try_out()
+    problems = filled(run, index, load.timeout_s)
+    if load.segments:
+        run.progress.begin("fill", "merging segments", None)
+        cluster.force_merge(index, load.segments, load.timeout_s)
+    run.progress.begin("fill", "waiting for merges", None)
+    wait_for_merges(run, cluster, index)
+    documents, verification = verified(run, cluster, problems)
+    codecs = list(cluster.segments(index).values())
+    kept = KeptIndex(
+        uuid=str(cluster.index_settings(index)["index.uuid"]),
+        operations=cluster.operations(index),
+        layout=Layout(
+            fingerprint=run.layout_fingerprint or "",
+            made_by=run.folder.run_id,
+            made_in_s=time.monotonic() - started_s,
+            route=load.route,
+            codecs={codec: codecs.count(codec) for codec in sorted(set(codecs))},
+            segments=len(codecs),
+        ),
+        documents=documents,
+        verification=verification,
+    )
+    if verification.verified:
+        cluster.mark(index, {"run": run.folder.run_id, LAYOUT: kept.model_dump(mode="json")})
+    return kept
+
+
+def filled(run: RunContext, index: str, timeout_s: float) -> tuple[str, ...]:
+    """Bring every document into an index by ready-made bulk requests; what it refuses, in one sentence."""
+    load = Direct(via="direct", timeout_s=timeout_s)
+    sources = Sources(endpoints=run.target.endpoints, index=index, topic=None, consumer_group="", connector=None)
+    watch = Sampler(sources, run.folder.path / "fill.ndjson", phase=lambda: "fill")
+    with watch, ready_sender(run, load, index) as ready:
+        done = send_bodies(run, ready, lambda: watch.latest, phase="fill")
+    return refusals(ready.record(done, run.dataset.entities(0, run.dataset.documents)))
+
+
+def verified(
+    run: RunContext, cluster: ElasticsearchClient, problems: tuple[str, ...]
+) -> tuple[Documents, Verification]:
+    """Compare what is stored with the dataset, id by id.
+
+    Args:
+        problems: Those that were seen before, a sentence each.
+    """
+    run.progress.begin("fill", "reading every id back", run.dataset.documents)
+    target = VerificationTarget(
+        dataset=run.dataset,
+        names=run.names,
+        records=DeliveredRecords(run.dataset.documents),
+        key_is_id=True,
+        sample=run.profile.verify.sample,
+        seed=run.folder.run_id,
+        refusals=problems,
+    )
+    return verify(target, topics_of(run.target.endpoints), cluster, run.progress.update)
