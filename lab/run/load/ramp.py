@@ -11,13 +11,11 @@ from lab.records.run import DocumentRamp, RampStep
 from lab.records.samples import Sample
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink
+from lab.run.ramp import LEAST_ANSWERED, next_rate, ramp_rates
 from producers.delivery import Delivered, together
 from producers.latency import PERCENTILES
 
-MOST_STEPS = 40
-REFINEMENTS = 3
 CAUGHT_UP_WITHIN_S = 60.0
-LEAST_ANSWERED = 0.95
 POLL_S = 0.1
 
 
@@ -51,21 +49,11 @@ class RisingStream:
         return together(self._parts), DocumentRamp(p99_bound_ms=self._ramp.p99_ms, steps=steps)
 
     def _steps(self) -> Iterator[RampStep]:
-        rate, holds, breaks = self._rate_docs_per_s, 0.0, 0.0
-        for _ in range(MOST_STEPS):
-            if (step := self._step(rate)) is None:
-                return
+        rates = ramp_rates(self._rate_docs_per_s, self._ramp.factor)
+        rate: float | None = next(rates)
+        while rate is not None and (step := self._step(rate)) is not None:
             yield step
-            if self._is_broken(step):
-                breaks = rate
-                break
-            holds, rate = rate, rate * self._ramp.factor
-        for _ in range(REFINEMENTS if holds and breaks else 0):
-            middle = (holds * breaks) ** 0.5
-            if (step := self._step(middle)) is None:
-                return
-            yield step
-            holds, breaks = (holds, middle) if self._is_broken(step) else (middle, breaks)
+            rate = next_rate(rates, is_broken=self._is_broken(step))
 
     def _step(self, rate: float) -> RampStep | None:
         """Some seconds at one rate, and until the sink has caught up; `None` where too few documents are left."""

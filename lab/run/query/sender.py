@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -24,6 +24,7 @@ from lab.run.query.draw import Asker, askers
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable, SearchableError
 from lab.run.query.traffic import LATE_NS, QueryConnection, Reply, Stage, StageResult, Task, Traffic
+from lab.run.ramp import LEAST_ANSWERED, next_rate, ramp_rates
 from producers.children import Answers, serve
 from producers.dataset import Dataset
 from producers.latency import Latencies
@@ -31,30 +32,17 @@ from producers.registry import make_dataset
 
 FIRST_S: Final = 1.0
 """What a step of a ramp leaves out at its beginning."""
-MOST_STEPS: Final = 40
-REFINEMENTS: Final = 3
-LEAST_ANSWERED: Final = 0.95
 
 
 def ramp_stages(task: Task, ramp: Ramp, run: Callable[[Stage], StageResult]) -> Iterator[StageResult]:
-    """The steps of a ramp: the rate rises until the bound is broken; the last gap is then halved three times."""
-    assert task.load.rate_per_s is not None  # noqa: S101 - as the profile's checks have seen
-    stage = Stage(task.load.rate_per_s, task.load.warm_up_s, ramp.step_s)
-    holds: float | None = None
-    breaks: float | None = None
-    for _ in range(MOST_STEPS):
-        result = run(stage)
+    """The steps of a ramp."""
+    rates = ramp_rates(task.load.rate_per_s or 1.0, ramp.factor)
+    rate: float | None = next(rates)
+    warm_up_s = task.load.warm_up_s
+    while rate is not None:
+        result = run(Stage(rate, warm_up_s, ramp.step_s))
         yield result
-        if is_broken(result, ramp):
-            breaks = stage.rate_per_s
-            break
-        holds = stage.rate_per_s
-        stage = replace(stage, rate_per_s=stage.rate_per_s * ramp.factor, warm_up_s=FIRST_S)  # type: ignore[operator]
-    for _ in range(REFINEMENTS if holds and breaks else 0):
-        middle = (holds * breaks) ** 0.5  # type: ignore[operator]
-        result = run(replace(stage, rate_per_s=middle))
-        yield result
-        holds, breaks = (holds, middle) if is_broken(result, ramp) else (middle, breaks)
+        rate, warm_up_s = next_rate(rates, is_broken=is_broken(result, ramp)), FIRST_S
 
 
 def step_of(result: StageResult) -> dict[str, Any]:
