@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import httpx
@@ -213,13 +214,18 @@ def values_of(reading: Reading, tree: Any) -> Iterator[tuple[Key, list[Any]]]:
             yield (name, *((key,) if isinstance(key, str) else key)), values
 
 
+@cache
+def _parts(path: str) -> list[str]:
+    return path.split(".")
+
+
 def at(tree: Any, path: str) -> Any:
     """What stands under a dotted path; a number is a place in a list.
 
     Raises:
         ProfileError: Nothing stands there.
     """
-    for name in path.split("."):
+    for name in _parts(path):
         try:
             tree = tree[int(name)] if isinstance(tree, list) else tree[name]
         except (KeyError, IndexError, ValueError, TypeError) as error:

@@ -2,7 +2,7 @@
 
 import operator
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -205,8 +205,7 @@ def right_answer_about_events(
     answer = truth.answer
     if answer.counts_by is not None:
         counts = event_counts(dataset, answer.counts_by, rows, numbers)
-        ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[: answer.most]
-        return {key: [count] for key, count in ranked}, len(numbers)
+        return {key: [count] for key, count in most_first(counts, answer.most)}, len(numbers)
     if answer.counts_per is not None and dataset.timeline is not None:
         interval_ms = int(str(resolved(answer.counts_per, values)).removesuffix("ms"))
         return counts_per_interval(dataset.timeline, numbers, interval_ms), len(numbers)
@@ -247,14 +246,19 @@ def event_counts(
         counts = table[codes]
     else:
         codes, counts = np.unique(combined, return_counts=True)
-    result: dict[Key, int] = {}
-    for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
-        key: tuple[str, ...] = ()
-        for column in reversed(columns):
-            code, own = divmod(code, column.size)  # noqa: PLW2901 - what is left of it
-            key = (str(column.value(own)), *key)
-        result[key if len(key) > 1 else key[0]] = count
-    return result
+    names: list[list[str]] = []
+    for column in reversed(columns):
+        codes, own = np.divmod(codes, column.size)
+        names.insert(0, [str(column.value(code)) for code in own.tolist()])
+    keys: Iterable[Key] = zip(*names, strict=True) if len(names) > 1 else names[0]
+    return dict(zip(keys, counts.tolist(), strict=True))
+
+
+def most_first(counts: Mapping[Key, int], most: int | None) -> Iterable[tuple[Key, int]]:
+    """The largest counts in the order of Elasticsearch: of equal ones the lower value first; all where none is cut."""
+    if most is None:
+        return counts.items()
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:most]
 
 
 def counts_per_interval(timeline: Timeline, numbers: NDArray[np.int64], interval_ms: int) -> dict[Key, list[Any]]:
@@ -308,6 +312,8 @@ def compared(stated: RightAnswer, answer: Answer, right: Answer, what: str) -> O
         is_right = sorted(answer) == sorted(right) if stated.ids else is_right
     elif isinstance(right, int) and isinstance(answer, int):
         is_right = abs(answer - right) <= stated.within * right
+        bound = f" ± {int(stated.within * right):,}" if stated.within else ""
+        return Outcome(is_right, None, None, None if is_right else f"{difference(answer, right, what)}{bound}", None)
     return Outcome(is_right, rows, values, None if is_right else difference(answer, right, what), None)
 
 
@@ -317,7 +323,8 @@ def difference(answer: Answer, right: Answer, what: str) -> str:
     if isinstance(answer, int) or isinstance(right, int) or size_of(answer) != size_of(right):
         return sizes
     if isinstance(answer, dict) and isinstance(right, dict):
-        return f"{sizes}, of which {sum(answer.get(key) != value for key, value in right.items())} differ"
+        differ = sum(answer.get(key) != value for key, value in right.items())
+        return f"{sizes}, of which {differ} differ" if differ else f"{sizes}, in another order"
     return f"{sizes}, of which {sum(name not in answer for name in right)} are missing"
 
 
