@@ -271,22 +271,56 @@ class ElasticsearchClient:
         """The id of every document in the index, a page at a time, in no order.
 
         Raises:
+            StackError: A page could not be read; see `scrolled`.
+        """
+        for hits in self.scrolled(index, {"size": SCROLL_PAGE, "_source": False}, ("_id",)):
+            yield [hit["_id"] for hit in hits]
+
+    def scrolled(
+        self, index: str, query: Mapping[str, object], shown: Sequence[str]
+    ) -> Iterator[Sequence[Mapping[str, Any]]]:
+        """Every document in the index, a page at a time, in no order.
+
+        Args:
+            query: The size of a page, and what of the documents to return.
+            shown: What of each hit is of use.
+
+        Raises:
             StackError: A page could not be read. It is not asked for again, since the cluster may have moved on to the
                 next one when only its answer was lost: the reader has to begin anew.
         """
-        query = {"size": SCROLL_PAGE, "_source": False, "sort": ["_doc"]}
-        shown = "filter_path=_scroll_id,hits.hits._id,_shards.failed"
-        _, answer = self.request("POST", f"/{index}/_search?scroll=2m&{shown}", query)
+        path = ",".join(("_scroll_id", "_shards.failed", *(f"hits.hits.{name}" for name in shown)))
+        body = {**query, "sort": ["_doc"]}
+        _, answer = self.request("POST", f"/{index}/_search?scroll=2m&filter_path={path}", body)
         while True:
             if answer["_shards"]["failed"]:
                 raise StackError(f"index {index}: {answer['_shards']['failed']} shards could not be read")
             scroll_id = answer["_scroll_id"]
             if not (hits := answer.get("hits", {}).get("hits", [])):
                 break
-            yield [hit["_id"] for hit in hits]
+            yield hits
             following = {"scroll": "2m", "scroll_id": scroll_id}
-            _, answer = self.request("POST", f"/_search/scroll?{shown}", following, patience_s=0)
+            _, answer = self.request("POST", f"/_search/scroll?filter_path={path}", following, patience_s=0)
         self.request("DELETE", "/_search/scroll", {"scroll_id": [scroll_id]}, accept=(404,))
+
+    def id_in_shard(self, index: str, shard: int) -> str | None:
+        """The id of some document of a shard; `None` if it holds none."""
+        path = f"/{index}/_search?preference=_shards:{shard}&filter_path=hits.hits._id"
+        _, answer = self.request("POST", path, {"size": 1, "_source": False})
+        hits = answer.get("hits", {}).get("hits", [])
+        return str(hits[0]["_id"]) if hits else None
+
+    def bulk(self, index: str, operations: bytes) -> None:
+        """Send operations that may be sent twice.
+
+        Raises:
+            StackError: One of them was refused.
+        """
+        shown = "filter_path=errors,items.*.error.type"
+        _, answer = self.request("POST", f"/{index}/_bulk?{shown}", operations)
+        if answer["errors"]:
+            kinds = sorted({item["error"]["type"] for each in answer["items"] for item in each.values()})
+            raise StackError(f"index {index}: Elasticsearch refuses documents: {', '.join(kinds)}")
 
     def sources(self, index: str, ids: Sequence[str]) -> dict[str, Any]:
         """The stored documents of these ids, parsed, by id; those that are not there are left out."""

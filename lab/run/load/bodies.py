@@ -54,17 +54,19 @@ class BulkBodies:
         return sum(span.length for span in self.spans)
 
 
-def operation(record: Record, number: int) -> bytes:
+def operation(record: Record, number: int, version_type: str = "external") -> bytes:
     """The two lines of a document, the same as the sink's: the key is the id, and a later document of a key wins.
 
     Args:
         number: Of the document; it is the version, as the offset is in a topic of one partition.
+        version_type: `external_gte` stores a document again that has this very version.
     """
     key, document = record
     name = orjson.dumps(key.decode())
     # A line feed within a document can only be white space between its tokens.
     source = document.replace(b"\n", b" ")
-    return b'{"index":{"_id":%b,"version_type":"external","version":%d}}\n%b\n' % (name, number, source)
+    action = b'{"index":{"_id":%b,"version_type":"%b","version":%d}}' % (name, version_type.encode(), number)
+    return b"%b\n%b\n" % (action, source)
 
 
 def operations(dataset: Dataset) -> Iterator[tuple[bytes, int]]:

@@ -1,6 +1,7 @@
 """The index of queries alone: made and verified once for each layout, and kept for all runs that read the same."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,15 +9,14 @@ from pydantic import ValidationError
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import topics_of
-from lab.monitor import Sampler, Sources
-from lab.profiles import Direct, QueryOnly
+from lab.profiles import QueryOnly
 from lab.records.base import Count, Record
 from lab.records.run import Layout
 from lab.records.verification import Documents, Verification
-from lab.run.load.direct import ready_sender, refusals, send_bodies
 from lab.run.names import KEPT, SET_IN_PLACE
 from lab.run.phases import RunContext, wait_for_merges
-from lab.run.prepare import create_index, started_shards
+from lab.run.prepare import started_shards
+from lab.run.query.routes import ROUTES, codec_problems
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify
 
@@ -96,16 +96,11 @@ def made(run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], No
     load, index = run.profile.load, run.names.index
     assert isinstance(load, QueryOnly)  # noqa: S101 - no other load keeps an index
     started_s = time.monotonic()
-    create_index(cluster, run.profile, index, run.folder.run_id)
-    try_out()
-    problems = filled(run, index, load.timeout_s)
-    if load.segments:
-        run.progress.begin("fill", "merging segments", None)
-        cluster.force_merge(index, load.segments, load.timeout_s)
+    problems = ROUTES[load.route](run, cluster, load, try_out)
     run.progress.begin("fill", "waiting for merges", None)
     wait_for_merges(run, cluster, index)
-    documents, verification = verified(run, cluster, problems)
-    codecs = list(cluster.segments(index).values())
+    codecs = Counter(cluster.segments(index).values())
+    documents, verification = verified(run, cluster, (*problems, *codec_problems(run.profile, codecs)))
     kept = KeptIndex(
         uuid=str(cluster.index_settings(index)["index.uuid"]),
         operations=cluster.operations(index),
@@ -114,8 +109,8 @@ def made(run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], No
             made_by=run.folder.run_id,
             made_in_s=time.monotonic() - started_s,
             route=load.route,
-            codecs={codec: codecs.count(codec) for codec in sorted(set(codecs))},
-            segments=len(codecs),
+            codecs=dict(codecs),
+            segments=codecs.total(),
         ),
         documents=documents,
         verification=verification,
@@ -123,16 +118,6 @@ def made(run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], No
     if verification.verified:
         cluster.mark(index, {"run": run.folder.run_id, LAYOUT: kept.model_dump(mode="json")})
     return kept
-
-
-def filled(run: RunContext, index: str, timeout_s: float) -> tuple[str, ...]:
-    """Bring every document into an index by ready-made bulk requests; what it refuses, in one sentence."""
-    load = Direct(via="direct", timeout_s=timeout_s)
-    sources = Sources(endpoints=run.target.endpoints, index=index, topic=None, consumer_group="", connector=None)
-    watch = Sampler(sources, run.folder.path / "fill.ndjson", phase=lambda: "fill")
-    with watch, ready_sender(run, load, index) as ready:
-        done = send_bodies(run, ready, lambda: watch.latest, phase="fill")
-    return refusals(ready.record(done, run.dataset.entities(0, run.dataset.documents)))
 
 
 def verified(
