@@ -14,7 +14,7 @@ from lab.stack.plugin import given_plugin_folders
 from lab.stack.ports import HIGHEST
 from lab.stack.readiness import is_ready
 from lab.stack.server import ServerProcess, uninterrupted
-from lab.stack.shape import StackShape
+from lab.stack.shape import MAX_NODES, StackShape
 
 READY = "[green]ready[/green]"
 ServiceArgument = Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")]
@@ -23,7 +23,7 @@ ServiceArgument = Annotated[str, typer.Argument(help="Server: kafka, connect, el
 def up(
     *,
     elasticsearch: Annotated[str, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = "8.19.21",
-    data_nodes: Annotated[int, typer.Option(min=1, max=4, help="Elasticsearch nodes.")] = 1,
+    data_nodes: Annotated[int, typer.Option(min=1, max=MAX_NODES, help="Elasticsearch nodes.")] = 1,
     heap_mb: Annotated[int, typer.Option(min=128, help="Java heap of each Elasticsearch node, MiB.")] = 1024,
     elasticsearch_port: Annotated[
         int | None, typer.Option(min=1, max=HIGHEST, help="Port of the first node; any free one if not given.")

@@ -1,18 +1,35 @@
 """The servers that a run uses, wherever they are, and clients of them."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.endpoints import Access, Endpoints
+from lab.errors import ProfileError
 from lab.monitor import Containers
 from lab.records.run import Server
 
 PATIENCE_S = 120.0
 """How long a server that does not answer is asked again: it may be restarted while a run is under way."""
+
+
+@contextmanager
+def unbounded(memory_limit_mb: int | None, read_iops_limit: int | None) -> Iterator[None]:
+    """Servers that nothing is set of.
+
+    Raises:
+        ProfileError: A bound is asked for.
+    """
+    if memory_limit_mb is not None or read_iops_limit is not None:
+        raise ProfileError(
+            "elasticsearch.memory_limit_mb, read_iops_limit: got a bound, expected none: these servers are used as "
+            "they are; run it on local servers"
+        )
+    yield
 
 
 @dataclass(frozen=True)
@@ -29,6 +46,8 @@ class Target:
             for good.
         cluster_settings: What they are used under, whatever the profile: set before a run and left by it.
         containers: Those that the servers run in; `None` where they run in none that is known.
+        bounded: Called with MiB of memory and read operations per second (`None`: no bound), it bounds every
+            Elasticsearch node while its `with` block lasts.
     """
 
     name: str
@@ -41,6 +60,7 @@ class Target:
     check: Callable[[], str] = str
     cluster_settings: Mapping[str, object] = field(default_factory=dict)
     containers: Containers | None = None
+    bounded: Callable[[int | None, int | None], AbstractContextManager[None]] = unbounded
 
     @property
     def access(self) -> Access:

@@ -17,6 +17,8 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
+from lab.stack.disks import drop_pages
+from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, ServerGroups
 from lab.stack.jdk import (
     Jdk,
     choose_jdk,
@@ -74,6 +76,7 @@ class LocalStack:
         self._cache_dir = cache or cache_dir()
         self._project = project
         self._state_lock = Lock()
+        self.groups = ServerGroups(self.folder)
 
     @property
     def state_file(self) -> Path:
@@ -193,6 +196,7 @@ class LocalStack:
     def _stop_all_but(self, pids: set[int]) -> None:
         server.stop([entry for entry in self.servers() if entry.pid not in pids])
         server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in pids)
+        self.groups.remove()
 
     def remove_leftovers(self) -> None:
         """Stop servers whose run is over without them (it was killed), and any that no state file knows."""
@@ -206,6 +210,8 @@ class LocalStack:
         ours = {entry.pid for entry in self.servers()}
         server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in ours)
         self.remove_orphans()
+        self.groups.reset()
+        self.groups.remove()
 
     def remove_orphans(self) -> None:
         """Stop what runs on servers elsewhere have started and not stopped, because they were killed."""
@@ -229,6 +235,7 @@ class LocalStack:
                 progress.step(entry.spec.name, "stopped")
         strays = [*server.marked_processes(self.folder), *server.orphans(self.folder)]
         server.stop_processes(strays)
+        self.groups.remove(REMOVE_TIMEOUT_S)
         self.state_file.unlink(missing_ok=True)
         return len(running) + len(strays)
 
@@ -394,11 +401,27 @@ class LocalStack:
         launched = []
         for spec in specs:
             progress.step(spec.name, "starting")
-            entry = server.start(spec, self.folder)
+            entry = server.start(spec, self.folder, self._groups_of(spec))
             self._record(entry)
             launched.append(entry)
         for entry in wait_for_all(launched, self._record, lambda name: progress.step(name, "ready")):
             self._record(entry.model_copy(update={"was_ready": True}))
+
+    def _groups_of(self, spec: ServerSpec) -> tuple[Path, ...]:
+        """The control groups that a server is started in; what it reads there is then charged to it."""
+        if spec.kind != "elasticsearch":
+            return ()
+        groups = self.groups.make(spec.name)
+        if groups and spec.pid_file:
+            drop_pages(spec.pid_file.parent / DATA_FOLDER)
+        return groups
+
+    @contextlib.contextmanager
+    def bounded(self, memory_limit_mb: int | None, read_iops_limit: int | None) -> Iterator[None]:
+        """Bound memory and disk reads of every Elasticsearch server that runs; see `ServerGroups.bounded`."""
+        nodes = [entry for entry in self.servers() if entry.spec.kind == "elasticsearch"]
+        with self.groups.bounded(nodes, memory_limit_mb, read_iops_limit):
+            yield
 
     def _record(self, entry: ServerProcess) -> None:
         with self._state_lock:

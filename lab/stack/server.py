@@ -25,6 +25,9 @@ GRACE_S = 20.0
 UNREADY_GRACE_S = 2.0
 ARCHIVE_GRACE_S = 90.0
 
+AT_THE_GATE = ("/bin/sh", "-c", 'read -r _ && exec "$@" </dev/null', "sh")
+"""Waits until it has been put into its control groups, which it may not enter itself: it runs as another user."""
+
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """The processes that this command started. One that is forgotten is reaped by `subprocess` itself, unseen, and its exit
 status is lost."""
@@ -111,8 +114,11 @@ class ServerProcess(BaseModel):
         return self.process() is not None
 
 
-def start(spec: ServerSpec, marker: Path) -> ServerProcess:
+def start(spec: ServerSpec, marker: Path, groups: Sequence[Path] = ()) -> ServerProcess:
     """Start the server (or its launcher) in a session of its own, its output appended to its log file.
+
+    Args:
+        groups: Control groups that it, and all that it starts, are in from their first instruction on.
 
     Raises:
         StackError: Its program is not there or cannot be run.
@@ -125,10 +131,10 @@ def start(spec: ServerSpec, marker: Path) -> ServerProcess:
     with spec.log_file.open("ab") as log:
         try:
             child = subprocess.Popen(
-                spec.command,
+                (*AT_THE_GATE, *spec.command) if groups else spec.command,
                 env=environment,
                 cwd=spec.log_file.parent,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if groups else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -137,7 +143,18 @@ def start(spec: ServerSpec, marker: Path) -> ServerProcess:
         except OSError as error:
             raise StackError(f"{spec.name}: cannot be started: {error.filename}: {error.strerror}") from error
     _children[child.pid] = child
+    if child.stdin:
+        with child.stdin as gate:
+            enter(groups, child.pid)
+            gate.write(b"\n")
     return identified(spec, child.pid)
+
+
+def enter(groups: Sequence[Path], pid: int) -> None:
+    """Put a process into control groups; one that has ended already is told by its exit status."""
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError):
+            (group / "cgroup.procs").write_text(str(pid))
 
 
 def inherited_environment() -> dict[str, str]:

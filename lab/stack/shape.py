@@ -9,7 +9,7 @@ from lab.stack import elasticsearch
 from lab.stack.artifacts import ArtifactLock, elasticsearch_versions
 from lab.stack.jdk import Jdk, choose_jdk, java_for_elasticsearch
 
-MAX_NODES = 4
+MAX_NODES = 6
 MEMORY_BESIDE_HEAP_MB = 300
 """What a JVM of ours takes beside its heap: metaspace, code, threads, direct buffers."""
 
@@ -19,7 +19,7 @@ class StackShape:
     """What the servers shall be.
 
     Attributes:
-        data_nodes: Elasticsearch nodes, 1 to 4; the first is also the master.
+        data_nodes: Elasticsearch nodes, 1 to 6; the first is also the master.
         node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
         plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
         requested_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.

@@ -89,9 +89,13 @@ def make_plan(
     )
 
 
+SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", "memory_limit_mb", "read_iops_limit"}
+"""What two profiles on the same servers may differ in."""
+
+
 def server_shape(profile: Profile) -> str:
     """What two profiles must share to run on the same servers; one of fewer nodes uses some of them."""
-    return profile.elasticsearch.model_dump_json(exclude={"data_nodes", "cluster_settings"})
+    return profile.elasticsearch.model_dump_json(exclude=SET_WHILE_RUNNING)
 
 
 def planned_order(

@@ -35,6 +35,9 @@ class Local(Servers):
         check_version(profile.elasticsearch.version, read_lock())
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
+        cluster = profile.elasticsearch
+        if lacks := tuple(self._stack.groups.lacks(cluster.memory_limit_mb, cluster.read_iops_limit)):
+            raise ProfileError("\n".join(lacks))
         return profile
 
     def endpoints(self) -> Endpoints:
@@ -94,6 +97,7 @@ class Local(Servers):
             fresh=not specs.keys() <= set(self._ran_before),
             check=ServerWatch(self._stack).check,
             child_environment={STACK_MARKER: str(self._stack.folder)},
+            bounded=self._stack.bounded,
         )
 
 

@@ -30,12 +30,12 @@ def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
     )
 
 
-@pytest.mark.parametrize("data_nodes", [0, 5])
+@pytest.mark.parametrize("data_nodes", [0, 7])
 def test_a_number_of_nodes_that_cannot_be_had_is_one_sentence(data_nodes: int) -> None:
-    """One to four."""
+    """One to six."""
     with pytest.raises(StackError) as refusal:
         choose_elasticsearch_jdk(StackShape(data_nodes=data_nodes), read_lock(), jdks(17))
-    assert str(refusal.value) == f"elasticsearch.data_nodes: got {data_nodes}, expected 1 to 4"
+    assert str(refusal.value) == f"elasticsearch.data_nodes: got {data_nodes}, expected 1 to 6"
 
 
 def test_each_version_runs_on_a_jdk_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
