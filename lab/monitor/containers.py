@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 
-from lab.monitor.control_groups import group_of, major_faults, resident_bytes
+from lab.monitor.control_groups import group_of, major_faults, memory_of, resident_bytes
 from lab.monitor.processes import reason
-from lab.records.samples import ProcessSample
+from lab.records.samples import ControlGroupSample, ProcessSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,24 @@ class ContainerReader:
         self._readers = {server: OneContainer(name, self._client) for server, name in containers.names.items()}
         self._pool = ThreadPoolExecutor(max(1, len(self._readers)), thread_name_prefix="container")
 
-    def read(self) -> tuple[dict[str, ProcessSample], dict[str, str]]:
-        """What the containers have used since they were started, and why some could not be read, by server name."""
+    def read(self) -> tuple[dict[str, ProcessSample], dict[str, ControlGroupSample], dict[str, str]]:
+        """What the containers have used since they were started, by server name.
+
+        Returns:
+            What all processes of each have used, the groups of those that are seen from here, and why some could not
+            be read.
+        """
         processes: dict[str, ProcessSample] = {}
+        groups: dict[str, ControlGroupSample] = {}
         lost: dict[str, str] = {}
         futures = {server: self._pool.submit(reader.read) for server, reader in self._readers.items()}
         for server, future in futures.items():
             try:
-                processes[server] = future.result()
+                processes[server], group = future.result()
+                groups |= {server: group} if group else {}
             except (httpx.HTTPError, OSError, LookupError, TypeError, ValueError) as error:
                 lost[server] = f"container {self._readers[server].name}: {reason(error)}"
-        return processes, lost
+        return processes, groups, lost
 
     def close(self) -> None:
         """Close the connections."""
@@ -61,8 +68,8 @@ class OneContainer:
         self._client = client
         self._process: tuple[int, str] | None = None
 
-    def read(self) -> ProcessSample:
-        """What it has used since it was started.
+    def read(self) -> tuple[ProcessSample, ControlGroupSample | None]:
+        """What it has used since it was started, and its control group if that is seen from here.
 
         Raises:
             LookupError: It does not run, or its figures are not given.
@@ -70,15 +77,15 @@ class OneContainer:
             httpx.HTTPError: The engine does not answer.
         """
         if self._process is not None and (group := group_of(*self._process)) is not None:
-            return group.read()
+            return group.read(), memory_of(group)
         container = self._get("json")
         if not container["State"]["Running"]:
             raise LookupError("is not running")
         self._process = pid, _ = int(container["State"]["Pid"]), str(container["Id"])
         if (group := group_of(*self._process)) is not None:
-            return group.read()
+            return group.read(), memory_of(group)
         # Without `one-shot` an engine takes a second more, for a rate that nobody here wants.
-        return container_sample(pid, self._get("stats?stream=false&one-shot=true"))
+        return container_sample(pid, self._get("stats?stream=false&one-shot=true")), None
 
     def _get(self, path: str) -> Any:
         return orjson.loads(self._client.get(f"/containers/{self.name}/{path}").raise_for_status().content)

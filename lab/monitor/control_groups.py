@@ -1,16 +1,24 @@
 """Reads what the processes of a control group have used, from the kernel's own files."""
 
+import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.records.samples import ProcessSample
+from lab.records.samples import ControlGroupSample, ProcessSample
 
 GROUPS, PROCESSES = Path("/sys/fs/cgroup"), Path("/proc")
 RESIDENT = (("anon", "file_mapped"), ("total_rss", "total_mapped_file"), ("rss", "mapped_file"))
 """What `memory.stat` calls the pages that processes have mapped: version 2, version 1 with groups below, version 1."""
+
+OWN_GROUP = "sluice-"
+"""Part of the name of a group that a server of this machine was started in."""
+
+PAGE_CACHE, ANONYMOUS = ("file", "total_cache", "cache"), ("anon", "total_rss", "rss")
+NO_LIMIT_BYTES = 2**60
+"""Version 1 has a number for no limit, which depends on the size of a page."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,26 @@ class ControlGroup:
             disk_write_bytes=written,
         )
 
+    def memory(self) -> ControlGroupSample:
+        """Its bound of memory, what fills it, and what its processes have read from disks.
+
+        Raises:
+            OSError: It is gone.
+            LookupError: The kernel does not give one of the figures.
+        """
+        folder = self._folder("memory")
+        limit, used = ("max", "current") if self.is_unified else ("limit_in_bytes", "usage_in_bytes")
+        stat = numbers((folder / "memory.stat").read_text())
+        return ControlGroupSample(
+            memory_limit_bytes=limit_bytes((folder / f"memory.{limit}").read_text()),
+            memory_used_bytes=int((folder / f"memory.{used}").read_text()),
+            page_cache_bytes=first_of(stat, PAGE_CACHE, "page cache is"),
+            anonymous_bytes=first_of(stat, ANONYMOUS, "memory is"),
+            major_page_faults=major_faults(stat),
+            read_bytes=self._disk_count("io_service_bytes", "rbytes|Read"),
+            read_operations=self._disk_count("io_serviced", "rios|Read"),
+        )
+
     def _folder(self, controller: str) -> Path:
         return self.groups / (self.path if self.is_unified else f"{controller}/{self.path}")
 
@@ -70,17 +98,26 @@ class ControlGroup:
 
     def _disk_bytes(self) -> tuple[int | None, int | None]:
         """Bytes read from and written to disks; `None` where the kernel does not count them."""
-        name = "io.stat" if self.is_unified else "blkio.throttle.io_service_bytes"
+        read, written = (self._disk_count("io_service_bytes", name) for name in ("rbytes|Read", "wbytes|Write"))
+        return read, written
+
+    def _disk_count(self, file: str, operation: str) -> int | None:
+        """What the kernel has counted of an operation, over all disks; `None` where it does not count.
+
+        Args:
+            file: Its name in version 1, which has one for bytes and one for operations.
+            operation: Its names.
+        """
+        name = "io.stat" if self.is_unified else f"blkio.throttle.{file}"
         try:
             text = (self._folder("blkio") / name).read_text()
         except OSError:
-            return None, None
+            return None
+        # A kernel that has never bounded a disk counts none in version 1, and says `Total 0` all the same.
+        if not self.is_unified and ":" not in text:
+            return None
         # Of each disk, `8:0 rbytes=17 wbytes=19 …`, or `8:0 Read 17` line by line.
-        read, written = (
-            sum(int(count) for count in re.findall(rf"\b(?:{operation})[ =](\d+)", text))
-            for operation in ("rbytes|Read", "wbytes|Write")
-        )
-        return read, written
+        return sum(int(count) for count in re.findall(rf"\b(?:{operation})[ =](\d+)", text))
 
 
 def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PROCESSES) -> ControlGroup | None:
@@ -142,13 +179,46 @@ def resident_bytes(memory: Mapping[str, int]) -> int:
     raise LookupError("its memory is not given")
 
 
+def first_of(memory: Mapping[str, int], names: Iterable[str], what: str) -> int:
+    """The figure under the first of its names that the kernel gives.
+
+    Raises:
+        LookupError: It gives none.
+    """
+    for name in names:
+        if name in memory:
+            return memory[name]
+    raise LookupError(f"its {what} not given")
+
+
+def limit_bytes(text: str) -> int | None:
+    """A limit of memory; `None` where there is none."""
+    limit = text.strip()
+    return None if limit == "max" or int(limit) >= NO_LIMIT_BYTES else int(limit)
+
+
+def own_groups(
+    processes: Mapping[str, ProcessSample], *, groups: Path = GROUPS, proc: Path = PROCESSES
+) -> dict[str, ControlGroupSample]:
+    """What the control groups of servers that were started in one of their own are like, by server."""
+    found = {
+        name: group_of(process.pid, OWN_GROUP, groups=groups, processes=proc) for name, process in processes.items()
+    }
+    return {name: sample for name, group in found.items() if (sample := memory_of(group))}
+
+
+def memory_of(group: ControlGroup | None) -> ControlGroupSample | None:
+    """What a group is like; `None` where there is none or it does not say."""
+    if group is not None:
+        with contextlib.suppress(OSError, LookupError, ValueError):
+            return group.memory()
+    return None
+
+
 def major_faults(memory: Mapping[str, int]) -> int:
     """Page faults that had to wait for the disk.
 
     Raises:
         LookupError: They are not given.
     """
-    for name in ("pgmajfault", "total_pgmajfault"):
-        if name in memory:
-            return memory[name]
-    raise LookupError("its page faults are not given")
+    return first_of(memory, ("pgmajfault", "total_pgmajfault"), "page faults are")

@@ -18,6 +18,7 @@ import orjson
 from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor.containers import ContainerReader, Containers
+from lab.monitor.control_groups import own_groups
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.kafka import KafkaReader
 from lab.monitor.processes import MachineReader, ProcessReader, busy_and_all_cpu_s, reason, waiting_and_all_cpu_s
@@ -224,13 +225,14 @@ class Sampler:
         machine_iowait_percent = _or_lost("machine", self._machine_waits.read, lost)
         processes, lost_processes = _or_lost("processes", self._processes.read, lost) or ({}, {})
         answers = self._answers(futures, lost)
-        containers, lost_containers = answers.pop("containers", ({}, {}))
+        containers, container_groups, lost_containers = answers.pop("containers", ({}, {}, {}))
         return Sample(
             at_s=at_s,
             phase=phase,
             produced=produced,
             **answers,
             processes={**processes, **containers},
+            control_groups={**own_groups(processes), **container_groups},
             machine_cpu_percent=machine_cpu_percent,
             machine_iowait_percent=machine_iowait_percent,
             lost={**lost, **lost_processes, **lost_containers},

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.monitor.control_groups import ControlGroup, group_of, limiting_group, resident_bytes
-from lab.records.samples import ProcessSample
+from lab.monitor.control_groups import ControlGroup, group_of, limiting_group, memory_of, own_groups, resident_bytes
+from lab.records.samples import ControlGroupSample, ProcessSample
 
 MARK = "c25d99ee2e3d"
 PID = 4099
@@ -14,16 +14,21 @@ V1 = {
     "cpuacct": {"cpuacct.usage": "7130000000\n"},
     "memory": {
         "memory.stat": "cache 258048\nrss 5\nmapped_file 3\ntotal_rss 1000003\ntotal_mapped_file 20011\n"
-        "total_pgmajfault 13\n"
+        "total_pgmajfault 13\ntotal_cache 300007\n",
+        "memory.limit_in_bytes": "891289600\n",
+        "memory.usage_in_bytes": "1300010\n",
     },
     "blkio": {
+        "blkio.throttle.io_serviced": "8:0 Read 2\n8:0 Write 3\n8:0 Total 5\n8:16 Write 5\nTotal 10\n",
         "blkio.throttle.io_service_bytes": "8:0 Read 17\n8:0 Write 19\n8:0 Sync 36\n8:0 Total 36\n8:16 Write 23\n"
-        "Total 59\n"
+        "Total 59\n",
     },
 }
 V2 = {
     "cpu.stat": "usage_usec 7130000\nuser_usec 7000000\nsystem_usec 130000\n",
-    "memory.stat": "anon 1000003\nfile 258048\nfile_mapped 20011\npgmajfault 13\n",
+    "memory.max": "891289600\n",
+    "memory.current": "1300010\n",
+    "memory.stat": "anon 1000003\nfile 300007\nfile_mapped 20011\npgmajfault 13\n",
     "io.stat": "8:0 rbytes=17 wbytes=19 rios=2 wios=3 dbytes=0 dios=0\n8:16 rbytes=0 wbytes=23 rios=0 wios=5\n",
 }
 EXPECTED = ProcessSample(
@@ -72,6 +77,57 @@ def test_a_group_is_counted_as_a_process_is(version: str, tmp_path: Path, reques
     group = found(tmp_path, request.getfixturevalue(version))
     assert group is not None
     assert group.read() == EXPECTED
+
+
+@pytest.mark.parametrize("version", ["first", "second"])
+def test_a_group_says_what_bounds_it_and_what_fills_it(
+    version: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The page cache is the group's own; reads are counted in bytes and in operations."""
+    expected = ControlGroupSample(
+        memory_limit_bytes=891_289_600,
+        memory_used_bytes=1_300_010,
+        page_cache_bytes=300_007,
+        anonymous_bytes=1_000_003,
+        major_page_faults=13,
+        read_bytes=17,
+        read_operations=2,
+    )
+    assert memory_of(found(tmp_path, request.getfixturevalue(version))) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "file", "text"), [("first", "limit_in_bytes", "9223372036854771712\n"), ("second", "max", "max\n")]
+)
+def test_no_limit_is_no_number(
+    version: str, file: str, text: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Version 1 has a very large one for it."""
+    processes = request.getfixturevalue(version)
+    (place,) = tmp_path.rglob(f"memory.{file}")
+    place.write_text(text)
+    group = memory_of(found(tmp_path, processes))
+    assert group is not None
+    assert group.memory_limit_bytes is None
+
+
+def test_a_kernel_that_counts_no_operations_says_nothing_of_them(tmp_path: Path, first: Path) -> None:
+    """Recent ones write `Total 0` until some disk has been bounded; that is no figure."""
+    for place in tmp_path.rglob("blkio.throttle.*"):
+        place.write_text("Total 0\n")
+    group = found(tmp_path, first)
+    assert group is not None
+    assert (group.read().disk_read_bytes, group.memory().read_operations) == (None, None)
+
+
+def test_only_servers_in_a_group_of_their_own_have_figures_of_one(tmp_path: Path) -> None:
+    """Others share the group of whoever started them."""
+    name = "sluice-0a1b-elasticsearch-1"
+    for controller, contents in V1.items():
+        files(tmp_path / "groups" / controller / name, contents)
+    processes = process(tmp_path, f"8:blkio:/{name}", f"4:memory:/{name}", "0::/")
+    servers = {"elasticsearch-1": EXPECTED, "kafka": EXPECTED.model_copy(update={"pid": PID + 1})}
+    assert list(own_groups(servers, groups=tmp_path / "groups", proc=processes)) == ["elasticsearch-1"]
 
 
 def test_another_process_of_that_number_is_not_taken_for_it(tmp_path: Path, first: Path) -> None:

@@ -96,10 +96,11 @@ def test_what_cannot_be_read_has_its_reason_and_the_others_are_read(engine: str)
     names = {"kafka": "runs", "connect": "ended", "elasticsearch-1": "never-was"}
     reader = ContainerReader(Containers(engine, names), timeout_s=5)
     try:
-        processes, lost = reader.read()
+        processes, groups, lost = reader.read()
     finally:
         reader.close()
     assert list(processes) == ["kafka"]
+    assert groups == {}
     assert processes["kafka"] == container_sample(4_194_305, stats(V2, DISK))
     assert lost["connect"] == "container ended: LookupError: is not running"
     assert lost["elasticsearch-1"].startswith("container never-was: HTTPStatusError: ")
