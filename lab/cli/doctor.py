@@ -19,6 +19,7 @@ from lab.cli.containers import outside as outside_containers
 from lab.console import console
 from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
+from lab.stack.groups import ServerGroups, controllers
 from lab.stack.jdk import (
     find_jdks,
     install_command,
@@ -102,6 +103,15 @@ def memory() -> Iterator[Finding]:
     yield finding("memory", sentence, "; free some memory", good=available_mb >= needed_mb)
 
 
+def bounds() -> Iterator[Finding]:
+    """Whether memory and disk reads of Elasticsearch servers can be bounded, which few profiles ask for."""
+    groups, version = ServerGroups(state_dir()), controllers().interface.version
+    for what, asked in (("memory bound", (1, None)), ("disk bound", (None, 1))):
+        lacks = [sentence.partition("expected none: ")[2] for sentence in groups.lacks(*asked)]
+        sentence = f"not possible: {' and '.join(lacks)}" if lacks else f"by control groups, version {version}"
+        yield Finding(what, "optional" if lacks else "good", sentence)
+
+
 def disk() -> Iterator[Finding]:
     """Disk space where the servers and their data go."""
     for what, folder in (("cache", cache_dir()), ("state", state_dir())):
@@ -156,5 +166,15 @@ def docker() -> Iterator[Finding]:
     )
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (python, jdks, maven, artifacts, memory, disk, ports, docker)
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    python,
+    jdks,
+    maven,
+    artifacts,
+    memory,
+    disk,
+    bounds,
+    ports,
+    docker,
+)
 """What is looked at, in the order in which it is shown."""

@@ -65,6 +65,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
         if entry is not None:
             yield Problem(entry.place, ".".join(path), message)
     yield from _client_problems(tree)
+    yield from _bound_problems(tree)
     yield from _query_problems(tree, root)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),
@@ -212,6 +213,23 @@ def _client_problems(tree: Located) -> Iterator[Problem]:
         else:
             yield Problem(section.place, "producer.client", message)
             return
+
+
+# --- bounds ---------------------------------------------------------------------------------------------------------
+
+
+def _bound_problems(tree: Located) -> Iterator[Problem]:
+    """Bounds of servers that nothing is asked of, and a limit of memory that the heap alone would fill."""
+    limit, heap = tree.at("elasticsearch", "memory_limit_mb"), tree.at("elasticsearch", "heap_mb")
+    heap_mb = heap.value if heap is not None else Elasticsearch().heap_mb
+    if limit is not None and type(limit.value) is int and type(heap_mb) is int and 0 < limit.value <= heap_mb:
+        message = f"got {limit.value}, expected more than `elasticsearch.heap_mb`, which is {heap_mb}"
+        yield Problem(limit.place, "elasticsearch.memory_limit_mb", message)
+    for name in ("memory_limit_mb", "read_iops_limit"):
+        entry = tree.at("elasticsearch", name)
+        if entry is not None and entry.value is not None and tree.at("queries") is None:
+            message = "holds while queries are sent, expected `queries` beside it"
+            yield Problem(entry.place, f"elasticsearch.{name}", message)
 
 
 # --- queries --------------------------------------------------------------------------------------------------------

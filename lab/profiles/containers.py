@@ -29,7 +29,7 @@ def environment(profile: Profile) -> dict[str, str]:
     return {
         "ELASTICSEARCH_VERSION": cluster.version,
         "ELASTICSEARCH_HEAP": f"{cluster.heap_mb}m",
-        "ELASTICSEARCH_MEMORY": f"{cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}m",
+        "ELASTICSEARCH_MEMORY": f"{cluster.memory_limit_mb or cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}m",
         "ELASTICSEARCH_NODES": str(cluster.data_nodes),
         "ELASTICSEARCH_DISCOVERY": "single-node" if cluster.data_nodes == 1 else "",
         "ELASTICSEARCH_MASTER": "" if cluster.data_nodes == 1 else "elasticsearch-1",
@@ -62,9 +62,14 @@ def env_text(name: str, values: Mapping[str, str]) -> str:
 
 
 def env_files(root: Path) -> Iterator[tuple[Path, str]]:
-    """Every file below `compose/experiments`, relative to the checkout, and what has to stand in it."""
+    """Every file below `compose/experiments`, relative to the checkout, and what has to stand in it.
+
+    A profile of more nodes than there are services has none.
+    """
     for name in profile_names(root):
         profile = load_profile(name, overrides=NEED_MORE.get(name, ()), root=root)
+        if profile.elasticsearch.data_nodes > MOST_NODES:
+            continue
         yield FOLDER / f"{name}.env", env_text(name, environment(profile))
         if settings := node_settings(profile):
             yield FOLDER / f"{name}.settings.env", env_text(name, settings)

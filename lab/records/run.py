@@ -20,12 +20,30 @@ class Server(Record):
     command_line_options: tuple[str, ...] = ()
 
 
+class Paging(Record):
+    """What decides, beside a limit, which pages of files stay in memory.
+
+    Attributes:
+        disk: That the servers' data are on; `None` where they are elsewhere or on no disk.
+        read_ahead_kb: Most that the kernel reads from it beyond what is asked for, in KiB.
+        damon_pageout: Whether the kernel takes cold pages away by itself.
+        transparent_huge_pages: `always`, `madvise`, `never`; `None` where the kernel has none.
+    """
+
+    disk: str | None
+    read_ahead_kb: Count | None
+    swap_bytes: Count
+    damon_pageout: bool
+    transparent_huge_pages: str | None
+
+
 class Environment(Record):
     """The machine and the software of a run: what another run must share for the two to be compared.
 
     Attributes:
         cpu_cores: Those that the run could use, by affinity, cpuset and CPU quota; a quota may allow a part of one.
         cluster_settings: Those in force, persistent or transient; `None` in records of 0.2.0 and before.
+        paging: Of this machine; `None` for servers elsewhere, and in records of 0.2.0 and before.
     """
 
     sluice_version: str
@@ -42,6 +60,7 @@ class Environment(Record):
     index_settings: dict[str, object]
     connector: dict[str, object]
     cluster_settings: dict[str, object] | None = None
+    paging: Paging | None = None
 
 
 class WarningKind(StrEnum):

@@ -11,6 +11,8 @@ from lab.endpoints import without_secrets, words_without_secrets
 from lab.monitor.processes import usable_cores
 from lab.profiles import Profile
 from lab.records.run import Environment, RunWarning, Server, WarningKind
+from lab.run.paging import paging_of
+from lab.stack.places import state_dir
 
 VERSION = "0.2.0"
 
@@ -66,6 +68,7 @@ def describe_environment(
         index_settings=dict(index_settings),
         cluster_settings=without_secrets(cluster_settings),
         connector=without_secrets(connector),
+        paging=None if target == "remote" else paging_of(state_dir() if target == "local" else None),
     )
 
 

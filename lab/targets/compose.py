@@ -12,7 +12,7 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.monitor import Containers
 from lab.profiles import Profile
-from lab.profiles.containers import FOLDER, env_text, environment, node_settings
+from lab.profiles.containers import FOLDER, MOST_NODES, env_text, environment, node_settings
 from lab.records.run import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
 from lab.run.load.sink import ELASTICSEARCH_URLS
@@ -80,6 +80,17 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
         yield (
             "--target compose: security is enabled in this project (compose/secure.yaml), expected a project without "
             "it; use --target remote"
+        )
+    cluster = profile.elasticsearch
+    if cluster.data_nodes > MOST_NODES:
+        yield (
+            f"elasticsearch.data_nodes: got {cluster.data_nodes}, expected at most {MOST_NODES}, the services of "
+            "compose.yaml; run it without --target compose"
+        )
+    if cluster.read_iops_limit is not None:
+        yield (
+            f"elasticsearch.read_iops_limit: got {cluster.read_iops_limit}, expected none: the disk of a container is "
+            "not known here; run it without --target compose"
         )
     if profile.sink.command:
         lack = missing_program(profile.sink.command[0], ROOT)
@@ -172,8 +183,15 @@ def target_of(
             for name, container in used.items()
         ],
         fresh=any(container.pid not in pids_before for container in used.values()),
+        bounded=bounded_already,
         containers=Containers(engine, {name: container.name for name, container in used.items()}),
     )
+
+
+@contextlib.contextmanager
+def bounded_already(memory_limit_mb: int | None, read_iops_limit: int | None) -> Iterator[None]:  # noqa: ARG001
+    """The containers as they are: they were made with the profile's limit of memory, and no other is accepted."""
+    yield
 
 
 def server_of(name: str, version: str, container: Container) -> Server:

@@ -130,6 +130,13 @@ class RemoteServers:
             key, value = f"elasticsearch.{name}", str(getattr(wanted, name))
             if (place := profile.where.get(key)) and value != actual:
                 yield refusal_at(place, key, f"got {value}, expected {actual}, which {owner}; {ONLY_USED}")
+        for name in ("memory_limit_mb", "read_iops_limit"):
+            key, bound = f"elasticsearch.{name}", getattr(wanted, name)
+            if bound is not None:
+                place = profile.where.get(key, profile.name)
+                yield refusal_at(
+                    place, key, f"got {bound}, expected none: nothing is set on servers elsewhere; {ONLY_USED}"
+                )
         for key in (
             *(f"elasticsearch.node_settings.{name}" for name in wanted.node_settings),
             *(f"elasticsearch.cluster_settings.{name}" for name in wanted.cluster_settings),

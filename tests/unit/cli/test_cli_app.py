@@ -186,7 +186,7 @@ def test_nohup_outlives_its_terminal(sluice: Command, monkeypatch: pytest.Monkey
         (("quickstart",), "No such command 'quickstart'."),
         (("run",), "Missing argument"),
         (("run", "quickstart", "--documents", "many"), "Invalid value for '--documents'"),
-        (("up", "--data-nodes", "5"), "Invalid value for '--data-nodes'"),
+        (("up", "--data-nodes", "7"), "Invalid value for '--data-nodes'"),
         (("up", "--kafka-port", "70001"), "Invalid value for '--kafka-port'"),
         (("produce", "books"), "Missing option '--bootstrap-servers'"),
     ],
