@@ -1,13 +1,23 @@
 """The charts of a run's report: what each shows, and how it is read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from lab.analysis.figures.cost import cpu_cores_series, process_names, servers_are_here
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.rates import Point, indexing_rate_series
 from lab.analysis.figures.windows import Windows
-from lab.analysis.page.drawing import BLUE, ELASTICSEARCH_COLOURS, GREY, ORANGE, PROCESS_COLOURS, RED
-from lab.analysis.page.svg import Axis, Chart, Row, line_chart, percentile_chart, stack_chart
+from lab.analysis.page.drawing import BLUE, GREY, ORANGE, PROCESS_COLOURS, RED, node_colours
+from lab.analysis.page.query_charts import meanwhile, query_axis
+from lab.analysis.page.svg import (
+    Axis,
+    Chart,
+    Row,
+    extent,
+    line_chart,
+    percentile_chart,
+    primaries_and_total,
+    stack_chart,
+)
 from lab.records.result import Window
 from lab.records.run import Run
 from lab.records.samples import Sample
@@ -45,18 +55,25 @@ def charts(run: Run, cut: Windows) -> list[Chart]:
     axis, samples = time_axis(run, cut.measured), cut.run
     if axis is None:
         return [percentiles(run)]
+    searches: list[Chart] = []
+    if run.query_load is not None:
+        while_queried = query_axis(run.query_load, axis)
+        searches = meanwhile(samples, while_queried)
+        if run.load == "query":
+            return [*searches, cpu(run, samples, while_queried)]
     of_kafka = [progress(samples, axis), lag(samples, axis)] if run.via == "kafka" else []
-    return [rate(samples, axis), latency(samples, axis), *of_kafka, cpu(run, samples, axis), percentiles(run)]
+    indexing = [rate(samples, axis), latency(samples, axis), *of_kafka]
+    return [*indexing, *searches, cpu(run, samples, axis), percentiles(run)]
 
 
 def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Rate*."""
-    rows, series = _primaries_and_total(indexing_rate_series, samples, axis)
+    rows, series = primaries_and_total(indexing_rate_series, samples, axis)
     return Chart(
         "Indexing rate",
         "Documents per second from each sample to the next, as Kibana's Stack Monitoring counts them."
         + _in_kibana(series),
-        _extent(rows, "documents per second"),
+        extent(rows, "documents per second"),
         line_chart(rows, series, axis, "documents/s"),
         series,
     )
@@ -64,12 +81,12 @@ def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
 
 def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     """Stack Monitoring's *Indexing Latency*."""
-    rows, series = _primaries_and_total(indexing_latency_series, samples, axis)
+    rows, series = primaries_and_total(indexing_latency_series, samples, axis)
     return Chart(
         "Indexing latency",
         "Milliseconds Elasticsearch spent per document, from each sample to the next; 0 while nothing is indexed."
         + _in_kibana(series),
-        _extent(rows, "ms per document"),
+        extent(rows, "ms per document"),
         line_chart(rows, series, axis, "ms per document"),
         series,
     )
@@ -90,7 +107,7 @@ def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
     return Chart(
         "Progress",
         "Records in the topic, documents indexed, and records the sink has committed to Kafka as done.",
-        _extent(rows, "records"),
+        extent(rows, "records"),
         line_chart(rows, colours, axis, "records", dashed=committed),
         colours,
     )
@@ -102,7 +119,7 @@ def lag(samples: Sequence[Sample], axis: Axis) -> Chart:
     return Chart(
         "Lag",
         "Records in the topic that the sink has not committed yet. It commits now and then, hence the steps.",
-        _extent(rows, "records"),
+        extent(rows, "records"),
         line_chart(rows, {"lag": RED}, axis, "records", filled=True),
         {},
     )
@@ -119,7 +136,7 @@ def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     return Chart(
         "CPU by process",
         whose + f", stacked; the dashed line is what the run may use ({cores}).",
-        _extent(rows, "cores for a single process"),
+        extent(rows, "cores for a single process"),
         stack_chart(rows, colours, axis, cores),
         colours,
     )
@@ -141,7 +158,7 @@ def percentiles(run: Run) -> Chart:
     return Chart(
         "Latency percentiles",
         "How long the slower part took, both axes logarithmic: at 99 %, one in a hundred took longer." + waiting,
-        _extent(rows, "ms"),
+        extent(rows, "ms"),
         percentile_chart(rows, colours) if rows else None,
         colours,
     )
@@ -158,18 +175,6 @@ def _in_kibana(series: Mapping[str, str]) -> str:
     )
 
 
-def _primaries_and_total(
-    series: Callable[[Sequence[Sample], str], list[Point]], samples: Sequence[Sample], axis: Axis
-) -> tuple[list[Row], dict[str, str]]:
-    """The lines of both scopes, or one line where there are no replicas that would tell them apart."""
-    primaries, total = series(samples, "primaries"), series(samples, "total")
-    if [point.value for point in primaries] == [point.value for point in total]:
-        name = "primaries and total, which are equal"
-        return axis.rows(name, primaries), {name: BLUE}
-    rows = [*axis.rows("total", total), *axis.rows("primaries", primaries)]
-    return rows, {"primaries": BLUE, "total": ORANGE}
-
-
 def _other_programs(samples: Sequence[Sample], processes: Sequence[Sequence[Point]], cores: float) -> list[Point]:
     """What the machine was busy with beside the processes that are sampled."""
     others = []
@@ -181,13 +186,7 @@ def _other_programs(samples: Sequence[Sample], processes: Sequence[Sequence[Poin
 
 
 def _process_colours(names: Sequence[str]) -> dict[str, str]:
-    nodes = [name for name in names if name.startswith("elasticsearch")]
-    colours = {name: ELASTICSEARCH_COLOURS[place % len(ELASTICSEARCH_COLOURS)] for place, name in enumerate(nodes)}
+    colours = node_colours([name for name in names if name.startswith("elasticsearch")])
     for name in names:
         colours.setdefault(name, PROCESS_COLOURS.get(name.split("-")[0], RED))
     return colours
-
-
-def _extent(rows: Sequence[Row], unit: str) -> str:
-    values = [row.y for row in rows if row.y is not None]
-    return f"From {min(values):.4g} to {max(values):.4g} {unit}." if values else "Nothing was sampled."

@@ -1,5 +1,6 @@
 """The parts that a report's charts and Kibana's panels have in common: colours, axes and marks, without the values."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
@@ -13,9 +14,9 @@ PROCESS_COLOURS = {
     "sink": RED,
     "other programs": GREY,
 }
-ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea")
+ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea", "#4a4f9e", "#8f93d6")
 
-LARGE = ("documents/s", "records")
+LARGE = ("documents/s", "records", "searches/s")
 """Units whose numbers are written with k and M."""
 
 BREAK: Literal["break-paths-show-domains"] = "break-paths-show-domains"
@@ -34,6 +35,11 @@ AXIS: dict[str, Any] = {
     "titlePadding": 8,
 }
 """How axes look, whatever the colours of the page are."""
+
+
+def node_colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each node."""
+    return {name: ELASTICSEARCH_COLOURS[place % len(ELASTICSEARCH_COLOURS)] for place, name in enumerate(names)}
 
 
 def time_x(scale: alt.Scale) -> alt.X:

@@ -7,6 +7,7 @@ from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page import books, sections
 from lab.analysis.page.answer import waiting_note, what_came_out, what_was_run
+from lab.analysis.page.queries import section as query_section
 from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
 
@@ -22,11 +23,14 @@ def report(analysis: RunAnalysis) -> str:
     """The page."""
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
     from lab.analysis.page.charts import charts  # noqa: PLC0415
+    from lab.analysis.page.query_charts import of_queries  # noqa: PLC0415
     from lab.analysis.page.templates import PAGES  # noqa: PLC0415
 
     folder, result = analysis.folder, analysis.result
     run = folder.run
     began = datetime.fromtimestamp(run.started_s, UTC)
+    load = run.query_load
+    queries = load and {**query_section(run, result, load), "charts": of_queries(load, None)}
     dataset = (folder.profile or {}).get("dataset")
     return PAGES.get_template("page/run.html").render(
         title=f"{run.profile}: {result.status}",
@@ -42,6 +46,7 @@ def report(analysis: RunAnalysis) -> str:
         tiles=sections.tiles(result),
         waiting_note=waiting_note(run),
         charts=charts(run, analysis.windows),
+        queries=queries,
         run_sums=books.run_sums(run.documents),
         sink_sum=books.last_sink_sum(run, folder.samples),
         laws=books.law_rows(run.verification.ledger),

@@ -23,6 +23,15 @@ TILES = (
     ("delivery_rate_docs_per_s", "run"),
     ("drain_s", "run"),
     ("store_size_bytes", "primaries"),
+    ("query_rate_per_s", "run"),
+    ("query_latency_ms_p50", "run"),
+    ("query_latency_ms_p99", "run"),
+    ("query_service_time_ms_p50", "run"),
+    ("query_service_time_ms_p99", "run"),
+    ("search_rate_per_s", "total"),
+    ("search_latency_ms", "total"),
+    ("knee_rate_per_s", "run"),
+    ("data_to_cache_ratio", "run"),
 )
 
 
@@ -36,10 +45,10 @@ class Tile(NamedTuple):
 
 def tiles(result: Result) -> list[Tile]:
     """The key figures that exist for this kind of load."""
-    named = {metric.name for metric in result.metrics}
+    named = {(metric.name, metric.scope) for metric in result.metrics}
     shown = []
     for name, scope in TILES:
-        if name in named:
+        if (name, scope) in named:
             definition, value = BY_NAME[name], value_of(result.metrics, name, scope)
             text = None if value is None else figure(value, definition.unit)
             shown.append(Tile(definition.label, text, definition.meaning))

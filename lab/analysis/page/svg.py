@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from lab.analysis.page.drawing import (
     AXIS,
     BLUE,
     GREY,
+    ORANGE,
     SHARES,
     amount_y,
     cores_y,
@@ -24,6 +25,7 @@ from lab.analysis.page.drawing import (
     stacked,
     time_x,
 )
+from lab.records.samples import Sample
 
 WIDTH, HEIGHT = 470, 210
 LABELLED = 0.14
@@ -118,6 +120,24 @@ def _colour(colours: dict[str, str]) -> alt.Color:
 
 def _has_a_line(rows: Sequence[Row]) -> bool:
     return sum(row.y is not None for row in rows) > 1
+
+
+def primaries_and_total(
+    series: Callable[[Sequence[Sample], str], list[Point]], samples: Sequence[Sample], axis: Axis
+) -> tuple[list[Row], dict[str, str]]:
+    """The lines of both scopes, or one line where there are no replicas that would tell them apart."""
+    primaries, total = series(samples, "primaries"), series(samples, "total")
+    if [point.value for point in primaries] == [point.value for point in total]:
+        name = "primaries and total, which are equal"
+        return axis.rows(name, primaries), {name: BLUE}
+    rows = [*axis.rows("total", total), *axis.rows("primaries", primaries)]
+    return rows, {"primaries": BLUE, "total": ORANGE}
+
+
+def extent(rows: Sequence[Row], unit: str) -> str:
+    """Between which two values the lines lie, in words."""
+    values = [row.y for row in rows if row.y is not None]
+    return f"From {min(values):.4g} to {max(values):.4g} {unit}." if values else "Nothing was sampled."
 
 
 def line_chart(

@@ -1,0 +1,377 @@
+"""The charts of a query load: latencies and answers by question, a ramp's curve, and what the servers did meanwhile."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from lab.analysis.figures.cost import process_names
+from lab.analysis.figures.latency import percentiles_ms
+from lab.analysis.figures.rates import Point, answered
+from lab.analysis.figures.searches import (
+    counter_series,
+    node_sums,
+    process_series,
+    search_latency_series,
+    search_rate_series,
+)
+from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
+from lab.analysis.page.queries import times_name
+from lab.analysis.page.svg import (
+    WIDTH,
+    Axis,
+    Chart,
+    Row,
+    drawn,
+    extent,
+    inline,
+    line_chart,
+    primaries_and_total,
+)
+from lab.analysis.text import figure, number
+from lab.records.run import QueryLoadResult, QueryTimes
+from lab.records.samples import Sample
+
+ROW_HEIGHT = 38
+MB = 1e6
+PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
+LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
+AS_GIVEN = alt.Color("colour:N", scale=None)
+
+
+class Knee(NamedTuple):
+    """Where p99 breaks its bound: a rate, and the interval in which it lies; `None` where that is not known."""
+
+    rate_per_s: float
+    low: float | None
+    high: float | None
+
+
+def of_queries(load: QueryLoadResult, knee: Knee | None) -> list[Chart]:
+    """What came of the queries: their latencies, their answers, and the curve of a ramp."""
+    return [*([ramp(load, knee)] if load.steps else []), latencies(load), right_answers(load)]
+
+
+def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
+    """The same axis with the part of the load in which queries are counted as its window."""
+    warm_up = (load.started_s - load.warm_up_s - axis.zero_s, load.started_s - axis.zero_s)
+    return replace(
+        axis,
+        window=(load.started_s - axis.zero_s, load.ended_s - axis.zero_s),
+        warm_up=warm_up if load.warm_up_s else None,
+    )
+
+
+def meanwhile(samples: Sequence[Sample], axis: Axis) -> list[Chart]:
+    """What the servers did while queries were sent."""
+    return [
+        search_rate(samples, axis),
+        search_latency(samples, axis),
+        cache("request", samples, axis),
+        cache("query", samples, axis),
+        faults(samples, axis),
+        disk_reads(samples, axis),
+        *([page_cache(samples, axis)] if any(sample.control_groups for sample in samples) else []),
+        search_threads(samples, axis),
+    ]
+
+
+# --- by question ----------------------------------------------------------------------------------------------------
+
+
+def latencies(load: QueryLoadResult) -> Chart:
+    """How long the answers to each question took, one row for each."""
+    name = times_name(load)
+    rows = [(question.name, percentiles_ms(question.latency or question.service_time)) for question in load.questions]
+    measured = [(question, values) for question, values in rows if values]
+    since = "query sent" if name == "Service time" else "instant a query was due"
+    return Chart(
+        f"{name} by question",
+        f"From the {since} until its answer was read; the scale is logarithmic. At p99, one in a hundred took longer.",
+        "; ".join(
+            f"{question}: median {figure(v['p50'], 'ms')}, p99 {figure(v['p99'], 'ms')}" for question, v in measured
+        )
+        or "Nothing was answered.",
+        _latencies(measured) if measured else None,
+        {LABELS[name]: colour for name, colour in PERCENTILES.items()},
+    )
+
+
+def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+    values = [ms for _, times in rows for ms in times.values() if ms > 0]
+    domain = [min(values) / 1.25, max(values) * 1.25]
+    ticks = [power * step for power in POWERS for step in (1, 2, 5) if domain[0] <= power * step <= domain[1]]
+    if len(ticks) > 7:
+        ticks = [power for power in POWERS if domain[0] <= power <= domain[1]]
+    x = alt.X(
+        "x:Q",
+        title="ms",
+        scale=alt.Scale(type="log", domain=domain, nice=False),
+        axis=alt.Axis(values=ticks, labelExpr="format(datum.value, '~r')"),
+    )
+    lines = [{"row": place, "x": times["p50"], "end": times["max"]} for place, (_, times) in enumerate(rows)]
+    dots = [
+        {"row": place, "x": times[name], "colour": colour}
+        for place, (_, times) in enumerate(rows)
+        for name, colour in reversed(PERCENTILES.items())
+    ]
+    texts = [(name, _times_text(times)) for name, times in rows]
+    low: dict[str, Any] = {"yOffset": 8}
+    layers = [
+        alt.Chart(inline(lines)).mark_rule(stroke="currentColor", opacity=0.35, **low).encode(x=x, x2="end:Q", y=_y()),
+        alt.Chart(inline(dots)).mark_point(filled=True, size=64, opacity=1, **low).encode(x=x, y=_y(), color=AS_GIVEN),
+        *_row_texts(texts),
+    ]
+    return drawn(layers, height=ROW_HEIGHT * len(rows))
+
+
+def _times_text(times: Mapping[str, float]) -> str:
+    return f"median {figure(times['p50'], 'ms')}, p99 {figure(times['p99'], 'ms')}"
+
+
+def right_answers(load: QueryLoadResult) -> Chart:
+    """How many answers to each question were right; of those expected to be wrong, how much of each was right."""
+    checked = [question for question in load.questions if question.checked]
+    return Chart(
+        "Answers right and wrong",
+        "Bar: share of the compared answers that equal what the dataset says. Where rows are wrong, circle: share of"
+        " rows that are there at all; diamond: share of rows whose value is right, too.",
+        "; ".join(f"{each.name}: {_right_text(each)}" for each in checked) or "No answer was compared.",
+        _right_answers(checked) if checked else None,
+        {"right": GREEN, "wrong": RED, "wrong, as expected": ORANGE},
+    )
+
+
+def _right_text(question: QueryTimes) -> str:
+    return f"{number(100 * (1 - question.wrong / question.checked))} % right"
+
+
+def _right_answers(questions: Sequence[QueryTimes]) -> str:
+    bars = []
+    for place, each in enumerate(questions):
+        right = 1 - each.wrong / each.checked
+        bars.append({"row": place, "x": 0, "end": right, "colour": GREEN})
+        bars.append({"row": place, "x": right, "end": 1, "colour": ORANGE if each.expected_wrong else RED})
+    shares = [
+        {"row": place, "x": share, "shape": shape}
+        for place, each in enumerate(questions)
+        for share, shape in ((each.rows_right, "circle"), (each.values_right, "diamond"))
+        if share is not None and each.wrong
+    ]
+    x = alt.X("x:Q", title="share of answers, or of rows", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%"))
+    layers = [
+        alt.Chart(inline([bar for bar in bars if bar["end"] > bar["x"]]))
+        .mark_bar(height=11, opacity=0.85, yOffset=8)
+        .encode(x=x, x2="end:Q", y=_y(), color=AS_GIVEN),
+        alt.Chart(inline(shares))
+        .mark_point(filled=True, size=90, opacity=1, fill="currentColor", stroke="white", strokeWidth=1, yOffset=8)
+        .encode(x=x, y=_y(), shape=alt.Shape("shape:N", scale=None)),
+        *_row_texts([(each.name, _right_text(each)) for each in questions]),
+    ]
+    return drawn(layers, height=ROW_HEIGHT * len(questions))
+
+
+def _y() -> alt.Y:
+    return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
+
+
+def _row_texts(texts: Sequence[tuple[str, str]]) -> list[alt.Chart]:
+    """Above each row its name on the left and its figures on the right."""
+    values = [{"row": place, "name": name, "figures": figures} for place, (name, figures) in enumerate(texts)]
+    base = alt.Chart(inline(values)).encode(y=_y())
+    placed: dict[str, Any] = {"fontSize": 12, "fill": "currentColor", "yOffset": -7}
+    return [
+        base.mark_text(align="left", limit=WIDTH - 220, **placed).encode(x=alt.value(0), text="name:N"),
+        base.mark_text(align="right", opacity=0.75, **placed).encode(x=alt.value(WIDTH), text="figures:N"),
+    ]
+
+
+# --- the curve of a ramp --------------------------------------------------------------------------------------------
+
+
+def ramp(load: QueryLoadResult, knee: Knee | None) -> Chart:
+    """p99 against the rate, the bound, and the rate at which it breaks."""
+    steps = [(step.rate_per_s, step.latency_ms["p99"]) for step in load.steps if "p99" in step.latency_ms]
+    bound = load.p99_bound_ms
+    found = "the bound was not broken" if knee is None else f"the knee is at {knee_text(knee)}"
+    return Chart(
+        "p99 against the rate",
+        "Each point is a step of the ramp; both axes are logarithmic. Dashed: the bound."
+        + (" Vertical line and band: the knee, where p99 breaks the bound, with its interval." if knee else ""),
+        f"p99 from {number(steps[0][1])} ms at {number(steps[0][0])}/s to {number(steps[-1][1])} ms at"
+        f" {number(steps[-1][0])}/s; {found}."
+        if steps
+        else "No step has an answer.",
+        _ramp(steps, bound, knee) if len(steps) > 1 else None,
+        {"within the bound": BLUE, "over it": RED} if bound else {},
+    )
+
+
+def knee_text(knee: Knee) -> str:
+    """`340/s (310–375/s)`."""
+    if knee.low is None or knee.high is None:
+        return f"{number(knee.rate_per_s)}/s"
+    return f"{number(knee.rate_per_s)}/s ({number(knee.low)}–{number(knee.high)}/s)"
+
+
+def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, knee: Knee | None) -> str:
+    x = alt.X(
+        "x:Q",
+        title="queries due per second",
+        scale=alt.Scale(type="log", nice=False, padding=12),
+        axis=alt.Axis(tickCount=6, labelExpr="format(datum.value, '~r')", labelOverlap=True),
+    )
+    y = alt.Y(
+        "y:Q",
+        title="p99, ms",
+        scale=alt.Scale(type="log", nice=True),
+        axis=alt.Axis(tickCount=5, labelExpr="format(datum.value, '~r')", labelOverlap=True),
+    )
+    points = [{"x": rate, "y": ms, "colour": RED if bound and ms > bound else BLUE} for rate, ms in steps]
+    line = alt.Chart(inline(points)).encode(x=x, y=y)
+    layers = [
+        line.mark_line(stroke="currentColor", opacity=0.45, strokeWidth=1.5),
+        line.mark_point(filled=True, size=64, opacity=1).encode(color=AS_GIVEN),
+    ]
+    if bound:
+        layers.insert(0, alt.Chart(inline([{"y": bound}])).mark_rule(**RULE).encode(y=y))
+    if knee:
+        layers.insert(
+            0, alt.Chart(inline([{"x": knee.rate_per_s}])).mark_rule(stroke=VIOLET, strokeWidth=2).encode(x=x)
+        )
+        if knee.low is not None and knee.high is not None:
+            band = alt.Chart(inline([{"x": knee.low, "end": knee.high}])).mark_rect(color=VIOLET, opacity=0.15)
+            layers.insert(0, band.encode(x=x, x2="end:Q"))
+    return drawn(layers)
+
+
+RULE: dict[str, Any] = {"strokeDash": [5, 4], "stroke": "currentColor"}
+
+
+# --- over time ------------------------------------------------------------------------------------------------------
+
+
+def search_rate(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Stack Monitoring's *Search Rate*."""
+    rows, colours = primaries_and_total(search_rate_series, samples, axis)
+    return Chart(
+        "Search rate",
+        "Searches of shards per second from each sample to the next: a query counts once for each shard that it asks."
+        " Kibana's Stack Monitoring draws the line “total”.",
+        extent(rows, "searches per second"),
+        line_chart(rows, colours, axis, "searches/s"),
+        colours,
+    )
+
+
+def search_latency(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Stack Monitoring's *Search Latency*."""
+    rows, colours = primaries_and_total(search_latency_series, samples, axis)
+    return Chart(
+        "Search latency",
+        "Milliseconds that a shard took for its part of a query, fetching not counted; 0 while nothing is searched."
+        " Kibana's Stack Monitoring draws the line “total”.",
+        extent(rows, "ms per search"),
+        line_chart(rows, colours, axis, "ms per search"),
+        colours,
+    )
+
+
+def cache(name: str, samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Hits and misses of the request cache or the query cache, on all shards."""
+    colours = {"misses": ORANGE, "hits": GREEN}
+    rows = [
+        row
+        for series in colours
+        for row in axis.rows(series, counter_series(samples, "total", f"{name}_cache_{series}"))
+    ]
+    what = {
+        "request": "The request cache holds whole answers of a shard.",
+        "query": "The query cache holds the documents that a filter matches in a segment.",
+    }
+    return Chart(
+        f"{name.capitalize()} cache",
+        f"{what[name]} Hits and misses per second, over all shards.",
+        extent(rows, "per second"),
+        line_chart(rows, colours, axis, "per second"),
+        colours,
+    )
+
+
+def faults(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Page faults that waited for the disk, by node."""
+    rows, colours = _by_node(samples, axis, "major_page_faults", 1)
+    return Chart(
+        "Major page faults",
+        "Page faults per second that waited for the disk. Reads by system call are none: see the bytes read.",
+        extent(rows, "faults per second"),
+        line_chart(rows, colours, axis, "faults/s"),
+        colours,
+    )
+
+
+def disk_reads(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Bytes read from the disk, by node."""
+    rows, colours = _by_node(samples, axis, "disk_read_bytes", MB)
+    return Chart(
+        "Read from disk",
+        "Megabytes per second that a node had to read from the disk, read-ahead included.",
+        extent(rows, "MB/s"),
+        line_chart(rows, colours, axis, "MB/s"),
+        colours,
+    )
+
+
+def _by_node(samples: Sequence[Sample], axis: Axis, counter: str, unit: float) -> tuple[list[Row], dict[str, str]]:
+    colours = node_colours([name for name in process_names(samples) if name.startswith("elasticsearch")])
+    points = {name: process_series(samples, name, counter) for name in colours}
+    return [row for name in colours for row in axis.rows(name, _in(unit, points[name]))], colours
+
+
+def _in(unit: float, points: Sequence[Point]) -> list[Point]:
+    return [Point(point.at_s, None if point.value is None else point.value / unit) for point in points]
+
+
+def page_cache(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """Page cache and other memory of the nodes whose memory is bounded, against their bound."""
+    names = sorted({name for sample in samples for name in sample.control_groups})
+    lines = {f"page cache of {name}": colour for name, colour in node_colours(names).items()}
+    rows: list[Row] = []
+    for name, series in zip(names, lines, strict=True):
+        rows += axis.rows(series, _of_group(samples, name, "page_cache_bytes"))
+    first = {f"heap and other memory of {names[0]}": ("anonymous_bytes", GREY), "limit": ("memory_limit_bytes", RED)}
+    for series, (field, _) in first.items():
+        rows += axis.rows(series, _of_group(samples, names[0], field))
+    colours = lines | {series: colour for series, (_, colour) in first.items()}
+    return Chart(
+        "Page cache against the limit",
+        "Memory of the control group, in MB: files in memory (page cache), heap and everything else, and the limit that"
+        " both share. Without a limit, its line breaks.",
+        extent(rows, "MB"),
+        line_chart(rows, colours, axis, "MB", dashed="limit"),
+        colours,
+    )
+
+
+def _of_group(samples: Sequence[Sample], name: str, field: str) -> list[Point]:
+    values = [Point(sample.at_s, getattr(sample.control_groups.get(name), field, None)) for sample in samples]
+    return _in(MB, values)
+
+
+def search_threads(samples: Sequence[Sample], axis: Axis) -> Chart:
+    """How busy the threads are that search."""
+    colours = {"in the queue": ORANGE, "active": BLUE}
+    told = answered(samples)
+    rows = [
+        *axis.rows("in the queue", node_sums(told, lambda node: node.search_queue)),
+        *axis.rows("active", node_sums(told, lambda node: node.search_active)),
+    ]
+    return Chart(
+        "Search threads",
+        "Threads of the search pool at work, and searches that waited for one, at the instant of each sample; over all"
+        " nodes.",
+        extent(rows, "threads or searches"),
+        line_chart(rows, colours, axis, "threads, searches"),
+        colours,
+    )
