@@ -2,9 +2,10 @@
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.latency import percentiles_ms
+from lab.analysis.page.queries import answers_text, clients_text, is_as_expected, is_open_loop, questions_text
 from lab.analysis.text import bytes_text, count, duration, figure, number
 from lab.records.result import Result
-from lab.records.run import Environment, Run
+from lab.records.run import Environment, QueryLoadResult, Run
 
 WAITING = "For a drain this contains the time a record waited in the topic, which was filled before the sink started."
 
@@ -13,6 +14,10 @@ def what_was_run(run: Run) -> str:
     """The first sentence."""
     environment, is_remote = run.environment, run.environment.target == "remote"
     where = "on remote servers" if is_remote else f"on one machine with {environment.cpu_cores} cores"
+    if run.load == "query" and run.query_load is not None:
+        version, load = elasticsearch_version(environment), run.query_load
+        held = f"{count(run.documents.produced)} documents in Elasticsearch {version}"
+        return f"{questions_text(load)} were asked about {held} by {clients_text(load)}, {where}."
     documents = f"{count(run.documents.produced)} documents ({bytes_text(run.source_bytes)})"
     if run.entities != run.documents.loaded:
         documents += f" that describe {count(run.entities)} entities"
@@ -41,11 +46,14 @@ def what_came_out(run: Run, result: Result) -> str:
     if result.status == "failed":
         problems = "; ".join(problem.rstrip(".") for problem in run.verification.problems) or "no reason is recorded"
         # Questions are asked only of an index that holds what was produced.
-        as_expected = all(question.as_expected for question in run.questions)
+        of_load = run.query_load.questions if run.query_load else ()
+        as_expected = all(question.as_expected for question in run.questions) and all(map(is_as_expected, of_load))
         what = "What is stored is not what was produced" if as_expected else "The index gives wrong answers"
         return f"{what}, so the figures below are void: {problems}."
     if run.verification.expect == "consumed":
         return consumed_in_words(run, result)
+    if run.load == "query" and run.query_load is not None:
+        return queried_in_words(result, run.query_load)
     rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
     latency = value_of(result.metrics, "indexing_latency_ms", "primaries")
     if rate is None:
@@ -54,6 +62,23 @@ def what_came_out(run: Run, result: Result) -> str:
         speed = f"Elasticsearch indexed {number(rate)} documents per second"
         speed += f" and spent {figure(latency, 'ms')} on each" if latency is not None else ""
     return f"{speed}{over_which_window(result, rate)}; {books_in_words(run)}."
+
+
+def queried_in_words(result: Result, load: QueryLoadResult) -> str:
+    """The second sentence of a verified run of queries alone."""
+    rate = value_of(result.metrics, "query_rate_per_s")
+    name = "latency" if is_open_loop(load) else "service time"
+    stem = f"query_{name.replace(' ', '_')}_ms"
+    median, p99 = (value_of(result.metrics, f"{stem}_{share}") for share in ("p50", "p99"))
+    if rate is None:
+        speed = "How fast they were answered could not be measured"
+    else:
+        speed = f"Elasticsearch answered {number(rate)} queries per second"
+        speed += f" with a median {name} of {figure(median, 'ms')}" if median is not None else ""
+        speed += f" and a p99 of {figure(p99, 'ms')}" if p99 is not None else ""
+    over = duration(load.ended_s - load.started_s)
+    answers = answers_text(load).rstrip(".")
+    return f"{speed}, over {over}; {answers[0].lower()}{answers[1:]}."
 
 
 def consumed_in_words(run: Run, result: Result) -> str:

@@ -2,7 +2,7 @@
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.page.sections import Row
-from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure, number
+from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
 from lab.records.result import Result
 from lab.records.run import Layout, QueryLoadResult, QueryTimes, Run, WarningKind
 
@@ -72,14 +72,21 @@ def asked_text(load: QueryLoadResult) -> str:
     if load.window_s is None:
         return f"Each query asked about all of the data; {cache}."
     documents = load.window_documents_mean
+    window = window_text(load.window_s)
     holds = f" ({number(documents)} documents on average)" if documents is not None else ""
     if load.window_place == "newest":
-        place = f"the newest {duration(load.window_s)} of the data{holds}"
+        place = f"the newest {window} of the data{holds}"
     else:
         within = load.window_within
         share = f" the oldest {number(100 * within)} % of" if within is not None and within < 1 else ""
-        place = f"{duration(load.window_s)} drawn from{share} the data{holds}"
+        place = f"{window} drawn from{share} the data{holds}"
     return f"Each query asked about {place}; {cache}."
+
+
+def window_text(window_s: float) -> str:
+    """A length of the documents' own time: `15 min`, `90 s`."""
+    whole, rest = divmod(window_s, 60)
+    return f"{number(whole)}{NARROW_SPACE}min" if whole >= 2 and not rest else duration(window_s)
 
 
 def answers_text(load: QueryLoadResult) -> str:
@@ -98,13 +105,15 @@ def answers_text(load: QueryLoadResult) -> str:
 
 def clients_busy_text(result: Result, load: QueryLoadResult) -> str:
     """Little's law: the clients that were configured beside those that had a query under way."""
-    busy = f"{number(load.clients_busy_mean)} clients had a query under way on average (Little's law: sum of service"
-    busy += f" times ÷ duration), of {count(load.clients)} configured"
+    busy = (
+        f"{number(load.clients_busy_mean)} of {count(load.clients)} clients had a query under way on average (Little's"
+        " law: sum of service times ÷ duration)"
+    )
     if any(warning.kind is WarningKind.CLIENTS_DISAGREE for warning in result.warnings):
-        return f"{busy}: they disagree with the {number(load.clients_expected)} that were to be expected; see Warnings."
+        return f"{busy}, but {number(load.clients_expected)} were to be expected: see the warnings."
     if load.clients_expected is None:
-        return f"{busy}; this load does not say how many are to be expected."
-    return f"{busy}; {number(load.clients_expected)} were to be expected: they agree."
+        return f"{busy}; how many are to be expected is not known of such a load."
+    return f"{busy}, and {number(load.clients_expected)} were to be expected: they agree."
 
 
 def lag_text(load: QueryLoadResult) -> str | None:
@@ -159,7 +168,7 @@ def _times(result: Result, stem: str, scope: str, requests: int, errors: int) ->
     )
 
 
-ANSWERS_HEAD = ("question", "hits", "compared", "wrong", "rows right", "values right", "the first that is wrong")
+ANSWERS_HEAD = ("question", "hits", "compared", "wrong", "rows right", "values right")
 
 
 def answers_rows(load: QueryLoadResult) -> list[Row]:
@@ -172,8 +181,15 @@ def answers_rows(load: QueryLoadResult) -> list[Row]:
             count(each.wrong) + (" (expected)" if each.wrong and each.expected_wrong else ""),
             _share(each.rows_right),
             _share(each.values_right),
-            each.first_wrong or "",
         )
+        for each in load.questions
+    ]
+
+
+def asked_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
+    """Each question in words, with the first wrong answer to it."""
+    return [
+        (each.name, each.question + (f" The first wrong answer: {each.first_wrong}." if each.first_wrong else ""))
         for each in load.questions
     ]
 
@@ -199,7 +215,7 @@ def cost_table(result: Result) -> tuple[Row, list[Row]]:
     return ("process", *(COST_METRICS[name] for name in names)), rows
 
 
-STEPS_HEAD = ("queries due per second", "answered per second", "errors", "median", "p99")
+STEPS_HEAD = ("due per second", "answered", "errors", "median", "p99")
 
 
 def steps_rows(load: QueryLoadResult) -> list[Row]:
@@ -258,6 +274,7 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
         "times": times_rows(result, load),
         "answers_head": ANSWERS_HEAD,
         "answers_rows": answers_rows(load),
+        "asked": asked_pairs(load),
         "errors": errors_rows(load),
         "cost_head": cost_head,
         "cost": cost,

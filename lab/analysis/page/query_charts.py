@@ -35,6 +35,8 @@ from lab.records.samples import Sample
 
 ROW_HEIGHT = 38
 MB = 1e6
+MOST_LABELS = 7
+SHARES = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
 PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
 LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
 AS_GIVEN = alt.Color("colour:N", scale=None)
@@ -48,9 +50,9 @@ class Knee(NamedTuple):
     high: float | None
 
 
-def of_queries(load: QueryLoadResult, knee: Knee | None) -> list[Chart]:
-    """What came of the queries: their latencies, their answers, and the curve of a ramp."""
-    return [*([ramp(load, knee)] if load.steps else []), latencies(load), right_answers(load)]
+def of_questions(load: QueryLoadResult) -> list[Chart]:
+    """What came of the queries, by question: their times and their answers."""
+    return [latencies(load), right_answers(load)]
 
 
 def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
@@ -100,16 +102,9 @@ def latencies(load: QueryLoadResult) -> Chart:
 
 def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     values = [ms for _, times in rows for ms in times.values() if ms > 0]
-    domain = [min(values) / 1.25, max(values) * 1.25]
-    ticks = [power * step for power in POWERS for step in (1, 2, 5) if domain[0] <= power * step <= domain[1]]
-    if len(ticks) > 7:
-        ticks = [power for power in POWERS if domain[0] <= power <= domain[1]]
-    x = alt.X(
-        "x:Q",
-        title="ms",
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=alt.Axis(values=ticks, labelExpr="format(datum.value, '~r')"),
-    )
+    domain = (min(values) / 1.25, max(values) * 1.25)
+    scale = alt.Scale(type="log", domain=domain, nice=False)
+    x = alt.X("x:Q", title="ms", scale=scale, axis=_round_numbers(domain))
     lines = [{"row": place, "x": times["p50"], "end": times["max"]} for place, (_, times) in enumerate(rows)]
     dots = [
         {"row": place, "x": times[name], "colour": colour}
@@ -159,7 +154,7 @@ def _right_answers(questions: Sequence[QueryTimes]) -> str:
         for share, shape in ((each.rows_right, "circle"), (each.values_right, "diamond"))
         if share is not None and each.wrong
     ]
-    x = alt.X("x:Q", title="share of answers, or of rows", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%"))
+    x = alt.X("x:Q", title="share of answers, or of rows", scale=alt.Scale(domain=[0, 1]), axis=SHARES)
     layers = [
         alt.Chart(inline([bar for bar in bars if bar["end"] > bar["x"]]))
         .mark_bar(height=11, opacity=0.85, yOffset=8)
@@ -172,6 +167,14 @@ def _right_answers(questions: Sequence[QueryTimes]) -> str:
     return drawn(layers, height=ROW_HEIGHT * len(questions))
 
 
+def _round_numbers(domain: tuple[float, float]) -> alt.Axis:
+    """Labels of a logarithmic axis: 1, 2, 5, 10 and so on, or powers of ten where those would be too many."""
+    powers = [power for power in POWERS if domain[0] <= power <= domain[1]]
+    steps = [power * step for power in POWERS for step in (1, 2, 5) if domain[0] <= power * step <= domain[1]]
+    shown = steps if len(steps) <= MOST_LABELS else powers
+    return alt.Axis(values=shown, labelExpr="format(datum.value, '~r')")
+
+
 def _y() -> alt.Y:
     return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
 
@@ -180,7 +183,7 @@ def _row_texts(texts: Sequence[tuple[str, str]]) -> list[alt.Chart]:
     """Above each row its name on the left and its figures on the right."""
     values = [{"row": place, "name": name, "figures": figures} for place, (name, figures) in enumerate(texts)]
     base = alt.Chart(inline(values)).encode(y=_y())
-    placed: dict[str, Any] = {"fontSize": 12, "fill": "currentColor", "yOffset": -7}
+    placed: dict[str, Any] = {"fontSize": 13, "fill": "currentColor", "yOffset": -7}
     return [
         base.mark_text(align="left", limit=WIDTH - 220, **placed).encode(x=alt.value(0), text="name:N"),
         base.mark_text(align="right", opacity=0.75, **placed).encode(x=alt.value(WIDTH), text="figures:N"),
@@ -216,17 +219,19 @@ def knee_text(knee: Knee) -> str:
 
 
 def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, knee: Knee | None) -> str:
+    rates, times = [rate for rate, _ in steps], [*(ms for _, ms in steps), *([bound] if bound else [])]
+    x_domain, y_domain = (min(rates) / 1.1, max(rates) * 1.1), (min(times) / 1.25, max(times) * 1.25)
     x = alt.X(
         "x:Q",
         title="queries due per second",
-        scale=alt.Scale(type="log", nice=False, padding=12),
-        axis=alt.Axis(tickCount=6, labelExpr="format(datum.value, '~r')", labelOverlap=True),
+        scale=alt.Scale(type="log", domain=x_domain, nice=False),
+        axis=_round_numbers(x_domain),
     )
     y = alt.Y(
         "y:Q",
         title="p99, ms",
-        scale=alt.Scale(type="log", nice=True),
-        axis=alt.Axis(tickCount=5, labelExpr="format(datum.value, '~r')", labelOverlap=True),
+        scale=alt.Scale(type="log", domain=y_domain, nice=False),
+        axis=_round_numbers(y_domain),
     )
     points = [{"x": rate, "y": ms, "colour": RED if bound and ms > bound else BLUE} for rate, ms in steps]
     line = alt.Chart(inline(points)).encode(x=x, y=y)

@@ -23,14 +23,18 @@ def report(analysis: RunAnalysis) -> str:
     """The page."""
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
     from lab.analysis.page.charts import charts  # noqa: PLC0415
-    from lab.analysis.page.query_charts import of_queries  # noqa: PLC0415
+    from lab.analysis.page.query_charts import of_questions, ramp  # noqa: PLC0415
     from lab.analysis.page.templates import PAGES  # noqa: PLC0415
 
     folder, result = analysis.folder, analysis.result
     run = folder.run
     began = datetime.fromtimestamp(run.started_s, UTC)
     load = run.query_load
-    queries = load and {**query_section(run, result, load), "charts": of_queries(load, None)}
+    queries = load and {
+        **query_section(run, result, load),
+        "ramp": ramp(load, None) if load.steps else None,
+        "charts": of_questions(load),
+    }
     dataset = (folder.profile or {}).get("dataset")
     return PAGES.get_template("page/run.html").render(
         title=f"{run.profile}: {result.status}",

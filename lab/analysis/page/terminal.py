@@ -1,5 +1,8 @@
 """The table at the end of a run."""
 
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -21,13 +24,59 @@ ROWS = (
     ("bulk_service_time_ms_p99", ("run",)),
     ("lag_records_max", ("run",)),
     ("drain_s", ("run",)),
+    ("query_rate_per_s", ("run",)),
+    ("query_latency_ms_p50", ("run",)),
+    ("query_latency_ms_p99", ("run",)),
+    ("query_service_time_ms_p50", ("run",)),
+    ("query_service_time_ms_p99", ("run",)),
+    ("search_rate_per_s", ("primaries", "total")),
+    ("search_latency_ms", ("primaries", "total")),
+    ("clients_busy_mean", ("run",)),
+    ("request_cache_hit_share", ("run",)),
+    ("data_to_cache_ratio", ("run",)),
+    ("knee_rate_per_s", ("run",)),
 )
 
 QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
 
 
-def terminal_table(result: Result) -> Table:
-    """Key figures, the books and the verdict, for a terminal of 80 columns."""
+def terminal_table(result: Result) -> Group:
+    """Key figures, the books and the verdict, and the questions of a query load, for a terminal of 80 columns."""
+    of_load = load_questions(result)
+    return Group(*([query_table(result, of_load), ""] if of_load else []), _key_figures(result, of_load))
+
+
+def load_questions(result: Result) -> list[str]:
+    """The questions of a query load; empty where there was none."""
+    return [metric.scope for metric in result.metrics if metric.name == "query_requests" and metric.scope != "run"]
+
+
+def query_table(result: Result, questions: Sequence[str]) -> Table:
+    """A row for each question of a query load."""
+    stem = "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
+    name = "latency" if stem == "query_latency_ms" else "service time (a closed loop has no latency)"
+    table = Table(title=f"{result.profile} · {name}", title_justify="left", show_edge=False)
+    table.add_column("question", overflow="fold")
+    for head in ("answered", "median", "p99", "longest", "took", "errors", "wrong"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for question in questions:
+        table.add_row(question, *_query_cells(result, stem, question))
+    return table
+
+
+def _query_cells(result: Result, stem: str, question: str) -> Iterator[Text]:
+    for name in ("query_rate_per_s", f"{stem}_p50", f"{stem}_p99", f"{stem}_max", "query_took_ms_p50"):
+        yield Text(figure(value_of(result.metrics, name, question), BY_NAME[name].unit))
+    for name in ("query_errors", "answers_wrong"):
+        value = value_of(result.metrics, name, question)
+        yield Text(count(value), style="red" if value else "")
+
+
+def _has(result: Result, name: str) -> bool:
+    return any(metric.name == name for metric in result.metrics)
+
+
+def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     window = result.measured_window
     measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
     good, short = result.status == "verified", shortfall(result)
@@ -43,7 +92,8 @@ def terminal_table(result: Result) -> Table:
                 _add_metric(table, result, name, scope)
     for metric in result.metrics:
         is_cost = metric.name == "cpu_s_per_million_docs" and metric.value is not None
-        if is_cost or metric.name in QUESTION_METRICS:
+        is_asked = metric.name in QUESTION_METRICS and metric.scope not in {*of_load, "run"}
+        if is_cost or is_asked:
             _add_metric(table, result, metric.name, metric.scope)
     table.add_section()
     _add_books(table, result)
