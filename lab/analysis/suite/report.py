@@ -5,7 +5,6 @@ from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.suite.comparisons import is_detected
-from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import SUITE_TERMS, common_prefix, short_name
 from lab.analysis.suite.rows import rows
@@ -44,7 +43,7 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),
-        panels=[sections.panel(result, metric) for metric in compared_metrics(plan)],
+        groups=sections.switch(result),
         limits=list(sections.limit_rows(result)),
         published=list(sections.published_rows(result)),
         published_in=sections.document_of(result.published[0].source) if result.published else "",

@@ -7,6 +7,7 @@ from pathlib import Path
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.page.svg import Chart
 from lab.analysis.suite.charts import drift_chart, ladder_chart, rate_over_time
+from lab.analysis.suite.families import Family, families, family_label, lines, scope_names
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
@@ -15,11 +16,53 @@ from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records.suite import MetricKey, SuitePlan, SuiteResult, SuiteRun
 
 
+def shown_metrics(result: SuiteResult) -> list[MetricKey]:
+    """What the plan asks for, and what else is compared, where a run has it."""
+    known = {(figure.name, figure.scope) for figure in result.figures if figure.median is not None}
+    return [
+        metric
+        for metric in compared_metrics(result.plan)
+        if metric in result.plan.metrics or (metric.name, metric.scope) in known
+    ]
+
+
+def switch(result: SuiteResult) -> list[dict[str, object]]:
+    """What a reader chooses from, in groups: a metric by itself, or one of many scopes, all of them first.
+
+    Each choice shows one panel; their numbers go through all groups.
+    """
+    metrics, groups = shown_metrics(result), list[dict[str, object]]()
+    grouped = families(metrics)
+    for metric in metrics:
+        family = next((each for each in grouped if metric in each), None)
+        if family is None:
+            groups.append({"label": "", "panels": [panel(result, metric)]})
+        elif metric == family[0]:
+            single = [
+                panel(result, each) | {"label": name} for each, name in zip(family, scope_names(family), strict=True)
+            ]
+            groups.append({"label": family_label(family), "panels": [family_panel(result, family), *single]})
+    return groups
+
+
+def family_panel(result: SuiteResult, family: Family) -> dict[str, object]:
+    """What the suite says of a metric of many scopes: one table of comparisons by scopes."""
+    name = family[0].name
+    return {
+        "label": "all",
+        "title": family_label(family),
+        "meaning": BY_NAME[name].meaning if name in BY_NAME else "",
+        "scopes": scope_names(family),
+        "lines": lines(result, family),
+        "has_published": any(cell.published for line in lines(result, family) for cell in line.cells),
+    }
+
+
 def check_table(result: SuiteResult) -> dict[str, object]:
     """The control against itself, by every metric."""
     checks = [
         (metric_label(metric), ratio_text(row.effect.ratio), row)
-        for metric in compared_metrics(result.plan)
+        for metric in shown_metrics(result)
         for row in rows(result, metric)
         if row.is_check and row.effect is not None
     ]
@@ -38,6 +81,7 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
     head, cells = head_and_cells(planned)
     return {
         "label": metric_label(metric),
+        "title": metric_label(metric),
         "meaning": BY_NAME[metric.name].meaning if metric.name in BY_NAME else "",
         "agreements": agreements(planned),
         "ladder": ladder_chart(planned, metric),

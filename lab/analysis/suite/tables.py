@@ -5,9 +5,22 @@ import io
 import shlex
 from collections.abc import Iterator, Sequence
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lab.analysis.suite.families import HEAD as FAMILY_HEAD
+from lab.analysis.suite.families import (
+    KEY,
+    Family,
+    families,
+    family_label,
+    family_of,
+    scope_names,
+    table_texts,
+)
+from lab.analysis.suite.families import lines as family_lines
 from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
 from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.suite.names import lower_first, metric_label, published_text, short_name
@@ -34,6 +47,8 @@ COLUMNS = (
 )
 
 STYLES = {"faster": "green", "slower": "red", "higher": "blue", "lower": "blue", "control": "bold"}
+MOST_SCOPES, LONGEST_CELL = 7, 7
+"""Beside each other in 80 columns, with room for the names of the variants."""
 SIGNS = {"same direction": "✓", "opposite": "✗", "published as no change": "=", "not measured": ""}
 
 
@@ -81,8 +96,12 @@ def suite_markdown(result: SuiteResult) -> str:
     """Answer, tables, conclusions, warnings, what limited the variants, and how to run it again."""
     plan = result.plan
     lines = [f"# {_plain(plan.suite)}", "", _plain(plan.question), "", f"**{_plain(result.answer)}**", ""]
+    for family in families(plan.metrics):
+        texts = table_texts(scope_names(family), family_lines(result, family))
+        lines += [f"## {family_label(family)}", "", f"Ratios: {KEY}.", "", *_markdown_table(*texts), ""]
     for metric in plan.metrics:
-        lines += [f"## {metric_label(metric)}", "", *_markdown_table(*head_and_cells(rows(result, metric))), ""]
+        if family_of(plan.metrics, metric) is None:
+            lines += [f"## {metric_label(metric)}", "", *_markdown_table(*head_and_cells(rows(result, metric))), ""]
     lines += ["## Comparisons", "", *(f"- {_plain(text)}" for text in result.conclusions), ""]
     if result.warnings:
         lines += ["## Warnings", "", *_warnings(result), ""]
@@ -136,8 +155,11 @@ def _where(result: SuiteResult) -> Iterator[str]:
 # --- the terminal ---------------------------------------------------------------------------------------------------
 
 
-def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table:
+def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table | Group:
     """The comparisons of a metric, or of the one that matters most, for a terminal of 80 columns."""
+    family = family_of(result.plan.metrics, result.plan.metrics[0])
+    if metric is None and family is not None:
+        return family_table(result, family)
     metric = metric or result.plan.metrics[0]
     table = Table(
         title=f"{result.plan.suite} · {lower_first(metric_label(metric))} · {result.repeats}",
@@ -155,6 +177,30 @@ def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table:
         table.caption_justify = "left"
     for row in shown:
         table.add_row(*_cells(row)[: len(table.columns)])
+    return table
+
+
+def family_table(result: SuiteResult, family: Family) -> Group:
+    """The comparisons by the scopes of a metric, such as the questions of a query load; many in several tables."""
+    title = f"{result.plan.suite} · {lower_first(family_label(family))} · {result.repeats}"
+    key = Text(f"{KEY}; green: faster, red: slower", "dim")
+    parts = [family[first : first + MOST_SCOPES] for first in range(0, len(family), MOST_SCOPES)]
+    names = scope_names(family)
+    return Group(
+        Text(title, "italic"),
+        *(_family_table(result, part, names[i * MOST_SCOPES :]) for i, part in enumerate(parts)),
+        key,
+    )
+
+
+def _family_table(result: SuiteResult, family: Family, names: Sequence[str]) -> Table:
+    table = Table(show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column(FAMILY_HEAD, overflow="fold", ratio=1)
+    for name, _ in zip(names, family, strict=False):
+        table.add_column(name.replace("-", "-\n"), justify="right", overflow="fold", width=LONGEST_CELL)
+    for line in family_lines(result, family):
+        cells = [Text(cell.marked, STYLES.get(cell.kind, "dim")) for cell in line.cells]
+        table.add_row(Text(line.name), *cells)
     return table
 
 

@@ -1,0 +1,134 @@
+"""One metric of many scopes, such as a query time of seven questions: a table of comparisons by scopes."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+
+from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.statistics.effects import change_text
+from lab.analysis.suite.comparisons import is_detected
+from lab.analysis.suite.names import published_text, ratio_text, short_name
+from lab.analysis.suite.rows import Row, rows
+from lab.analysis.text import UNKNOWN, figure
+from lab.records.suite import Effect, MetricKey, SuiteResult
+
+Family = tuple[MetricKey, ...]
+"""Metrics of one name and different scopes."""
+
+HEAD = "variant ÷ control"
+LEAST_SCOPES = 3
+STRONGEST = 2.0
+"""A ratio of this, or its inverse, has the full colour."""
+UNDETECTED = {"same within 5 %": "=", "undecided": "?"}
+SIGNS = {"same direction": "✓", "opposite": "✗", "published as no change": "="}
+KEY = "▲ higher, ▼ lower, = same within 5 %, ? undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one comparison says of one scope.
+
+    Attributes:
+        text: The ratio, or the median of what nothing is compared with.
+        interval: Of the verdict, as changes in percent; empty where there is none.
+        published: The source's ratio with a sign of its agreement; empty without one.
+        kind: The verdict.
+        mark: The verdict in one character.
+        strength: From 0 for no change to 1 for a ratio of 2 or a half; 0 for what is not decided.
+    """
+
+    text: str
+    interval: str = ""
+    published: str = ""
+    kind: str = ""
+    mark: str = ""
+    strength: float = 0.0
+
+    @property
+    def marked(self) -> str:
+        """The ratio with its verdict in one character, for where there is no colour."""
+        return f"{self.text} {self.mark}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One comparison over all scopes."""
+
+    name: str
+    is_check: bool
+    cells: tuple[Cell, ...]
+
+
+def families(metrics: Iterable[MetricKey]) -> list[Family]:
+    """The metrics with so many scopes that a table for each would not be read."""
+    by_name: dict[str, list[MetricKey]] = defaultdict(list)
+    for metric in metrics:
+        by_name[metric.name].append(metric)
+    return [tuple(those) for those in by_name.values() if len(those) >= LEAST_SCOPES]
+
+
+def family_of(metrics: Iterable[MetricKey], metric: MetricKey) -> Family | None:
+    """The family that a metric belongs to; `None` where it stands for itself."""
+    return next((family for family in families(metrics) if metric in family), None)
+
+
+def family_label(family: Family) -> str:
+    """`Query service time, median`."""
+    name = family[0].name
+    return BY_NAME[name].label if name in BY_NAME else name
+
+
+def scope_names(family: Family) -> list[str]:
+    """The scopes without what all of them begin with, such as `events-`."""
+    scopes = [metric.scope for metric in family]
+    firsts = {scope.partition("-")[0] for scope in scopes}
+    if len(firsts) > 1 or not all("-" in scope for scope in scopes):
+        return scopes
+    return [scope.partition("-")[2] for scope in scopes]
+
+
+def lines(result: SuiteResult, family: Family) -> list[Line]:
+    """The control with its medians, then every planned comparison."""
+    by_scope = [[row for row in rows(result, metric) if row.is_planned] for metric in family]
+    control = short_name(result.plan, result.plan.control)
+    return [
+        Line(_comparison(line[0], control), line[0].is_check, tuple(map(_cell, line)))
+        for line in zip(*by_scope, strict=True)
+    ]
+
+
+def _comparison(row: Row, control: str) -> str:
+    """What is compared with what; the control goes without saying."""
+    if row.is_check:
+        return "A/A: control twice"
+    return row.variant if row.against in {"", control} else f"{row.variant} ÷ {row.against}"
+
+
+def _cell(row: Row) -> Cell:
+    if not row.against:
+        known = row.figure is not None and row.figure.median is not None
+        return Cell(figure(row.figure.median, row.figure.unit) if row.figure and known else UNKNOWN, kind="control")
+    effect, step = row.effect, row.published
+    published = f"{published_text(step)} {SIGNS.get(step.agreement, '?')}" if step else ""
+    if effect is None or effect.ratio is None:
+        return Cell(UNKNOWN, published=published, kind=row.verdict)
+    return Cell(
+        text=ratio_text(effect.ratio),
+        interval=_interval(effect),
+        published=published,
+        kind=row.verdict,
+        mark=("▲" if effect.ratio > 1 else "▼") if is_detected(effect) else UNDETECTED.get(effect.verdict, ""),
+        strength=max(0.2, min(1.0, abs(log(effect.ratio)) / log(STRONGEST))) if is_detected(effect) else 0.0,
+    )
+
+
+def _interval(effect: Effect) -> str:
+    if effect.low is None or effect.high is None:
+        return ""
+    return f"{change_text(effect.low)} to {change_text(effect.high)}"
+
+
+def table_texts(names: Sequence[str], chosen: Sequence[Line]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and cells for a table of plain text."""
+    return (HEAD, *names), [(line.name, *(cell.marked for cell in line.cells)) for line in chosen]
