@@ -26,6 +26,13 @@ AGAIN = " (again)"
 """Ends the name of the variant that is the control once more."""
 
 
+def _metric(text: object) -> object:
+    name, _, scope = text.partition("/") if isinstance(text, str) else ("", "", "")
+    if not (name and scope):
+        raise PydanticCustomError("metric", "`name/scope`, such as `indexing_rate_docs_per_s/primaries`")
+    return name, scope
+
+
 class VariantEntry(Section):
     """A variant as a suite's file states it."""
 
@@ -35,6 +42,10 @@ class VariantEntry(Section):
     )
     set: Mapping[str, JsonValue] = Field(default_factory=dict, description="values of the profile, by dotted key")
     against: str | None = Field(None, description="the variant it is compared with; the control by default")
+    reference: bool = Field(
+        default=False, description="whether it is compared with nothing, and is there for others to be compared with"
+    )
+    factor: str | None = Field(None, min_length=1, description="what it turns, such as `replicas`; see the report")
 
 
 def _entry(value: object) -> object:
@@ -55,11 +66,27 @@ class Grid(Section):
     )
 
 
-def _metric(text: object) -> object:
-    name, _, scope = text.partition("/") if isinstance(text, str) else ("", "", "")
-    if not (name and scope):
-        raise PydanticCustomError("metric", "`name/scope`, such as `indexing_rate_docs_per_s/primaries`")
-    return name, scope
+class Pairs(Section):
+    """Two or more levels of one factor, held against the first of them at every level of others."""
+
+    profile: str = Field(description="the name of a profile")
+    factor: str = Field(min_length=1, description="what is turned, in words")
+    levels: Mapping[str, Mapping[str, JsonValue]] = Field(
+        min_length=2, description="by name, what each sets; the first is what the others are compared with"
+    )
+    at: Mapping[str, Mapping[str, JsonValue]] = Field(
+        min_length=1, description="by name, what each setting in which they are compared sets"
+    )
+
+
+class Crossing(Section):
+    """Where one level of a factor begins to win: the value of another metric at which the ratio passes 1."""
+
+    factor: str = Field(description="a factor of the variants")
+    metric: Annotated[tuple[str, str], BeforeValidator(_metric)] = Field(description="what decides: `name/scope`")
+    over: Annotated[tuple[str, str], BeforeValidator(_metric)] = Field(
+        description="what it is looked for along, as measured of the reference: `name/scope`"
+    )
 
 
 class SuiteFile(Section):
@@ -71,6 +98,8 @@ class SuiteFile(Section):
         default_factory=list, description="profiles, or mappings with `profile`"
     )
     grid: Grid | None = Field(None, description="a profile and its factors")
+    pairs: list[Pairs] = Field(default_factory=list, description="levels of a factor, compared in several settings")
+    crossing: Crossing | None = Field(None, description="where one level of a factor begins to win")
     set: Mapping[str, JsonValue] = Field(default_factory=dict, description="values of all profiles, by dotted key")
     repeats: PositiveInt = Field(5, description="how often each variant runs")
     seed: int = Field(1, ge=0, description="the same seed gives the same order")
@@ -87,12 +116,13 @@ class SuiteFile(Section):
 
 @dataclass(frozen=True)
 class SuiteVariant:
-    """A variant with its profile, checked."""
+    """A variant with its profile, checked; `against` is `None` for the control and for other references."""
 
     name: str
     profile: Profile
     overrides: tuple[str, ...]
     against: str | None
+    factor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +143,7 @@ class Suite:
     seed: int
     metrics: tuple[tuple[str, str], ...]
     published: str | None
+    crossing: Crossing | None = None
 
 
 def suite_names(root: Path = REPOSITORY) -> list[str]:
@@ -185,16 +216,19 @@ class _Expansion:
             seed=self.file.seed,
             metrics=tuple(self.file.metrics),
             published=self.file.published,
+            crossing=self.file.crossing,
         )
 
     def variants(self) -> Iterator[SuiteVariant]:
-        """Those of the list, then those of the grid."""
+        """Those of the list, those of the grid, then those of the pairs."""
         for position, entry in enumerate(self.file.variants):
             variant = self.variant(entry, self.tree.place_of("variants", position))
             if variant is not None:
                 yield variant
         if self.file.grid is not None:
             yield from self.cells(self.file.grid)
+        for position, pairs in enumerate(self.file.pairs):
+            yield from self.levels(pairs, self.tree.place_of("pairs", position))
 
     def cells(self, grid: Grid) -> Iterator[SuiteVariant]:
         """One variant for each combination of levels."""
@@ -211,6 +245,24 @@ class _Expansion:
                 return
             yield variant
 
+    def levels(self, pairs: Pairs, place: Place) -> Iterator[SuiteVariant]:
+        """Every level in every setting: `best_compression, 4×`, compared with the first level there."""
+        first = next(iter(pairs.levels))
+        for setting, others in pairs.at.items():
+            for level, values in pairs.levels.items():
+                entry = VariantEntry(
+                    profile=pairs.profile,
+                    name=f"{level}, {setting}",
+                    set={**others, **values},
+                    against=None if level == first else f"{first}, {setting}",
+                    reference=level == first,
+                    factor=pairs.factor,
+                )
+                variant = self.variant(entry, place)
+                if variant is None:
+                    return
+                yield variant
+
     def variant(self, entry: VariantEntry, place: Place) -> SuiteVariant | None:
         """A variant, its profile checked; `None` when that has problems, which are then collected."""
         values = {**self.file.set, **entry.set}
@@ -220,7 +272,8 @@ class _Expansion:
         except ProfileError as error:
             self.problems += [Problem(place, "", line) for line in str(error).splitlines()]
             return None
-        return SuiteVariant(entry.name or entry.profile, profile, overrides, entry.against or self.file.control)
+        against = None if entry.reference else entry.against or self.file.control
+        return SuiteVariant(entry.name or entry.profile, profile, overrides, against, entry.factor)
 
     def check_names(self, names: list[str]) -> None:
         """Whether names are unique, and whether those that others refer to are there."""

@@ -32,6 +32,10 @@ class Variant(Record):
         fingerprint: Two variants that ask for the same run share it, such as the control and its repetition (A/A).
         data_nodes: Elasticsearch nodes that it uses.
         documents: Documents of one run, where the dataset says so beforehand.
+        factor: What it turns, in words; `None` where the suite names no factors.
+        load_s: How long its load takes at least, where the profile says so: queries for so long, a stream at a rate.
+        layout: Variants of queries alone share it exactly when they may read the same index, which is loaded once.
+        working_set: Share of the documents that its queries ask about.
     """
 
     name: str
@@ -42,6 +46,15 @@ class Variant(Record):
     fingerprint: str
     data_nodes: Count = 1
     documents: Count | None = None
+    factor: str | None = None
+    load_s: float | None = None
+    layout: str | None = None
+    working_set: float = 1.0
+
+    @property
+    def kind(self) -> str:
+        """What a server must have done once, uncounted, before a run of the variant counts."""
+        return self.layout or self.fingerprint
 
 
 class MetricKey(Record):
@@ -49,6 +62,20 @@ class MetricKey(Record):
 
     name: str
     scope: str
+
+
+class Crossing(Record):
+    """Where one level of a factor begins to win, as a suite looks for it.
+
+    Attributes:
+        factor: That of the variants which are held against each other.
+        metric: What decides.
+        over: What it is looked for along, as measured of what the variant is compared with.
+    """
+
+    factor: str
+    metric: MetricKey
+    over: MetricKey
 
 
 class SuitePlan(Record):
@@ -78,6 +105,7 @@ class SuitePlan(Record):
     order: tuple[tuple[str, ...], ...]
     metrics: tuple[MetricKey, ...]
     published: str | None = None
+    crossing: Crossing | None = None
     skipped: dict[str, str] = {}
     command: tuple[str, ...] = ()
 
@@ -227,6 +255,7 @@ class SuiteResult(Record):
 
     Attributes:
         answer: The question's answer in two sentences.
+        factors: One sentence for each factor that the suite names, and one for where it begins to win.
         conclusions: One sentence for each comparison.
         caveats: What the source leaves open, and where our runs are not what it measured.
         warnings: Of the suite as a whole, such as two variants that were limited by the driver.
@@ -244,6 +273,7 @@ class SuiteResult(Record):
     caveats: tuple[str, ...] = ()
     limits: tuple[VariantLimit, ...] = ()
     answer: str = ""
+    factors: tuple[str, ...] = ()
     conclusions: tuple[str, ...] = ()
     warnings: tuple[RunWarning, ...] = ()
     environment: Environment | None = None

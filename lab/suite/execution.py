@@ -92,21 +92,21 @@ class SuiteExecution:
         first run was seen to reach half the rate of its later ones.
         """
         needed = self.bench.prepare(variant)
-        is_new = any((each, variant.fingerprint) not in self.tried for each in needed)
+        is_new = any((each, variant.kind) not in self.tried for each in needed)
         if needed <= self.warm and is_new:
             self.run(variant, "first of its kind", block=0, attempt=1)
             needed = self.bench.prepare(variant)
         if not needed <= self.warm:
             needed = self.until_stable(variant, needed)
         self.warm |= needed
-        self.tried |= {(each, variant.fingerprint) for each in needed}
+        self.tried |= {(each, variant.kind) for each in needed}
 
     def until_stable(self, variant: Variant, needed: frozenset[Hashable]) -> frozenset[Hashable]:
         """Drains until their rate is stable; what is warm then."""
         rates: list[float] = []
         for attempt in range(1, MOST_WARM_UPS + 1):
             run, result = self.run(variant, f"warm-up {attempt}", block=0, attempt=attempt)
-            rate = warm_up_rate(result) if result else None
+            rate = warm_up_rate(result, of_queries=variant.layout is not None) if result else None
             if rate is not None and run.status == "verified":
                 rates.append(rate)
             if self.is_warm(rates):
@@ -145,11 +145,16 @@ class SuiteExecution:
         return run, result
 
 
-def warm_up_rate(result: Result) -> float | None:
-    """The rate by which a warm-up drain is judged: documents delivered over the time of its load phase, in docs/s.
+def warm_up_rate(result: Result, *, of_queries: bool = False) -> float | None:
+    """The rate by which a warm-up is judged: documents delivered over the time of its load phase, in docs/s.
 
-    The whole phase, because a drain that stores nothing has no indexing rate.
+    The whole phase, because a drain that stores nothing has no indexing rate. Of queries alone, those per second.
     """
+    if of_queries:
+        rates = (
+            metric.value for metric in result.metrics if (metric.name, metric.scope) == ("query_rate_per_s", "run")
+        )
+        return next(rates, None)
     load = next((phase for phase in result.phases if phase.name == "load"), None)
     if load is None or load.ended_s <= load.started_s:
         return None

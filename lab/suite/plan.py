@@ -9,15 +9,19 @@ from pathlib import Path
 from statistics import median
 
 from lab.analysis.suite.folder import planned_runs, runs_left
-from lab.profiles import Profile
-from lab.profiles.suites import Suite
+from lab.profiles import Profile, QueryOnly
+from lab.profiles.suites import Suite, SuiteVariant
 from lab.records.run import Run
-from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
+from lab.records.suite import Crossing, MetricKey, SuitePlan, SuiteRun, Variant
 
 RUN_BASE_S = 12.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""
 RATE_DOCS_PER_S = 12_000.0
 """Filling, draining and reading back together, where no earlier run tells better; measured on 2 cores."""
+QUERY_BASE_S = 7.0
+"""What a run of queries alone takes beside them: servers asked, counters read, report."""
+LAYOUT_BASE_S = 10.0
+"""What making an index that is kept takes beside its documents: shards that start, a merge, verification."""
 WARM_UPS = 4
 """Warm-up drains that servers just started usually need."""
 RUNS_READ = 20
@@ -68,22 +72,11 @@ def make_plan(
         repeats=repeats,
         control=suite.control,
         repetition=suite.repetition,
-        variants=tuple(
-            Variant(
-                name=variant.name,
-                profile=variant.profile.name,
-                overrides=variant.overrides,
-                against=variant.against,
-                question=variant.profile.question,
-                fingerprint=variant.profile.fingerprint(),
-                data_nodes=variant.profile.elasticsearch.data_nodes,
-                documents=documents.get(variant.name),
-            )
-            for variant in chosen
-        ),
+        variants=tuple(_planned(variant, documents.get(variant.name)) for variant in chosen),
         order=planned_order([variant.name for variant in chosen], shapes, repeats, seed),
         metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in suite.metrics),
         published=suite.published,
+        crossing=_crossing(suite),
         skipped=dict(skipped),
         command=tuple(command),
     )
@@ -91,6 +84,49 @@ def make_plan(
 
 SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", "memory_limit_mb", "read_iops_limit"}
 """What two profiles on the same servers may differ in."""
+
+
+def _planned(variant: SuiteVariant, documents: int | None) -> Variant:
+    profile = variant.profile
+    window = profile.queries.window if profile.queries else None
+    return Variant(
+        name=variant.name,
+        profile=profile.name,
+        overrides=variant.overrides,
+        against=variant.against,
+        question=profile.question,
+        fingerprint=profile.fingerprint(),
+        data_nodes=profile.elasticsearch.data_nodes,
+        documents=documents,
+        factor=variant.factor,
+        load_s=load_s(profile, documents),
+        layout=layout_of(profile),
+        working_set=window.within if window else 1.0,
+    )
+
+
+def _crossing(suite: Suite) -> Crossing | None:
+    if suite.crossing is None:
+        return None
+    metric, over = (MetricKey(name=name, scope=scope) for name, scope in (suite.crossing.metric, suite.crossing.over))
+    return Crossing(factor=suite.crossing.factor, metric=metric, over=over)
+
+
+def load_s(profile: Profile, documents: int | None) -> float | None:
+    """How long the load of a run takes at least, by its profile; `None` for one that goes as fast as it can."""
+    load = profile.load
+    if isinstance(load, QueryOnly):
+        return load.queries.warm_up_s + load.queries.duration_s if load.queries.duration_s else None
+    return documents / load.rate_docs_per_s if documents and load.rate_docs_per_s else None
+
+
+def layout_of(profile: Profile) -> str | None:
+    """What two loads of queries alone must share to read the same index; `None` for another load."""
+    if not isinstance(profile.load, QueryOnly):
+        return None
+    made_by = profile.load.model_dump(include={"route", "codec_before", "segments"})
+    whole = (profile.dataset.model_dump(), profile.mapping, dict(profile.index), made_by)
+    return f"{whole} {profile.elasticsearch.version} {profile.elasticsearch.data_nodes}"
 
 
 def server_shape(profile: Profile) -> str:
@@ -126,17 +162,30 @@ def planned_order(
 def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     """How long the plan will take, from earlier runs of its profiles below `runs` or, without any, from their size."""
     earlier = {variant.name: earlier_wall_s(runs, variant) for variant in plan.variants}
-    from_size = {v.name: RUN_BASE_S + (v.documents or 100_000) / RATE_DOCS_PER_S for v in plan.variants}
+    from_size = {variant.name: _from_size_s(variant) for variant in plan.variants}
     each = {name: from_size[name] if wall_s is None else wall_s for name, wall_s in earlier.items()}
-    kinds = {variant.fingerprint: each[variant.name] for variant in plan.variants}
+    kinds = {variant.kind: each[variant.name] for variant in plan.variants}
+    layouts = {variant.layout: _documents_s(variant) for variant in plan.variants if variant.layout}
     # The servers are warmed with one of the kinds; every other one begins with a run that does not count.
     warm_ups = (WARM_UPS - 1) * max(each.values(), default=0.0) + sum(kinds.values())
+    warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
     return Estimate(
         runs=len(planned_runs(plan)),
         seconds=warm_ups + sum(each[name] for _, name in planned_runs(plan)),
         each=each,
         from_runs=sum(wall_s is not None for wall_s in earlier.values()),
     )
+
+
+def _documents_s(variant: Variant) -> float:
+    return (variant.documents or 100_000) / RATE_DOCS_PER_S
+
+
+def _from_size_s(variant: Variant) -> float:
+    """Queries alone find their index loaded; a stream takes as long as its rate asks for."""
+    if variant.layout is not None:
+        return QUERY_BASE_S + (variant.load_s or 0.0)
+    return RUN_BASE_S + max(_documents_s(variant), variant.load_s or 0.0)
 
 
 def seconds_left(plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[str, float]) -> float:
