@@ -99,7 +99,7 @@ class SuiteFile(Section):
     )
     grid: Grid | None = Field(None, description="a profile and its factors")
     pairs: list[Pairs] = Field(default_factory=list, description="levels of a factor, compared in several settings")
-    crossing: Crossing | None = Field(None, description="where one level of a factor begins to win")
+    crossings: list[Crossing] = Field(default_factory=list, description="where one level of a factor begins to win")
     set: Mapping[str, JsonValue] = Field(default_factory=dict, description="values of all profiles, by dotted key")
     repeats: PositiveInt = Field(5, description="how often each variant runs")
     seed: int = Field(1, ge=0, description="the same seed gives the same order")
@@ -143,7 +143,7 @@ class Suite:
     seed: int
     metrics: tuple[tuple[str, str], ...]
     published: str | None
-    crossing: Crossing | None = None
+    crossings: tuple[Crossing, ...] = ()
 
 
 def suite_names(root: Path = REPOSITORY) -> list[str]:
@@ -216,7 +216,7 @@ class _Expansion:
             seed=self.file.seed,
             metrics=tuple(self.file.metrics),
             published=self.file.published,
-            crossing=self.file.crossing,
+            crossings=tuple(self.file.crossings),
         )
 
     def variants(self) -> Iterator[SuiteVariant]:

@@ -105,7 +105,7 @@ class SuitePlan(Record):
     order: tuple[tuple[str, ...], ...]
     metrics: tuple[MetricKey, ...]
     published: str | None = None
-    crossing: Crossing | None = None
+    crossings: tuple[Crossing, ...] = ()
     skipped: dict[str, str] = {}
     command: tuple[str, ...] = ()
 

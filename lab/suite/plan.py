@@ -10,6 +10,7 @@ from statistics import median
 
 from lab.analysis.suite.folder import planned_runs, runs_left
 from lab.profiles import Profile, QueryOnly
+from lab.profiles.suites import Crossing as WantedCrossing
 from lab.profiles.suites import Suite, SuiteVariant
 from lab.records.run import Run
 from lab.records.suite import Crossing, MetricKey, SuitePlan, SuiteRun, Variant
@@ -76,7 +77,7 @@ def make_plan(
         order=planned_order([variant.name for variant in chosen], shapes, repeats, seed),
         metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in suite.metrics),
         published=suite.published,
-        crossing=_crossing(suite),
+        crossings=tuple(map(_crossing, suite.crossings)),
         skipped=dict(skipped),
         command=tuple(command),
     )
@@ -105,11 +106,9 @@ def _planned(variant: SuiteVariant, documents: int | None) -> Variant:
     )
 
 
-def _crossing(suite: Suite) -> Crossing | None:
-    if suite.crossing is None:
-        return None
-    metric, over = (MetricKey(name=name, scope=scope) for name, scope in (suite.crossing.metric, suite.crossing.over))
-    return Crossing(factor=suite.crossing.factor, metric=metric, over=over)
+def _crossing(wanted: WantedCrossing) -> Crossing:
+    metric, over = (MetricKey(name=name, scope=scope) for name, scope in (wanted.metric, wanted.over))
+    return Crossing(factor=wanted.factor, metric=metric, over=over)
 
 
 def load_s(profile: Profile, documents: int | None) -> float | None:
