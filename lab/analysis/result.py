@@ -6,8 +6,10 @@ from pathlib import Path
 
 from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.metrics import metrics
+from lab.analysis.figures.queries import measured_part
+from lab.analysis.figures.query_limits import queries_limited_by
 from lab.analysis.figures.warnings import warnings
-from lab.analysis.figures.windows import Windows, windows
+from lab.analysis.figures.windows import Windows, query_windows, windows
 from lab.analysis.folder import RunFolder, read_run
 from lab.records.result import Result
 
@@ -29,8 +31,9 @@ def analyse(run_dir: Path) -> RunAnalysis:
     """
     folder = read_run(run_dir)
     run = folder.run
-    cut = windows(folder.samples, run.verification.expect)
-    limit = limited_by(run, cut.window)
+    alone = run.query_load if run.load == "query" else None
+    cut = query_windows(folder.samples, alone) if alone else windows(folder.samples, run.verification.expect)
+    limit = queries_limited_by(run, alone, cut.window) if alone else limited_by(run, cut.window)
     result = Result(
         run_id=run.run_id,
         profile=run.profile,
@@ -40,7 +43,7 @@ def analyse(run_dir: Path) -> RunAnalysis:
         ended_s=run.ended_s,
         content_hash=run.content_hash,
         phases=run.phases,
-        measured_window=cut.measured,
+        measured_window=measured_part(alone, cut.window) if alone else cut.measured,
         documents=run.documents,
         verification=run.verification,
         sink_ledger=run.sink_ledger,

@@ -6,7 +6,7 @@ NARROW_SPACE = "\u202f"
 UNKNOWN = "–"
 
 LARGE_UNITS = {"bytes": ("bytes", "kB", "MB", "GB", "TB"), "bytes/s": ("bytes/s", "kB/s", "MB/s")}
-RATES = {"docs/s": "/s", "entities/s": "/s"}
+RATES = {"docs/s": "/s", "entities/s": "/s", "queries/s": "/s", "searches/s": "/s", "/s": "/s"}
 COUNTED_UNITS = {
     "docs",
     "records",
@@ -19,6 +19,10 @@ COUNTED_UNITS = {
     "segments",
     "answers",
     "ids",
+    "queries",
+    "searches",
+    "hits",
+    "misses",
 }
 
 
@@ -64,9 +68,11 @@ def duration(seconds: float | None) -> str:
 
 
 def figure(value: float | None, unit: str) -> str:
-    """A figure with its unit: `52 700/s`, `0.31 ms`, `84.2 MB`."""
+    """A figure with its unit: `52 700/s`, `0.31 ms`, `84.2 MB`; a share of one in percent."""
     if value is None:
         return UNKNOWN
+    if unit == "share":
+        value, unit = 100 * value, "%"
     if unit in LARGE_UNITS:
         return bytes_text(value, unit)
     if unit == "s":

@@ -21,12 +21,12 @@ class Metric(Record):
 
 
 class Window(Record):
-    """The measured window: the part of the load in which the index grew steadily.
+    """The measured window: the part of the load in which the index grew steadily, or queries alone were sent.
 
     Attributes:
         warm_up_s: From the first growth of the index to the start of the window.
         steady: Whether the indexing rate is steady over the window; `None`: too few samples to tell. Where it is not,
-            the window is all of the load in which the index grew.
+            the window is all of the load in which the index grew. Queries alone are not tried for it.
     """
 
     started_s: float
@@ -40,12 +40,22 @@ class Limit(Record):
     """The stage of the pipeline that had no slack left, and what shows it.
 
     Attributes:
-        stage: `requested rate`: all stages kept up with what was asked; `sender`: that of a direct load; `machine`: no
-            core was left for any of them.
+        stage: `requested rate`: all stages kept up with what was asked; `sender`: that of a direct load, or of queries;
+            `clients`: of queries, none of which waited for anything but its turn; `machine`: no core was left for any
+            of them.
     """
 
     stage: Literal[
-        "requested rate", "producer", "broker", "sink", "sender", "elasticsearch", "merge throttling", "disk", "machine"
+        "requested rate",
+        "producer",
+        "broker",
+        "sink",
+        "sender",
+        "clients",
+        "elasticsearch",
+        "merge throttling",
+        "disk",
+        "machine",
     ]
     evidence: str
 

@@ -53,11 +53,18 @@ def cpu_s_per_million_docs(cpu_s: float | None, documents: int) -> float | None:
 
 def cpu_cores_mean(window: Sequence[Sample], name: str) -> float | None:
     """Cores that one server kept busy over the window, on average."""
-    cpu_s = cpu_s_used(window, name)
-    instants_s = [sample.at_s for sample in window if name in sample.processes]
-    if cpu_s is None or instants_s[-1] <= instants_s[0]:
+    return used_per_s(window, name, lambda process: process.cpu_s)
+
+
+def used_per_s(window: Sequence[Sample], name: str, counter: Callable[[ProcessSample], float | None]) -> float | None:
+    """What one server has used per second from the first sample of the window that knows it to the last."""
+    spent = used(window, name, counter)
+    instants_s = [
+        sample.at_s for sample in window if (process := sample.processes.get(name)) and counter(process) is not None
+    ]
+    if spent is None or instants_s[-1] <= instants_s[0]:
         return None
-    return cpu_s / (instants_s[-1] - instants_s[0])
+    return spent / (instants_s[-1] - instants_s[0])
 
 
 def cpu_cores_series(samples: Sequence[Sample], name: str) -> list[Point]:

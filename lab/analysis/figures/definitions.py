@@ -28,6 +28,7 @@ class Definition:
 
 
 _SHARES = {
+    "mean": ("mean", "on average"),
     "p50": ("median", "one half took no longer"),
     "p90": ("p90", "90 of 100 took no longer"),
     "p99": ("p99", "99 of 100 took no longer"),
@@ -39,7 +40,7 @@ _SHARES = {
 def _definitions(text: str) -> Iterator[Definition]:
     """The metrics of a text: a line of name, unit and label, below it, indented, the meaning.
 
-    `name_{p50,max}` stands for several of how long something took: one for each share of the cases.
+    `name_{mean,p50,max}` stands for several of how long something took: on average, and for each share of the cases.
     """
     for block in re.split(r"\n(?=\S)", text.strip()):
         head, *lines = block.splitlines()
@@ -152,10 +153,20 @@ phase_wall_time_s | s | Wall time of a phase
 drain_s | s | Drain time
     From the start of the load phase to the last growth of the index (or of what a sink that stores nothing has
     read); the connector's start is in it.
-query_service_time_ms_{p50,p90,p99} | ms | Query service time
+query_rate_per_s | queries/s | Query rate
+    Queries answered per second of the measured part of a query load.
+query_requests | queries | Queries sent
+    Queries sent in the measured part of a query load.
+query_errors | queries | Query errors
+    Queries of these that got no answer, or an error for one; they are in no figure of time.
+query_latency_ms_{mean,p50,p90,p99,p99_9,max} | ms | Query latency
+    From the instant a query was due until its answer was read, which only an open loop has
+query_service_time_ms_{mean,p50,p90,p99,p99_9,max} | ms | Query service time
     First request of an answer sent until the last response was read
-query_took_ms_{p50,p99} | ms | Query took
+query_took_ms_{mean,p50,p99} | ms | Query took
     The time that Elasticsearch itself gives for an answer, summed over its requests
+query_hits_mean | docs | Hits per query
+    Documents that matched a query, on average, however few of them were fetched.
 requests_per_answer | requests | Requests per answer
     Search requests that an answer takes on average; a join takes at least two.
 ids_joined_per_answer | ids | Ids joined per answer
@@ -163,9 +174,56 @@ ids_joined_per_answer | ids | Ids joined per answer
 books_per_answer | entities | Books per answer
     Books that the right answers tell of, on average.
 answers | answers | Answers
-    How often the question was asked, warm-up not counted.
+    Answers that were compared with what the dataset says, warm-up not counted.
 answers_wrong | answers | Answers wrong
     Answers that differ from what the dataset says.
+rows_right_share | share | Rows right
+    Share of the rows of the compared answers that are right.
+values_right_share | share | Values right
+    Share of these rows whose value is right, too.
+clients_busy_mean | clients | Clients busy
+    Clients with a query under way, on average, by Little's law: service times added up ÷ measured part.
+search_rate_per_s | searches/s | Search rate
+    Growth of Elasticsearch's own counter `query_total` per second of the measured part of a query load; a query counts
+    once on every shard that it searches.
+search_latency_ms | ms | Search latency
+    Growth of `query_time_in_millis` over growth of `query_total` in the measured part; fetching is not in it.
+query_cpu_ms | ms | CPU per query
+    CPU time of a server for one answered query, over the measured part of a query load.
+query_read_bytes | bytes | Read per query
+    Bytes that a server read from the disk for one answered query.
+query_major_faults | faults | Major faults per query
+    Page faults of a server that waited for the disk, for one answered query.
+query_read_bytes_per_s | bytes/s | Read from disk
+    Bytes that a server read from the disk per second of the measured part of a query load.
+query_major_faults_per_min | faults/min | Major faults per minute
+    Page faults of a server that waited for the disk, per minute of the measured part of a query load.
+request_cache_hit_share | share | Request cache, hits
+    Hits of the request cache ÷ hits and misses, in the measured part of a query load.
+request_cache_hits | hits | Request cache hits
+    Answers of shards out of the request cache between the first and the last sample of the measured part.
+request_cache_misses | misses | Request cache misses
+    Answers of shards that the request cache could have held, and did not, between these samples.
+query_cache_hit_share | share | Query cache, hits
+    Hits of the query cache ÷ hits and misses, in the measured part of a query load.
+query_cache_hits | hits | Query cache hits
+    Filters of segments out of the query cache between the first and the last sample of the measured part.
+query_cache_misses | misses | Query cache misses
+    Filters of segments that the query cache did not hold, between these samples.
+query_gc_time_ms | ms | Garbage collection during queries
+    Pauses of a node, young and old, between the first and the last sample of the measured part of a query load.
+search_active_mean | threads | Search threads at work
+    Threads of a node's search pool that were at work, on average over the samples of the measured part.
+search_queue_max | searches | Searches waiting
+    Searches of shards that waited for a thread of a node, at the worst sample of the measured part.
+search_rejected | searches | Searches rejected
+    Searches of shards that a node refused, its queue being full, between the first and the last of these samples.
+page_cache_bytes_mean | bytes | Page cache
+    Pages of files in the control group of a server, on average over the samples of the measured part.
+data_to_cache_ratio | × | Data to cache
+    Size on disk on all shards ÷ page cache of all servers.
+knee_rate_per_s | /s | Knee
+    Highest rate of a ramp at which p99 keeps its bound, between the last step that kept it and the first that did not.
 """)
 )
 
@@ -193,6 +251,13 @@ TERMS = {
     " compared with what was sent, and the books balance.",
     "p99": "99 of 100 took no longer than this.",
     "CPU-second": "One core busy for one second.",
+    "query load": "Queries that several clients send side by side, alone or while documents stream.",
+    "measured part": "Of a query load: from the end of its warm-up until its last answer was read.",
+    "open loop": "Queries are due at a rate, whatever becomes of those before. Latency counts from the due time, so"
+    " that a server that stalls cannot hide it.",
+    "closed loop": "Each client sends its next query once it has read an answer. A slow server is then asked less"
+    " often, so that only the service time can be given, and rate and service time are one measurement.",
+    "knee": "The highest rate of a ramp at which p99 keeps its bound.",
     "question": "Something a user asks of the index, answered by one search or, with a join, by several.",
     "refresh": "What makes documents indexed since the last one visible to searches.",
     "merge": "The joining of small segments into larger ones, in the background.",

@@ -1,6 +1,6 @@
 """Indexing latency, as Stack Monitoring defines it, and percentiles of the sink's histograms."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from hdrh.histogram import HdrHistogram
@@ -53,11 +53,20 @@ def indexing_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
 
 def percentiles_ms(encoded: str | None) -> dict[str, float]:
     """Percentiles of a histogram in µs (`p50` → ms); empty when there is none or nothing was recorded."""
-    histogram = decoded(encoded)
+    return percentiles_of(decoded(encoded))
+
+
+def percentiles_of(histogram: HdrHistogram | None) -> dict[str, float]:
+    """The same of one that is decoded already."""
     if histogram is None:
         return {}
     values_us = histogram.get_percentile_to_value_dict(list(PERCENTILES.values()))
     return {name: values_us[percent] / 1000 for name, percent in PERCENTILES.items()}
+
+
+def mean_ms(histogram: HdrHistogram | None) -> float | None:
+    """Mean of a histogram in µs, to its three digits; `None` when there is none."""
+    return None if histogram is None else histogram.get_mean_value() / 1000
 
 
 def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
@@ -81,6 +90,14 @@ def decoded(encoded: str | None) -> HdrHistogram | None:
         return None
     histogram = HdrHistogram.decode(encoded)
     return histogram if histogram.get_total_count() else None
+
+
+def added(encoded: Iterable[str | None]) -> HdrHistogram | None:
+    """Several histograms as one: what was recorded into any; `None` when nothing was."""
+    whole, *others = [part for part in map(decoded, encoded) if part is not None] or [None]
+    for other in others:
+        whole.add(other)
+    return whole
 
 
 def _growth(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:

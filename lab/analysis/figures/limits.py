@@ -19,6 +19,7 @@ BUSY_WRITE_THREADS = 0.9
 BACKLOG_S = 2.0
 WAITING_PERCENT = 20.0
 BUSY_BROKER_CORES = 0.9
+QUERY_SENDER = "query sender"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,10 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     nodes = [node for sample in window if sample.elasticsearch for node in sample.elasticsearch.nodes.values()]
     threads = sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
-    machine = window if servers_are_here(run) else ()
-    machine_percent = mean(sample.machine_cpu_percent for sample in machine)
+    here = window if servers_are_here(run) else ()
+    machine_percent = mean(sample.machine_cpu_percent for sample in here)
     busy = {name: cpu_cores_mean(window, name) for name in process_names(window)}
-    cores = {name: known for name, known in busy.items() if known is not None} | _producer_cores(run, busy)
+    cores = {name: known for name, known in busy.items() if known is not None} | _driver_cores(run, busy)
     return Evidence(
         rate_docs_per_s=indexing_rate_docs_per_s(window, "primaries"),
         lag_records=mean(sample.kafka.lag_records for sample in window if sample.kafka),
@@ -84,7 +85,7 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
         bulks_in_flight=mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
         bulks_allowed=_bulks_allowed(run),
         throttled=_throttled(window),
-        iowait_percent=mean(sample.machine_iowait_percent for sample in machine),
+        iowait_percent=mean(sample.machine_iowait_percent for sample in here),
         disk_write_mb_per_s=_disk_write_mb_per_s(window),
     )
 
@@ -102,7 +103,7 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     return (
         _requested_rate(run, stages)
         or _merge_throttling(stages)
-        or _machine(run, stages)
+        or machine(run, stages)
         or _disk(stages)
         or _producer(run, stages)
         or _write_threads(stages)
@@ -162,7 +163,8 @@ def _producer(run: Run, stages: Evidence) -> Limit | None:
     )
 
 
-def _machine(run: Run, stages: Evidence) -> Limit | None:
+def machine(run: Run, stages: Evidence) -> Limit | None:
+    """No core was left, be it for Elasticsearch, which took most of them, or for all that shared the machine."""
     busy = stages.machine_cpu_percent
     if busy is None or busy < SATURATED_PERCENT:
         return None
@@ -225,21 +227,33 @@ def _sink(run: Run, stages: Evidence) -> Limit | None:
         return None
     idle = f"only {number(100 * stages.write_threads_busy)} % of Elasticsearch's write threads were at work"
     busy = stages.machine_cpu_percent
-    machine = "" if busy is None else f", the machine was {number(busy)} % busy"
+    cores = "" if busy is None else f", the machine was {number(busy)} % busy"
     if run.direct is not None:
         in_flight = f"{run.direct.connections} bulk requests under way"
-        return Limit(stage="sender", evidence=f"{idle}{machine}, with {in_flight}.")
+        return Limit(stage="sender", evidence=f"{idle}{cores}, with {in_flight}.")
     flight = ""
     if stages.bulks_in_flight is not None:
         allowed = f" of {stages.bulks_allowed} allowed" if stages.bulks_allowed else ""
         flight = f", and {number(stages.bulks_in_flight)}{allowed} bulk requests were under way"
-    return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{machine}{flight}.")
+    return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{cores}{flight}.")
 
 
 def driver_share(stages: Evidence) -> float | None:
     """Share of the run's busy cores that went to everything but Elasticsearch; `None` when it is not known."""
     elasticsearch = stages.cores_of("elasticsearch")
     return 1 - elasticsearch / sum(stages.cores.values()) if elasticsearch else None
+
+
+def _driver_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
+    """Cores of the processes that drive the load and count for themselves."""
+    return _producer_cores(run, sampled) | _query_sender_cores(run)
+
+
+def _query_sender_cores(run: Run) -> dict[str, float]:
+    load = run.query_load
+    if load is None or load.ended_s <= load.started_s:
+        return {}
+    return {QUERY_SENDER: load.sender_cpu_s / (load.ended_s - load.started_s)}
 
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:

@@ -13,7 +13,8 @@ from lab.analysis.figures.cost import (
     used,
 )
 from lab.analysis.figures.definitions import metric
-from lab.analysis.figures.latency import indexing_latency_ms, percentiles_ms
+from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
+from lab.analysis.figures.queries import of_histogram, of_queries
 from lab.analysis.figures.rates import (
     consumed_rate_docs_per_s,
     entities_per_s,
@@ -70,6 +71,27 @@ NOT_VIRTUAL_MACHINES = ("producer", "direct", "sink")
 
 def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
+    own = of_queries_alone(run, cut) if run.load == "query" else of_documents(run, cut)
+    asked = (figure for question in run.questions for figure in answers(question))
+    return (*own, *asked, *of_queries(run, cut.run))
+
+
+def of_queries_alone(run: Run, cut: Windows) -> tuple[Metric, ...]:
+    """The figures that have nothing to do with documents on their way into the index.
+
+    An earlier run may have made that index, whose counters tell of that run, too.
+    """
+    return (
+        *machine_and_processes(run, cut),
+        *nodes(cut.run),
+        *(figure for scope in SCOPES for figure in index_size(run, cut.run, scope)),
+        *window_activity(cut.window, process_names(cut.run)),
+        *durations(run, cut.growing),
+    )
+
+
+def of_documents(run: Run, cut: Windows) -> tuple[Metric, ...]:
+    """The figures of documents on their way into the index."""
     # A sink that stores nothing is measured by what it has read.
     consumed = (metric("consumed_rate_docs_per_s", consumed_rate_docs_per_s(cut.window)),)
     is_stored = run.verification.expect == "stored"
@@ -82,7 +104,6 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
         *index_activity(run, cut.run),
         *window_activity(cut.window, process_names(cut.run)),
         *durations(run, cut.growing),
-        *(figure for question in run.questions for figure in answers(question)),
     )
 
 
@@ -134,21 +155,29 @@ def bulks(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
 
 def costs(run: Run, cut: Windows) -> Iterator[Metric]:
     """What each process used; producers count themselves, since they may live for less than a sampling interval."""
-    names = process_names(cut.run)
-    servers = [name for name in names if not name.startswith("producer")]
-    for name, spent_s in cpu_s_by_stage(run, cut.load, servers).items():
+    for name, spent_s in cpu_s_by_stage(run, cut.load, _servers(cut)).items():
         yield metric("cpu_s_per_million_docs", cpu_s_per_million_docs(spent_s, run.documents.loaded), name)
+    yield from machine_and_processes(run, cut)
+
+
+def machine_and_processes(run: Run, cut: Windows) -> Iterator[Metric]:
+    """What the machine and each process used, whatever for."""
+    servers = _servers(cut)
     for name in servers:
         yield metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name)
     machine = cut.window if servers_are_here(run) else ()
     yield metric("machine_cpu_percent_mean", mean(sample.machine_cpu_percent for sample in machine))
-    for name in names:
+    for name in process_names(cut.run):
         largest = max(sample.processes[name].rss_bytes for sample in cut.run if name in sample.processes)
         yield metric("rss_bytes_max", largest, name)
     for name in servers:
         yield metric("major_page_faults", used(cut.load, name, lambda process: process.major_page_faults), name)
     for name in servers:
         yield metric("disk_write_bytes", used(cut.load, name, lambda process: process.disk_write_bytes), name)
+
+
+def _servers(cut: Windows) -> list[str]:
+    return [name for name in process_names(cut.run) if not name.startswith("producer")]
 
 
 def cpu_s_by_stage(run: Run, load: Sequence[Sample], servers: Sequence[str]) -> dict[str, float | None]:
@@ -181,9 +210,15 @@ def index_activity(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
         readings = [counters for sample in samples if (counters := shards(sample, scope))]
         for name, counter in OF_THE_RUN.items():
             yield metric(name, growth_from_zero(getattr(counters, counter) for counters in readings), scope)
-        yield metric("segments_count", readings[-1].segments_count if readings else None, scope)
-        # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.
-        yield metric("store_size_bytes", run.store_size_bytes.get(scope), scope)
+        yield from index_size(run, samples, scope)
+
+
+def index_size(run: Run, samples: Sequence[Sample], scope: str) -> Iterator[Metric]:
+    """What the index has come to."""
+    segments = [counters.segments_count for sample in samples if (counters := shards(sample, scope))]
+    yield metric("segments_count", segments[-1] if segments else None, scope)
+    # A sample's is out of a cache of 10 s, in which most of a short run has not happened yet.
+    yield metric("store_size_bytes", run.store_size_bytes.get(scope), scope)
 
 
 def window_activity(window: Sequence[Sample], processes: Iterable[str]) -> Iterator[Metric]:
@@ -214,11 +249,8 @@ def durations(run: Run, growing: Sequence[Sample]) -> Iterator[Metric]:
 
 def answers(question: QuestionAnswers) -> Iterator[Metric]:
     """The figures of one question, under its name."""
-    service, took = percentiles_ms(question.service_time), percentiles_ms(question.took)
-    for name in ("p50", "p90", "p99"):
-        yield metric(f"query_service_time_ms_{name}", service.get(name), question.name)
-    for name in ("p50", "p99"):
-        yield metric(f"query_took_ms_{name}", took.get(name), question.name)
+    yield from of_histogram("query_service_time_ms", decoded(question.service_time), question.name)
+    yield from of_histogram("query_took_ms", decoded(question.took), question.name)
     for name, total in (
         ("requests_per_answer", question.requests),
         ("ids_joined_per_answer", question.ids_joined),

@@ -90,6 +90,11 @@ def index_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[in
     return [counters.index_total if (counters := shards(sample, scope)) else None for sample in samples]
 
 
+def query_totals(samples: Iterable[Sample], scope: str = "primaries") -> list[int | None]:
+    """Searches of shards so far, at each sample."""
+    return [counters.query_total if (counters := shards(sample, scope)) else None for sample in samples]
+
+
 def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
     """Growth of a counter per second between two looks at it.
 

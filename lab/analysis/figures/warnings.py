@@ -7,12 +7,14 @@ from statistics import fmean
 
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, restarted, used
 from lab.analysis.figures.limits import driver_share, evidence, is_delivered_late, keeps_up, requested_rate_docs_per_s
+from lab.analysis.figures.query_warnings import query_warnings
 from lab.analysis.figures.rates import (
     answered,
     answered_s,
     has_fallen,
     index_totals,
     indexing_rate_docs_per_s,
+    query_totals,
     sampling_interval_s,
 )
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
@@ -29,10 +31,9 @@ OTHERS_SHARE = 0.10
 
 def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, ...]:
     """The run's own warnings and those that its samples give; of each kind the run's own comes first."""
+    alone = run.load == "query"
     of_samples = (
-        did_not_keep_up(run, cut, limit),
-        short_window(cut),
-        no_steady_state(cut),
+        *(() if alone else (did_not_keep_up(run, cut, limit), short_window(cut), no_steady_state(cut))),
         server_restarted(cut),
         samples_lost(run, cut),
         dead_letters(run),
@@ -40,6 +41,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         busy_machine(run, cut.window),
         late_producer(run),
         memory_pressure(cut.window),
+        *(query_warnings(run.query_load, limit if alone else None) if run.query_load else ()),
     )
     own = {warning.kind for warning in run.warnings}
     return (*run.warnings, *(warning for warning in of_samples if warning and warning.kind not in own))
@@ -105,7 +107,7 @@ def no_steady_state(cut: Windows) -> RunWarning | None:
 def server_restarted(cut: Windows) -> RunWarning | None:
     """Counters began again in the middle of the load."""
     names = restarted(cut.load)
-    fell = has_fallen(index_totals(cut.load))
+    fell = has_fallen(index_totals(cut.load)) or has_fallen(query_totals(cut.growing))
     if not names and not fell:
         return None
     who = ", ".join(names) or "a shard or a node of Elasticsearch"
@@ -128,7 +130,7 @@ def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
         lost["whole samples"] = max(0, expected - len(cut.growing))
         sources = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()) if times)
         if sources:
-            losses.append(f"of {expected} samples due while the index grew, some were lost: {sources}")
+            losses.append(f"of {expected} samples due {_meanwhile(run)}, some were lost: {sources}")
     if run.sink_histograms.lost:
         losses.append(f"the sink's latencies could not be read: {run.sink_histograms.lost}")
     if not losses:
@@ -139,6 +141,10 @@ def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
         likely_cause="a server was down or too busy to answer within the sampling interval",
         remedy="the charts have gaps there; a figure is missing only where all of its samples are",
     )
+
+
+def _meanwhile(run: Run) -> str:
+    return "while queries were sent" if run.load == "query" else "while the index grew"
 
 
 def dead_letters(run: Run) -> RunWarning | None:
@@ -158,8 +164,8 @@ def dead_letters(run: Run) -> RunWarning | None:
 
 def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> RunWarning | None:
     """The rate is the load driver's and not Elasticsearch's."""
-    if run.verification.expect == "consumed":
-        return None
+    if run.verification.expect == "consumed" or (run.load == "query" and limit and limit.stage == "sender"):
+        return None  # Of queries, another warning tells it.
     if limit is None or limit.stage not in {"producer", "broker", "sink", "sender", "machine"}:
         return None
     requested, rate = requested_rate_docs_per_s(run), indexing_rate_docs_per_s(window, "primaries")
@@ -185,7 +191,7 @@ def busy_machine(run: Run, window: Sequence[Sample]) -> RunWarning | None:
         return None
     return RunWarning(
         kind=WarningKind.BUSY_MACHINE,
-        seen=f"other programs on the machine kept {number(others)} of its {cores} cores busy while the index grew",
+        seen=f"other programs on the machine kept {number(others)} of its {cores} cores busy {_meanwhile(run)}",
         likely_cause="something else was at work: another run, a build, a browser",
         remedy="do not compare this run's rates with others; end the other programs and run again",
     )
@@ -205,8 +211,17 @@ def late_producer(run: Run) -> RunWarning | None:
     )
 
 
+def is_bounded_on_purpose(sample: Sample, server: str) -> bool:
+    """Whether a server has a control group of its own that limits its memory, as only a profile asks for."""
+    group = sample.control_groups.get(server)
+    return group is not None and group.memory_limit_bytes is not None
+
+
 def memory_pressure(window: Sequence[Sample]) -> RunWarning | None:
-    """Elasticsearch spent its time on collecting garbage or on waiting for pages of its files."""
+    """Elasticsearch spent its time on collecting garbage or on waiting for pages of its files.
+
+    That pages are waited for is no news where the profile itself bounds the memory.
+    """
     elapsed_s = window[-1].at_s - window[0].at_s if window else 0.0
     if not elapsed_s:
         return None
@@ -217,7 +232,8 @@ def memory_pressure(window: Sequence[Sample]) -> RunWarning | None:
             signs.append(f"{name} paused for garbage collection {number(100 * paused_s / elapsed_s)} % of the time")
     for name in process_names(window):
         faults = used(window, name, lambda process: process.major_page_faults) or 0
-        if name.startswith("elasticsearch") and faults >= MAJOR_FAULTS_PER_S * elapsed_s:
+        is_bounded = any(is_bounded_on_purpose(sample, name) for sample in window)
+        if name.startswith("elasticsearch") and not is_bounded and faults >= MAJOR_FAULTS_PER_S * elapsed_s:
             signs.append(f"{name} waited for the disk at {number(faults / elapsed_s)} page faults a second")
     if not signs:
         return None

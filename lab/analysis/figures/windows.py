@@ -9,6 +9,7 @@ from typing import Literal
 
 from lab.analysis.figures.rates import answered, answered_s, consumed, index_totals, rate_per_s, read_s
 from lab.records.result import Window
+from lab.records.run import QueryLoadResult
 from lab.records.samples import Sample
 
 LEAST_SAMPLES = 3
@@ -57,6 +58,25 @@ class Windows:
             warm_up_s=read_s(samples[0]) - read_s(self.growing[0]),
             steady=self.is_steady,
         )
+
+
+def query_windows(samples: Sequence[Sample], load: QueryLoadResult) -> Windows:
+    """The samples of queries alone: `growing` holds those of the warm-up and of the measured part, `window` the latter.
+
+    Whether a steady state was reached is not asked: the sender cuts the warm-up, by the clock.
+    """
+    of_load = windows(samples).load
+    asked = tuple(
+        sample
+        for sample in of_load
+        if load.started_s - load.warm_up_s <= sample.at_s and read_s(sample) <= load.ended_s
+    )
+    return Windows(tuple(samples), of_load, asked, measured_samples(load, samples), (), None)
+
+
+def measured_samples(load: QueryLoadResult, samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """The samples that were taken in the measured part of a query load."""
+    return tuple(sample for sample in samples if load.started_s <= sample.at_s and read_s(sample) <= load.ended_s)
 
 
 def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "stored") -> Windows:

@@ -13,6 +13,7 @@ from lab.errors import ProfileError
 from lab.records.result import Result, Window
 from lab.records.run import SinkHistograms, WarningKind
 from lab.records.samples import ElasticsearchSample, ProcessSample, Sample
+from tests.unit.analysis.query_truth import QueryTruth, analysed, step
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples, written
 
 ROOT = Path(__file__).parents[3]
@@ -238,10 +239,16 @@ def test_every_metric_is_in_the_glossary_with_its_unit() -> None:
 
 def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Path) -> None:
     """Names and scopes together tell figures apart."""
-    metrics = result_of(tmp_path, Truth()).metrics
+    ramp = (step(40.0, 76.8), step(62.5, 122.8))
+    results = [
+        result_of(tmp_path / "documents", Truth()),
+        analysed(tmp_path / "queries", QueryTruth(rate_per_s=30.0, steps=ramp)).result,
+    ]
+    named = {metric.name for result in results for metric in result.metrics}
     of_an_empty_sink = {"consumed_rate_docs_per_s"}
-    assert {metric.name for metric in metrics} == {definition.name for definition in DEFINITIONS} - of_an_empty_sink
-    assert len({(metric.name, metric.scope) for metric in metrics}) == len(metrics)
+    assert named == {definition.name for definition in DEFINITIONS} - of_an_empty_sink
+    for result in results:
+        assert len({(metric.name, metric.scope) for metric in result.metrics}) == len(result.metrics)
 
 
 def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:

@@ -1,0 +1,233 @@
+"""The figures of a query load: how long answers took, and what they cost the servers meanwhile.
+
+Times are those of the measured part. A server's counters grow between the first and the last sample inside it, the same
+two for all of them: within, queries are sent all the time, so that growth per second has no bias, while the samples
+around it add what was done in the warm-up and after the last answer. What one query costs is that growth per second
+over the queries answered per second, so that the up to 2 s that no sample covers are in neither of the two.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from hdrh.histogram import HdrHistogram
+
+from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, used_per_s
+from lab.analysis.figures.definitions import metric
+from lab.analysis.figures.latency import added, mean_ms, percentiles_of
+from lab.analysis.figures.rates import (
+    Point,
+    answered,
+    answered_s,
+    differences,
+    growth,
+    mean,
+    query_totals,
+    rate_per_s,
+    read_s,
+    shards,
+)
+from lab.analysis.figures.windows import measured_samples
+from lab.analysis.statistics.knee import knee
+from lab.records.result import Metric, Window
+from lab.records.run import QueryLoadResult, QueryTimes, Run
+from lab.records.samples import ProcessSample, Sample
+
+SCOPES = ("primaries", "total")
+SHARES = {
+    "query_latency_ms": ("mean", "p50", "p90", "p99", "p99_9", "max"),
+    "query_service_time_ms": ("mean", "p50", "p90", "p99", "p99_9", "max"),
+    "query_took_ms": ("mean", "p50", "p99"),
+}
+CACHES = ("request_cache", "query_cache")
+SERVER = "elasticsearch"
+
+USED: dict[str, Callable[[ProcessSample], float | None]] = {
+    "query_cpu_ms": lambda process: 1000 * process.cpu_s,
+    "query_read_bytes": lambda process: process.disk_read_bytes,
+    "query_major_faults": lambda process: process.major_page_faults,
+}
+"""Metric → counter of a process, for one answered query."""
+
+
+def measured_part(load: QueryLoadResult, window: Sequence[Sample]) -> Window:
+    """The measured part of a query load as the measured window of queries alone."""
+    return Window(
+        started_s=load.started_s, ended_s=load.ended_s, samples=len(window), warm_up_s=load.warm_up_s, steady=None
+    )
+
+
+def answers_per_s(load: QueryLoadResult) -> float | None:
+    """Queries answered per second of the measured part."""
+    lasted_s = load.ended_s - load.started_s
+    return sum(question.answers for question in load.questions) / lasted_s if lasted_s > 0 else None
+
+
+def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
+    """Every figure of a run's query load; nothing where there was none."""
+    load = run.query_load
+    if load is None:
+        return
+    window = measured_samples(load, samples)
+    yield from times(load, load.questions, "run")
+    for question in load.questions:
+        yield from times(load, (question,), question.name)
+        yield from correctness(question)
+    yield metric("clients_busy_mean", load.clients_busy_mean)
+    if load.steps:
+        found = knee(load.steps, load.p99_bound_ms)
+        yield metric("knee_rate_per_s", found.rate_per_s)
+    yield from searches(window)
+    yield from server_costs(load, window)
+    yield from caches(window)
+    yield from search_threads(window)
+    yield from page_cache(run, window)
+
+
+def times(load: QueryLoadResult, questions: Sequence[QueryTimes], scope: str) -> Iterator[Metric]:
+    """How many of these questions were asked, and how long the answers took; several together have one histogram."""
+    answers, lasted_s = sum(question.answers for question in questions), load.ended_s - load.started_s
+    yield metric("query_rate_per_s", answers / lasted_s if lasted_s > 0 else None, scope)
+    yield metric("query_requests", sum(question.requests for question in questions), scope)
+    yield metric("query_errors", sum(sum(question.errors.values()) for question in questions), scope)
+    if any(question.latency is not None for question in questions):
+        yield from of_histogram("query_latency_ms", added(question.latency for question in questions), scope)
+    service = of_histogram("query_service_time_ms", added(question.service_time for question in questions), scope)
+    # The sum is exact, where a histogram keeps three digits of each value.
+    service_s = sum(question.service_time_s for question in questions)
+    exact = metric("query_service_time_ms_mean", 1000 * service_s / answers if answers else None, scope)
+    yield from (exact if figure.name == exact.name else figure for figure in service)
+    yield from of_histogram("query_took_ms", added(question.took for question in questions), scope)
+
+
+def of_histogram(stem: str, histogram: HdrHistogram | None, scope: str) -> Iterator[Metric]:
+    """Mean and percentiles of how long something took, as its definition has them."""
+    figures = percentiles_of(histogram) | {"mean": mean_ms(histogram)}
+    for share in SHARES[stem]:
+        yield metric(f"{stem}_{share}", figures.get(share), scope)
+
+
+def correctness(question: QueryTimes) -> Iterator[Metric]:
+    """How much of what was compared is right; without a comparison none is known to be wrong, or right."""
+    yield metric("query_hits_mean", question.hits_mean, question.name)
+    yield metric("answers", question.checked, question.name)
+    yield metric("answers_wrong", question.wrong if question.checked else None, question.name)
+    yield metric("rows_right_share", question.rows_right, question.name)
+    yield metric("values_right_share", question.values_right, question.name)
+
+
+def searches(window: Sequence[Sample]) -> Iterator[Metric]:
+    """Search rate and search latency, as Stack Monitoring defines them."""
+    for scope in SCOPES:
+        yield metric("search_rate_per_s", search_rate_per_s(window, scope), scope)
+    for scope in SCOPES:
+        yield metric("search_latency_ms", search_latency_ms(window, scope), scope)
+
+
+def search_rate_per_s(window: Sequence[Sample], scope: str) -> float | None:
+    """Searches of shards per second; a query is one on each shard that it searches.
+
+    Source: Kibana's Stack Monitoring ("Search Rate"): Δ`query_total` / Δt. 1 000 → 1 900 in 9 s is 100 /s.
+    """
+    grown, elapsed_s = growth(query_totals(window, scope)), answered_s(window)
+    return grown / elapsed_s if grown is not None and elapsed_s > 0 else None
+
+
+def search_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
+    """Milliseconds that a search of a shard took; a growth that a restart cut off is left out.
+
+    `None` when nothing was searched.
+
+    Source: Kibana's Stack Monitoring ("Search Latency"): Δ`query_time_in_millis` / Δ`query_total`. 2 700 ms for 900
+        searches is 3 ms.
+    """
+    growths = [_searched(before, after, scope) for before, after in pairwise(answered(window))]
+    whole = [grown for grown in growths if grown and min(grown) >= 0]
+    total = sum(searched for searched, _ in whole)
+    return sum(time_ms for _, time_ms in whole) / total if total else None
+
+
+def search_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
+    """Searches of shards per second from each sample to the next."""
+
+    def rate(before: Sample, after: Sample) -> float | None:
+        first, last = query_totals((before, after), scope)
+        return rate_per_s(first, last, read_s(after) - read_s(before))
+
+    return differences(samples, rate)
+
+
+def search_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
+    """Search latency from each sample to the next, in ms; 0 when nothing was searched, as in Kibana."""
+
+    def latency(before: Sample, after: Sample) -> float | None:
+        grown = _searched(before, after, scope)
+        if grown is None or min(grown) < 0:
+            return None
+        return grown[1] / grown[0] if grown[0] else 0.0
+
+    return differences(samples, latency)
+
+
+def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:
+    first, last = shards(before, scope), shards(after, scope)
+    if first is None or last is None:
+        return None
+    return last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
+
+
+def server_costs(load: QueryLoadResult, window: Sequence[Sample]) -> Iterator[Metric]:
+    """What the queries cost each server of Elasticsearch; indexing meanwhile is in it.
+
+    Source: 1.5 cores busy at 300 queries answered per second are 5 ms of CPU for each.
+    """
+    rate = answers_per_s(load)
+    for name in process_names(window):
+        if not name.startswith(SERVER):
+            continue
+        per_s = {cost: used_per_s(window, name, counter) for cost, counter in USED.items()}
+        for cost, used in per_s.items():
+            yield metric(cost, used / rate if used is not None and rate else None, name)
+        faults = per_s["query_major_faults"]
+        yield metric("query_read_bytes_per_s", per_s["query_read_bytes"], name)
+        yield metric("query_major_faults_per_min", None if faults is None else 60 * faults, name)
+
+
+def caches(window: Sequence[Sample]) -> Iterator[Metric]:
+    """What Elasticsearch's own caches of results answered, on all copies of all shards."""
+    readings = [counters for sample in window if (counters := shards(sample, "total"))]
+    for cache in CACHES:
+        hits = growth(getattr(counters, f"{cache}_hits") for counters in readings)
+        misses = growth(getattr(counters, f"{cache}_misses") for counters in readings)
+        yield metric(f"{cache}_hit_share", hit_share(hits, misses))
+        yield metric(f"{cache}_hits", hits)
+        yield metric(f"{cache}_misses", misses)
+
+
+def hit_share(hits: int | None, misses: int | None) -> float | None:
+    """Share of the lookups that found something; `None` when there was none."""
+    if hits is None or misses is None or not hits + misses:
+        return None
+    return hits / (hits + misses)
+
+
+def search_threads(window: Sequence[Sample]) -> Iterator[Metric]:
+    """Search threads and garbage collection of each node."""
+    for name, readings in by_node(window).items():
+        waiting = [node.search_queue for node in readings if node.search_queue is not None]
+        yield metric("query_gc_time_ms", gc_time_ms(readings), name)
+        yield metric("search_active_mean", mean(node.search_active for node in readings), name)
+        yield metric("search_queue_max", max(waiting, default=None), name)
+        yield metric("search_rejected", growth(node.search_rejected for node in readings), name)
+
+
+def page_cache(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
+    """Page cache of each server with a control group of its own, and what it has to hold."""
+    names = sorted({name for sample in window for name in sample.control_groups if name.startswith(SERVER)})
+    cached = {
+        name: mean(group.page_cache_bytes for sample in window if (group := sample.control_groups.get(name)))
+        for name in names
+    }
+    for name, held_bytes in cached.items():
+        yield metric("page_cache_bytes_mean", held_bytes, name)
+    stored_bytes, cache_bytes = run.store_size_bytes.get("total"), sum(held or 0 for held in cached.values())
+    yield metric("data_to_cache_ratio", stored_bytes / cache_bytes if stored_bytes and cache_bytes else None)
