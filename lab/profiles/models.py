@@ -157,11 +157,9 @@ class Stream(Section):
 
     mode: Literal["stream"] = Field(description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
-    rate_docs_per_s: float = Field(
-        gt=0, description="Documents due per second, over all producer processes; of the first step of a ramp"
-    )
+    rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all producer processes")
     queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
-    ramp: Ramp | None = Field(None, description="Raise the rate until documents take too long, end to end")
+    ramp: Ramp | None = Field(None, description="Raise that rate until documents take too long, end to end")
     timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
 
 

@@ -160,7 +160,7 @@ def test_what_the_command_line_says_of_the_new_dataset_is_kept(repository: Repos
     assert repository.load("books", "mapping=dynamic", "dataset.name=events").mapping == "dynamic"
     assert repository.refusal("books", "dataset.path=x", "dataset.name=events") == [
         '--set dataset.path: unknown key of dataset "events", expected one of: '
-        "`documents`, `interval_us`, `key_order`, `name`, `seed`, `start`"
+        "`documents`, `interval_us`, `key_order`, `name`, `payload_chars`, `seed`, `start`"
     ]
 
 
