@@ -10,7 +10,7 @@ from lab.profiles.layers import OF_A_CONNECTOR, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.located import Located
 from lab.profiles.models import Direct, Elasticsearch, Profile
 from lab.profiles.problems import Problem, nearest, suggestion
-from lab.profiles.questions import question_names, read_question
+from lab.profiles.query_checks import query_problems
 from lab.profiles.yaml_model import TreePath, fields_at, model_of, shown, unknown_name
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
             yield Problem(entry.place, ".".join(path), message)
     yield from _client_problems(tree)
     yield from _bound_problems(tree)
-    yield from _query_problems(tree, root)
+    yield from query_problems(tree, root)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),
         (("sink", "connector"), "connector template", root / "connect" / "connectors"),
@@ -230,44 +230,3 @@ def _bound_problems(tree: Located) -> Iterator[Problem]:
         if entry is not None and entry.value is not None and tree.at("queries") is None:
             message = "holds while queries are sent, expected `queries` beside it"
             yield Problem(entry.place, f"elasticsearch.{name}", message)
-
-
-# --- queries --------------------------------------------------------------------------------------------------------
-
-
-def _query_problems(tree: Located, root: Path) -> Iterator[Problem]:
-    """Questions that do not exist, that cannot be asked of these documents, or whose own file has problems."""
-    names = question_names(root)
-    questions = _listed(tree, "questions")
-    texts = [str(entry.value) for entry in questions]
-    for entry in questions:
-        yield from unknown_name(entry, "queries.questions", "question", names)
-        if entry.value in names:
-            yield from _question_problems(entry, tree, root)
-        if texts.count(str(entry.value)) > 1:
-            yield Problem(entry.place, "queries.questions", f'"{entry.value}" is listed twice, expected once')
-    for entry in _listed(tree, "expect_wrong"):
-        if isinstance(entry.value, str) and entry.value not in texts:
-            remedy = suggestion(entry.value, set(texts), "one of `queries.questions`")
-            yield Problem(entry.place, "queries.expect_wrong", f'unknown question "{entry.value}", {remedy}')
-
-
-def _listed(tree: Located, key: str) -> list[Located]:
-    entry = tree.at("queries", key)
-    return entry.value if entry is not None and isinstance(entry.value, list) else []
-
-
-def _question_problems(entry: Located, tree: Located, root: Path) -> Iterator[Problem]:
-    question, problems = read_question(str(entry.value), root)
-    yield from problems
-    dataset = dataset_in(tree)
-    if question is None or problems or dataset is None:
-        return
-    model = dataset.model_in(tree)
-    if question.dataset != dataset.name:
-        message = f'"{entry.value}" is about the dataset `{question.dataset}`, got `{dataset.name}`'
-    elif model and model not in question.models:
-        message = f'"{entry.value}" has no request for model `{model}`, {suggestion(model, question.models, "a model")}'
-    else:
-        return
-    yield Problem(entry.place, "queries.questions", message)

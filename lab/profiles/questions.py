@@ -6,7 +6,7 @@ for each document model, the requests that answer it and where the answer stands
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, JsonValue, PositiveInt, model_validator
 
@@ -179,11 +179,8 @@ def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]
     question, tree, problems = read_model(path, label, Question, what="a question")
     if question is None:
         return None, problems
-    return question, [
-        *_unknown_values(question, tree),
-        *_missing_windows(question, tree),
-        *_unknown_fields(question, tree),
-    ]
+    checks = _unknown_values, _missing_windows, _unknown_fields, _cut_counts
+    return question, [problem for check in checks for problem in check(question, tree)]
 
 
 # --- what a model cannot see ------------------------------------------------------------------------------------------
@@ -231,6 +228,34 @@ def _unknown_fields(question: Question, tree: Located) -> Iterator[Problem]:
             if field not in fields:
                 remedy = suggestion(field, fields, f"a field of every {what}")
                 yield Problem(tree.place_of(*path), dotted(path), f'no {what} has "{field}", {remedy}')
+
+
+def _cut_counts(question: Question, tree: Located) -> Iterator[Problem]:
+    """Each `terms` aggregation that returns fewer values than the right answer has."""
+    # Only here: reading a profile without questions needs no dataset, and these bring numpy along.
+    from producers.datasets.events import COLUMNS  # noqa: PLC0415
+
+    counted, most = question.truth.answer.counts_by or [], question.truth.answer.most
+    for model, steps in question.models.items() if question.is_about_events else ():
+        for name, kind, body in aggregations_of(steps[-1].request):
+            if kind != "terms" or body.get("field") not in counted:
+                continue
+            values = COLUMNS[body["field"]] or ()
+            size, rows = body.get("size", 10), min(len(values), most or len(values))
+            if isinstance(size, int) and size < rows:
+                message = f"`{name}` returns {size} values of {body['field']}, expected {rows} (`size`) as in the truth"
+                yield Problem(tree.place_of("models", model), f"models.{model}", message)
+
+
+def aggregations_of(request: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Name, kind and body of every aggregation of a request, those inside others included."""
+    for key in ("aggs", "aggregations"):
+        below = request.get(key)
+        for name, aggregation in below.items() if isinstance(below, Mapping) else ():
+            yield from (
+                (name, kind, body) for kind, body in aggregation.items() if kind not in ("aggs", "aggregations")
+            )
+            yield from aggregations_of(aggregation)
 
 
 def book_fields(question: Question) -> list[str]:

@@ -138,3 +138,65 @@ def test_a_question_about_books_is_not_asked_of_events(repository: Repository) -
     assert repository.refusal("asks") == [
         'asks.yaml:3: queries.questions: "cheap" is about the dataset `aladin`, got `events`'
     ]
+
+
+def of_events(root: Path, before: str, after: str) -> list[str]:
+    """The lines with which a question about events is refused once `before` is replaced."""
+    text = (REPOSITORY / "experiments" / "queries" / "ratings.yaml").read_text(encoding="utf-8")
+    assert before in text
+    write(root, text.replace(before, after), "ratings")
+    with pytest.raises(ProfileError) as caught:
+        load_question("ratings", root)
+    return [line.removeprefix("experiments/queries/") for line in str(caught.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (
+            "terms: {field: Rating, size: 20}",
+            "terms: {field: Rating, size: 5}",
+            [
+                f"ratings.yaml:{line}: models.{model}: `ratings` returns 5 values of Rating, expected 20 (`size`) as "
+                "in the truth"
+                for line, model in ((9, "columns"), (17, "source"))
+            ],
+        ),
+        (
+            "lt: $window_end",
+            "lt: now",
+            [
+                f"ratings.yaml:{line}: models.{model}: expected a range from `$window_start` to `$window_end` in the "
+                "query"
+                for line, model in ((9, "columns"), (17, "source"))
+            ],
+        ),
+        (
+            "counts_by: [Rating]",
+            "counts_by: [Grade]",
+            [
+                'ratings.yaml:6: truth.answer.counts_by: no event has "Grade", expected a field of every event: '
+                "`Host`, `HttpMethod`, `HttpUserAgent`, `Organization`, `Rating`, `SourceIp`, "
+                "`SourceIpCity`, `SourceIpCountryCode`, `TargetPort`"
+            ],
+        ),
+        (
+            "counts_by: [Rating]",
+            "top: 5, by: Rating",
+            [
+                "ratings.yaml:3: truth.answer: expected one of `count`, `counts_by`, `counts_per`, `unique`, `ids` for "
+                "the dataset `events`"
+            ],
+        ),
+        (
+            "counts_by: [Rating]",
+            "count: true, most: 7",
+            ["ratings.yaml:6: truth.answer: got `most` without `counts_by`, expected both or none"],
+        ),
+    ],
+)
+def test_a_broken_question_about_events_says_where_and_what(
+    tmp_path: Path, before: str, after: str, expected: list[str]
+) -> None:
+    """A window that is not asked for, fields that no event has, and fewer rows than the truth has."""
+    assert of_events(tmp_path, before, after) == expected

@@ -1,0 +1,176 @@
+"""Query loads that cannot be: refused with a line each, before any server starts."""
+
+import json
+import shutil
+
+import pytest
+
+from lab.profiles.loader import REPOSITORY
+from lab.profiles.questions import FOLDER
+from tests.unit.profiles.profile_repository import Repository
+
+EVENTS = """
+question: How fast are they counted?
+dataset: {name: events, documents: 10007}
+load: {mode: query, queries: {duration_s: 7}}
+queries:
+  questions: [ratings, top-organizations-exact]
+  window: {seconds: 5}
+"""
+
+
+@pytest.fixture
+def asks(repository: Repository) -> Repository:
+    """A repository with the questions and the mappings of this one."""
+    shutil.copytree(REPOSITORY / FOLDER, repository.root / FOLDER)
+    name = "events.no-doc-values.json"
+    shutil.copy(REPOSITORY / "mappings" / name, repository.root / "mappings" / name)
+    return repository
+
+
+def refusals(asks: Repository, text: str, *overrides: str) -> list[str]:
+    """The lines with which a profile is refused."""
+    asks.write("asks", text)
+    return asks.refusal("asks", *overrides)
+
+
+def changed(asks: Repository, before: str, after: str) -> list[str]:
+    """The same of the profile above, once `before` is replaced."""
+    assert before in EVENTS
+    return refusals(asks, EVENTS.replace(before, after))
+
+
+def test_a_query_load_that_can_be_is_read(asks: Repository) -> None:
+    """Nothing else is missing."""
+    asks.write("asks", EVENTS)
+    profile = asks.load("asks")
+    assert profile.queries is not None
+    assert profile.queries.questions == ["ratings", "top-organizations-exact"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("{duration_s: 7}", "{}", "asks.yaml:3: load.queries: has no end, expected `duration_s` or `requests`"),
+        (
+            "{duration_s: 7}",
+            "{duration_s: 7, requests: 11}",
+            "asks.yaml:3: load.queries.requests: `duration_s` is given already, expected one of the two",
+        ),
+        (
+            "{duration_s: 7}",
+            "{duration_s: 7, rate_per_s: 11, think_time_s: 1}",
+            "asks.yaml:3: load.queries.think_time_s: queries at a rate have none (open loop), expected none "
+            "(or no `rate_per_s`)",
+        ),
+        (
+            "{duration_s: 7}",
+            "{clients: 3}, ramp: {p99_ms: 50}",
+            "asks.yaml:3: load.ramp: has no rate to start from, expected `load.queries.rate_per_s`",
+        ),
+        (
+            "queries:\n  questions: [ratings, top-organizations-exact]\n  window: {seconds: 5}\n",
+            "",
+            "asks.yaml:3: load.queries: a query load has nothing to ask, expected `queries.questions`",
+        ),
+        (
+            "window: {seconds: 5}",
+            "repeats: 7",
+            "asks.yaml:6: queries.repeats: `load.queries` says how many are sent, expected none",
+        ),
+        (
+            "seconds: 5",
+            "seconds: 10.008",
+            "asks.yaml:6: queries.window.seconds: got 10.008, expected at most 10.007, which is how long the documents "
+            "last",
+        ),
+        (
+            "seconds: 5",
+            "seconds: 5, place: drawn, within: 0.25",
+            "asks.yaml:6: queries.window.within: got 0.25, expected at least 0.5, which holds one window",
+        ),
+        (
+            "documents: 10007",
+            "documents: 10007, interval_us: 0",
+            "asks.yaml:6: queries.window.seconds: got 5, expected at most 0.001, which is how long the documents last",
+        ),
+        (
+            "ratings, top-organizations-exact",
+            "events-of-an-instant",
+            'asks.yaml:5: queries.questions: "events-of-an-instant" returns 100 events, and a window holds 5,000; '
+            "expected a shorter `queries.window.seconds`",
+        ),
+        (
+            "  window: {seconds: 5}",
+            "  model: sauce",
+            'asks.yaml:5: queries.questions: "ratings" has no request for model `sauce`, did you mean `source`?',
+        ),
+    ],
+)
+def test_a_query_load_that_cannot_be_says_why(asks: Repository, before: str, after: str, expected: str) -> None:
+    """Line, key, and what was expected."""
+    assert expected in changed(asks, before, after)
+
+
+def test_events_are_asked_about_by_a_query_load_only(asks: Repository) -> None:
+    """The questions after a run draw books."""
+    assert refusals(asks, EVENTS.replace("load: {mode: query, queries: {duration_s: 7}}\n", "")) == [
+        f'asks.yaml:4: queries.questions: "{name}" is about a window of events, expected `load.queries`, which draws '
+        "one"
+        for name in ("ratings", "top-organizations-exact")
+    ]
+
+
+def test_a_question_that_joins_is_no_query(asks: Repository) -> None:
+    """What a client does between two requests is not Elasticsearch's; and books have no window."""
+    text = """
+    question: How fast are they found?
+    dataset: {name: aladin, model: flat, books: 1009}
+    load: {mode: query, queries: {duration_s: 7}}
+    queries:
+      questions: [shop-below-price]
+      window: {seconds: 5}
+    """
+    assert refusals(asks, text) == [
+        'asks.yaml:5: queries.questions: "shop-below-price" takes 2 requests with model `flat`, expected one in a '
+        "query load",
+        "asks.yaml:6: queries.window: documents of `aladin` do not come in the order of an instant, expected none",
+    ]
+    streams = text.replace("mode: query", "mode: stream, rate_docs_per_s: 7").replace("model: flat", "model: nested")
+    assert refusals(asks, streams.replace("  window: {seconds: 5}", "")) == [
+        'asks.yaml:5: queries.questions: "shop-below-price" cannot be checked while documents stream, expected '
+        "`load.mode: query`"
+    ]
+
+
+def test_a_mapping_without_doc_values_answers_from_the_source_only(asks: Repository) -> None:
+    """Elasticsearch would refuse the first with status 400, once the servers are up."""
+    text = EVENTS.replace("queries:\n", "mapping: events.no-doc-values\nqueries:\n")
+    text = text.replace("ratings, top-organizations-exact", "ratings, total-events")
+    assert refusals(asks, text) == [
+        'asks.yaml:6: queries.questions: "ratings" sorts or counts by `Rating`, which mapping events.no-doc-values has '
+        "without doc values; expected `queries.model: source` or another mapping"
+    ]
+    asks.write("asks", text.replace("  window:", "  model: source\n  window:"))
+    assert asks.load("asks").queries is not None
+
+
+def test_fields_that_the_mapping_does_not_have_are_named(asks: Repository) -> None:
+    """In a strict mapping those of the query, too; text is not counted without fielddata."""
+    mapping = {"dynamic": "strict", "properties": {"Rating": {"type": "text"}}}
+    (asks.root / "mappings" / "small.json").write_text(json.dumps({"settings": {}, "mappings": mapping}))
+    text = EVENTS.replace("queries:\n", "mapping: small\nqueries:\n")
+    instant = "asks for `DateTimeReceivedUtc`, which mapping small does not have"
+    assert refusals(asks, text) == [
+        'asks.yaml:6: queries.questions: "ratings" sorts or counts by `Rating`, which mapping small has as text '
+        "without fielddata; expected `queries.model: source` or another mapping",
+        f'asks.yaml:6: queries.questions: "ratings" {instant}',
+        'asks.yaml:6: queries.questions: "top-organizations-exact" sorts or counts by `Organization`, which mapping '
+        "small does not have; expected `queries.model: source` or another mapping",
+        f'asks.yaml:6: queries.questions: "top-organizations-exact" {instant}',
+    ]
+    mapping["properties"] = {"Rating": {"type": "text", "fielddata": True}}  # type: ignore[dict-item]
+    mapping["dynamic"] = "true"
+    (asks.root / "mappings" / "small.json").write_text(json.dumps({"settings": {}, "mappings": mapping}))
+    asks.write("asks", text.replace(", top-organizations-exact", ""))
+    assert asks.load("asks").mapping == "small"
