@@ -111,6 +111,23 @@ def test_every_request_is_tried_before_the_load() -> None:
     )
 
 
+def test_requests_about_events_are_tried_with_a_window() -> None:
+    """Those of the model that the profile names."""
+    shards = {"took": 3, "timed_out": False, "_shards": {"failed": 0}}
+    overrides = (
+        "load={mode: query, queries: {requests: 7}}",
+        "queries.questions=[ratings, total-events]",
+        "queries.model=source",
+    )
+    with rest((200, shards)) as server:
+        try_questions_out(run_on(server.url, "events/static", *overrides))
+    bodies = [body for _, _, body in server.requests]
+    assert [body.get("runtime_mappings") for body in bodies] == [{"Rating": {"type": "keyword"}}, None]
+    assert {str(body["query"]) for body in bodies} == {
+        str({"range": {"DateTimeReceivedUtc": {"gte": "2016-02-01T00:00:00.000Z", "lt": "2016-02-01T00:00:00.097Z"}}})
+    }
+
+
 def test_a_profile_without_questions_tries_nothing() -> None:
     """The dataset need not be one that questions are about."""
     with rest((500, {})) as server:
