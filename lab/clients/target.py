@@ -44,7 +44,8 @@ class Target:
             and stopped if the run dies without stopping it.
         check: What is wrong with a server at the moment, empty if nothing is; raises StackError when one has ended
             for good.
-        cluster_settings: What they are used under, whatever the profile: set before a run and left by it.
+        index_settings: What every index on them is made with, dotted, without `index.`: the nodes that it may use.
+        kept: Kept indices that runs to come on these servers read, besides those that each run looks after.
         containers: Those that the servers run in; `None` where they run in none that is known.
         bounded: Called with MiB of memory and read operations per second (`None`: no bound), it bounds every
             Elasticsearch node while its `with` block lasts.
@@ -58,7 +59,8 @@ class Target:
     fresh: bool
     child_environment: Mapping[str, str] = field(default_factory=dict)
     check: Callable[[], str] = str
-    cluster_settings: Mapping[str, object] = field(default_factory=dict)
+    index_settings: Mapping[str, object] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
     containers: Containers | None = None
     bounded: Callable[[int | None, int | None], AbstractContextManager[None]] = unbounded
 

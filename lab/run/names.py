@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.profiles import Profile, QueryOnly
@@ -35,12 +35,22 @@ def index_name(profile: Profile) -> str:
     return "-".join(filter(None, ("sluice", taken, hashlib.sha256(profile.name.encode()).hexdigest()[:8])))
 
 
-def layout_fingerprint(profile: Profile, load: QueryOnly, dataset: Dataset, root: Path) -> str:
+def kept_index(profile: Profile, dataset: Dataset, root: Path) -> str | None:
+    """The kept index that a run of the profile reads; `None` for a run that fills one of its own."""
+    fingerprint = layout_fingerprint(profile, dataset, root)
+    return fingerprint and f"{KEPT}{fingerprint[:12]}"
+
+
+def layout_fingerprint(profile: Profile, dataset: Dataset, root: Path) -> str | None:
     """16 hexadecimal digits that two runs share exactly when they may read the same kept index.
 
     All that decides what is stored, and how: documents, mapping, index settings, route, codec, segments, version and
-    nodes. Clients, questions, bounds and the settings of `SET_IN_PLACE` decide nothing of it.
+    nodes. Clients, questions, bounds and the settings of `SET_IN_PLACE` decide nothing of it. `None` for a run that
+    fills an index of its own.
     """
+    load = profile.load
+    if not isinstance(load, QueryOnly):
+        return None
     section = profile.elasticsearch
     first, last = dataset.document(0), dataset.document(dataset.documents - 1)
     decisive = {
@@ -75,10 +85,6 @@ class Names:
     def is_topic(self, name: str) -> bool:
         """Whether a topic is one that a run of this profile made, for its documents or for its dead letters."""
         return re.fullmatch(f"{re.escape(self.index)}-{RUN_ID}(-dead-letters)?", name) is not None
-
-    def reading(self, fingerprint: str) -> "Names":
-        """The same for a run that reads the kept index of this layout."""
-        return replace(self, index=f"{KEPT}{fingerprint[:12]}")
 
     @property
     def dead_letter_topic(self) -> str:

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -11,10 +11,10 @@ from typing import Protocol
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import Target
 from lab.monitor import CLOCK
-from lab.profiles import Profile, QueryOnly
+from lab.profiles import Profile
 from lab.records.run import Phase, PhaseName
 from lab.run.folder import RunFolder
-from lab.run.names import Names, layout_fingerprint
+from lab.run.names import Names, kept_index
 from producers.dataset import Dataset
 
 POLL_S = 0.2
@@ -111,15 +111,8 @@ class RunContext:
     def names(self) -> Names:
         """What index, topics and connector are called."""
         names = Names.of(self.profile, self.folder.run_id)
-        return names.reading(self.layout_fingerprint) if self.layout_fingerprint else names
-
-    @cached_property
-    def layout_fingerprint(self) -> str | None:
-        """What tells the kept index that the run reads from others; `None` for a run that fills one of its own."""
-        load = self.profile.load
-        if not isinstance(load, QueryOnly):
-            return None
-        return layout_fingerprint(self.profile, load, self.dataset, self.root)
+        kept = kept_index(self.profile, self.dataset, self.root)
+        return names if kept is None else replace(names, index=kept)
 
 
 def wait_for_merges(run: RunContext, cluster: ElasticsearchClient, index: str) -> None:

@@ -1,6 +1,8 @@
 """What a run makes in the servers before its load, what earlier runs left there, and its own removal."""
 
 import contextlib
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient, IndexExistsError
@@ -9,14 +11,25 @@ from lab.clients.target import Target, cluster_of, topics_of
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.mapping import index_body, load_mapping
-from lab.run.names import Names, consumer_group, is_our_connector
+from lab.run.names import KEPT, STAGING, Names, consumer_group, is_our_connector
 
 GREEN_WITHIN_S = 30
+NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 PATIENCE_S = 10.0
 
 
-def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run_id: str) -> int:
+def create_index(
+    cluster: ElasticsearchClient,
+    profile: Profile,
+    index: str,
+    run_id: str,
+    *,
+    target_settings: Mapping[str, object] = NO_SETTINGS,
+) -> int:
     """Make the index of a run anew.
+
+    Args:
+        target_settings: What the target has every index made with; the profile's own settings win over them.
 
     Returns:
         Shards that could not be assigned to a node within 30 s, such as replicas on a single node.
@@ -30,7 +43,7 @@ def create_index(cluster: ElasticsearchClient, profile: Profile, index: str, run
             f"index {index}: exists and was not made by a run of Sluice; delete or rename it, or run the profile under "
             "another name"
         )
-    body = index_body(load_mapping(profile.mapping), profile.index, cluster.has_analyzer)
+    body = index_body(load_mapping(profile.mapping), {**target_settings, **profile.index}, cluster.has_analyzer)
     mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": {"run": run_id}}}
     if owner is not None:
         cluster.delete_index(index)
@@ -111,3 +124,11 @@ def remove_index(cluster: ElasticsearchClient, index: str, run_id: str) -> None:
     """Delete the index if the run has made it; one that was refused because the index is somebody else's has not."""
     if cluster.index_owner(index) == run_id:
         cluster.delete_index(index)
+
+
+def remove_kept(target: Target, indices: Collection[str]) -> None:
+    """Delete kept indices that no run will read any more, and what their making may have left; a run made each."""
+    with contextlib.closing(cluster_of(target.endpoints, PATIENCE_S)) as cluster, contextlib.suppress(StackError):
+        for index in cluster.marks(f"{KEPT}*"):
+            if index.removesuffix(STAGING) in indices:
+                cluster.delete_index(index)

@@ -32,7 +32,7 @@ from lab.run.load.sink import Sink
 from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
 from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
-from lab.run.query.layout import have_layout
+from lab.run.query.layout import have_layout, put_away
 from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
@@ -186,7 +186,7 @@ class _RunUnderWay:
             with contextlib.suppress(SluiceError):
                 # Without settings of its own nothing is to be taken back, and no dead server waited for.
                 if self.profile.elasticsearch.cluster_settings:
-                    leaving_cluster.own_cluster_settings(self.target.cluster_settings)
+                    leaving_cluster.own_cluster_settings({})
 
     @property
     def topic(self) -> str | None:
@@ -206,12 +206,18 @@ class _RunUnderWay:
         if not self.is_direct:
             self.sink.configure()
         remove_connectors(self.worker, self.kafka, self.names, shared=self.target.name == "remote")
-        self.cluster.own_cluster_settings(
-            {**self.target.cluster_settings, **self.profile.elasticsearch.cluster_settings}
-        )
+        self.cluster.own_cluster_settings(self.profile.elasticsearch.cluster_settings)
+        if self.target.name != "remote":
+            put_away(self.context, self.cluster)
         if self.reads_kept_index:
             return
-        unassigned = create_index(self.cluster, self.profile, self.names.index, self.context.folder.run_id)
+        unassigned = create_index(
+            self.cluster,
+            self.profile,
+            self.names.index,
+            self.context.folder.run_id,
+            target_settings=self.target.index_settings,
+        )
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
         try_questions_out(self.context)
@@ -296,7 +302,12 @@ class _RunUnderWay:
         load = self.profile.load.queries
         if load is None or not verification.verified:
             return None
-        with QuerySending(self.context, load, None) as sending, self.clock.phase("load"):
+        bounds = self.profile.elasticsearch
+        with (
+            QuerySending(self.context, load, None) as sending,
+            self.target.bounded(bounds.memory_limit_mb, bounds.read_iops_limit),
+            self.clock.phase("load"),
+        ):
             self.progress.begin("load", "sending queries", None)
             sending.go()
             return sending.result()

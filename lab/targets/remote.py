@@ -188,7 +188,11 @@ class Remote(Servers):
         self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
     ) -> Iterator[Bench]:
         """The servers of a suite."""
-        yield RemoteBench(profiles, datasets, command, self.servers)
+        bench = RemoteBench(profiles, datasets, command, self.servers)
+        try:
+            yield bench
+        finally:
+            bench.leave()
 
 
 @dataclass

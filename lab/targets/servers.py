@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse, write_result
-from lab.clients.target import Target, cluster_of
+from lab.clients.target import Target
 from lab.display import RunDisplay
 from lab.endpoints import Endpoints, words_without_secrets
 from lab.profiles import Profile
@@ -19,7 +20,8 @@ from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
 from lab.run.load.sink import ELASTICSEARCH_URLS
-from lab.run.prepare import remove_traces
+from lab.run.names import kept_index
+from lab.run.prepare import remove_kept, remove_traces
 from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
 from lab.stack.places import ROOT
@@ -27,7 +29,7 @@ from lab.suite.execution import Bench
 from lab.suite.plan import server_shape
 from producers.dataset import Dataset
 
-EXCLUDED = "cluster.routing.allocation.exclude._name"
+INCLUDED = "routing.allocation.include._name"
 
 
 class Servers(ABC):
@@ -72,7 +74,12 @@ class Servers(ABC):
         with self.held():
             target = self.target(profile)
             folder = RunFolder.create(runs, profile.name)
-            write_records(profile, dataset, target, folder, typed_command())
+            try:
+                write_records(profile, dataset, target, folder, typed_command())
+            finally:
+                # Servers of others keep nothing of ours.
+                if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
+                    remove_kept(target, {kept})
             become_latest(folder.path, runs)
         return folder, conclude(folder)
 
@@ -136,12 +143,24 @@ class VariantBench(ABC):
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
         assert self.target is not None  # noqa: S101 - `prepare` comes first
         profile = self.profiles[variant.name]
-        target = replace(self.target, fresh=warm_up)
+        target = replace(self.target, fresh=warm_up, kept=self.kept)
         try:
             write_records(profile, self.datasets[variant.name], target, folder, self.command)
         finally:
             remove_traces(target, profile, folder.run_id)
         return conclude(folder)
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """The kept indices that variants of the suite read."""
+        reading = {name: profile for name, profile in self.profiles.items() if profile.load.mode == "query"}
+        names = (kept_index(profile, self.datasets[name], ROOT) for name, profile in reading.items())
+        return frozenset(filter(None, names))
+
+    def leave(self) -> None:
+        """Remove what runs of the suite have shared in servers that stay after it."""
+        if self.target is not None and self.kept:
+            remove_kept(self.target, self.kept)
 
 
 @dataclass
@@ -166,21 +185,10 @@ class StartedBench(VariantBench):
         nodes = max(other.elasticsearch.data_nodes for other in alike)
         shape = profile.elasticsearch.model_copy(update={"data_nodes": nodes})
         whole = self.start(profile.model_copy(update={"elasticsearch": shape}), self.profiles.values())
-        unused = ",".join(map(node_name, range(used + 1, nodes + 1)))
-        self.target = replace(narrowed(whole, used), cluster_settings={EXCLUDED: unused} if unused else {})
-        own_cluster_settings(self.target, self.target.cluster_settings)
+        names = ",".join(map(node_name, range(1, used + 1)))
+        # Of the index and not of the cluster, which would move what other variants keep there.
+        self.target = replace(narrowed(whole, used), index_settings={INCLUDED: names} if used < nodes else {})
         return frozenset((way_of(profile), server.pid) for server in self.target.servers)
-
-    def leave(self) -> None:
-        """Take back what concerns servers that stay after the suite."""
-        if self.target is not None and self.target.cluster_settings:
-            own_cluster_settings(self.target, {})
-
-
-def own_cluster_settings(target: Target, settings: Mapping[str, object]) -> None:
-    """Have these, and no others, be the settings that Sluice has set in the target's cluster."""
-    with contextlib.closing(cluster_of(target.endpoints)) as cluster:
-        cluster.own_cluster_settings(settings)
 
 
 def narrowed(target: Target, data_nodes: int) -> Target:

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -13,14 +13,17 @@ from lab.profiles import QueryOnly
 from lab.records.base import Count, Record
 from lab.records.run import Layout
 from lab.records.verification import Documents, Verification
-from lab.run.names import KEPT, SET_IN_PLACE
+from lab.run.names import KEPT, SET_IN_PLACE, layout_fingerprint
 from lab.run.phases import RunContext, wait_for_merges
 from lab.run.prepare import started_shards
 from lab.run.query.routes import ROUTES, codec_problems
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify
 
-LAYOUT = "layout"
+MOST_KEPT: Final = 4
+"""Indices that single runs keep on servers that stay; those of a suite under way are not counted."""
+
+LAYOUT: Final = "layout"
 """What the mark of a kept index has, besides its run, once it is whole."""
 
 
@@ -54,33 +57,48 @@ def have_layout(
         ProfileError: Elasticsearch refuses a setting, the mapping or a question.
         StackError: Elasticsearch does not answer, or refuses documents.
     """
-    index = run.names.index
     run.progress.begin("fill", "looking for a kept index", None)
-    marks = cluster.marks(f"{KEPT}*")
-    put_away(run, cluster, marks)
-    kept = found(run, cluster, marks.get(index, {}))
+    fingerprint = str(layout_fingerprint(run.profile, run.dataset, run.root))
+    kept = found(run, cluster, fingerprint)
     if kept is None:
-        kept = made(run, cluster, try_out)
+        kept = made(run, cluster, fingerprint, try_out)
     else:
         try_out()
-    cluster.clear_caches(index)
+    cluster.clear_caches(run.names.index)
     return kept.layout, kept.documents, kept.verification
 
 
-def put_away(run: RunContext, cluster: ElasticsearchClient, marks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Close the other kept indices, so that their shards do not burden the run."""
-    for index in marks.keys() - {run.names.index}:
-        cluster.close_index(index)
+def whole_indices(cluster: ElasticsearchClient) -> dict[str, KeptIndex | None]:
+    """All kept indices, open or closed, by name; `None` for those that were left half-made."""
+    return {index: kept_by(mark) for index, mark in cluster.marks(f"{KEPT}*").items()}
 
 
-def found(run: RunContext, cluster: ElasticsearchClient, mark: Mapping[str, Any]) -> KeptIndex | None:
-    """The index of the run's layout, opened, if it is as it was when it was verified."""
-    index = run.names.index
+def kept_by(mark: Mapping[str, object]) -> KeptIndex | None:
+    """What the mark of an index says of it; `None` for one that is not whole, or of another version of Sluice."""
     try:
-        kept = KeptIndex.model_validate(mark.get(LAYOUT))
+        return KeptIndex.model_validate(mark.get(LAYOUT))
     except ValidationError:
         return None
-    if kept.layout.fingerprint != run.layout_fingerprint:
+
+
+def put_away(run: RunContext, cluster: ElasticsearchClient) -> None:
+    """Close the kept indices that the run does not read; remove those that are half-made, and all but the newest."""
+    indices = {name: kept for name, kept in whole_indices(cluster).items() if name != run.names.index}
+    whole = {name: kept.layout.made_by for name, kept in indices.items() if kept}
+    others = sorted(whole.keys() - run.target.kept, key=whole.__getitem__, reverse=True)
+    stay = (run.target.kept & whole.keys()) | set(others[: MOST_KEPT - 1])
+    for index in indices:
+        if index in stay:
+            cluster.close_index(index)
+        else:
+            cluster.delete_index(index)
+
+
+def found(run: RunContext, cluster: ElasticsearchClient, fingerprint: str) -> KeptIndex | None:
+    """The index of the run's layout, opened, if it is as it was when it was verified."""
+    index = run.names.index
+    kept = whole_indices(cluster).get(index)
+    if kept is None or kept.layout.fingerprint != fingerprint:
         return None
     cluster.open_index(index)
     started_shards(cluster, run.profile, index)
@@ -91,7 +109,7 @@ def found(run: RunContext, cluster: ElasticsearchClient, mark: Mapping[str, Any]
     return kept
 
 
-def made(run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], None]) -> KeptIndex:
+def made(run: RunContext, cluster: ElasticsearchClient, fingerprint: str, try_out: Callable[[], None]) -> KeptIndex:
     """Make the index of the run's layout, verify it, and write down that it is whole if it is."""
     load, index = run.profile.load, run.names.index
     assert isinstance(load, QueryOnly)  # noqa: S101 - no other load keeps an index
@@ -105,7 +123,7 @@ def made(run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], No
         uuid=str(cluster.index_settings(index)["index.uuid"]),
         operations=cluster.operations(index),
         layout=Layout(
-            fingerprint=run.layout_fingerprint or "",
+            fingerprint=fingerprint,
             made_by=run.folder.run_id,
             made_in_s=time.monotonic() - started_s,
             route=load.route,
@@ -116,6 +134,8 @@ def made(run: RunContext, cluster: ElasticsearchClient, try_out: Callable[[], No
         verification=verification,
     )
     if verification.verified:
+        # A shard that moves while queries are sent would be their rival, and its files are read anew elsewhere.
+        cluster.put_settings(index, {"index.routing.rebalance.enable": "none"})
         cluster.mark(index, {"run": run.folder.run_id, LAYOUT: kept.model_dump(mode="json")})
     return kept
 

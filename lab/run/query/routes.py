@@ -42,7 +42,7 @@ def loaded(
 ) -> tuple[str, ...]:
     """Index the documents with the index settings that they are to have."""
     index = run.names.index
-    create_index(cluster, run.profile, index, run.folder.run_id)
+    create(run, cluster, index)
     try_out()
     problems = fill(run, index, load)
     merge(run, cluster, load.segments, load)
@@ -55,9 +55,9 @@ def reindexed(
     """Index the documents into another index, then read them from there and index them again."""
     index = run.names.index
     staging = f"{index}{STAGING}"
-    create_index(cluster, run.profile, index, run.folder.run_id)
+    create(run, cluster, index)
     try_out()
-    create_index(cluster, with_codec(run.profile, load.codec_before), staging, run.folder.run_id)
+    create(run, cluster, staging, load.codec_before)
     problems = fill(run, staging, load)
     cluster.refresh(staging)
     copy(run, cluster, staging, index)
@@ -75,7 +75,7 @@ def rewritten(
     answers 200 all the same.
     """
     index = run.names.index
-    create_index(cluster, with_codec(run.profile, load.codec_before), index, run.folder.run_id)
+    create(run, cluster, index, load.codec_before)
     try_out()
     problems = fill(run, index, load)
     wait_for_merges(run, cluster, index)
@@ -100,9 +100,11 @@ ROUTES: Final[Mapping[Literal["loaded", "reindexed", "rewritten"], Route]] = {
 }
 
 
-def with_codec(profile: Profile, codec: str | None) -> Profile:
-    """The profile with another codec of its index."""
-    return profile.model_copy(update={"index": {**profile.index, "codec": codec}})
+def create(run: RunContext, cluster: ElasticsearchClient, index: str, codec: str | None = None) -> None:
+    """Make an index with the profile's settings, or with another codec."""
+    settings = {**run.profile.index, **({} if codec is None else {"codec": codec})}
+    profile = run.profile.model_copy(update={"index": settings})
+    create_index(cluster, profile, index, run.folder.run_id, target_settings=run.target.index_settings)
 
 
 def fill(run: RunContext, index: str, load: QueryOnly) -> tuple[str, ...]:

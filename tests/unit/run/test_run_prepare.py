@@ -121,6 +121,7 @@ class Servers:
         "index_owner": "20260101-000011",
         "index_health": ("green", 0),
         "has_analyzer": False,
+        "marks": {},
     }
 
     def __init__(self) -> None:

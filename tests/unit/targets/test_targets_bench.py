@@ -10,8 +10,7 @@ from lab.endpoints import Endpoints
 from lab.profiles import Profile, load_profile
 from lab.records.run import Server
 from lab.records.suite import Variant
-from lab.targets.servers import EXCLUDED, StartedBench
-from tests.unit.clients.rest_server import cluster
+from lab.targets.servers import INCLUDED, StartedBench
 
 
 @dataclass
@@ -59,24 +58,10 @@ def bench_of(servers: Servers) -> tuple[StartedBench, dict[str, Variant]]:
     [("512, 2", "512, 1", "1024, 2"), ("512, 1", "1024, 1", "512, 2"), ("1024, 2", "512, 1", "1024, 1", "1024, 2")],
 )
 def test_each_variant_of_heaps_and_nodes_has_the_nodes_that_it_asks_for(order: tuple[str, ...]) -> None:
-    """Nodes that are started anew find the cluster's settings as they were."""
-    settings: dict[str, object] = {}
-    with cluster(settings) as server:
-        bench, variants = bench_of(Servers(server.url))
-        for name in order:
-            bench.prepare(variants[name])
-            assert settings.get(EXCLUDED) == (None if name.endswith("2") else "elasticsearch-2"), name
-        bench.leave()
-    assert settings == {}
-
-
-def test_what_a_killed_suite_has_excluded_is_used_again() -> None:
-    """Servers of `up` and of Compose outlive the suite."""
-    settings: dict[str, object] = {}
-    with cluster(settings) as server:
-        bench, variants = bench_of(Servers(server.url))
-        bench.prepare(variants["512, 1"])
-        assert settings[EXCLUDED] == "elasticsearch-2"
-        bench, variants = bench_of(Servers(server.url))
-        bench.prepare(variants["512, 2"])
-    assert settings == {}
+    """The index of a variant says so itself: the cluster's settings would move what other variants keep there."""
+    bench, variants = bench_of(Servers("http://127.0.0.1:1"))
+    for name in order:
+        bench.prepare(variants[name])
+        assert bench.target is not None
+        expected = {} if name.endswith("2") else {INCLUDED: "elasticsearch-1"}
+        assert bench.target.index_settings == expected, name
