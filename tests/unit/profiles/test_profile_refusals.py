@@ -258,3 +258,30 @@ def test_how_to_authenticate_with_kafka_may_be_said_by_the_target(repository: Re
     repository.write("books-2", "question: What then?\nextends: books\n")
     settings = "producer.client={security.protocol: SASL_PLAINTEXT, sasl.mechanisms: PLAIN}"
     assert repository.load("books-2", settings).producer.client["sasl.mechanisms"] == "PLAIN"
+
+
+@pytest.mark.parametrize(
+    ("profile", "override", "expected"),
+    [
+        (
+            "aladin/search-flat",
+            "memory_limit_mb=1024",
+            "memory_limit_mb: got 1024, expected more than `elasticsearch.heap_mb`, which is 1024",
+        ),
+        (
+            "quickstart",
+            "memory_limit_mb=1301",
+            "memory_limit_mb: holds while queries are sent, expected `queries` beside it",
+        ),
+        (
+            "quickstart",
+            "read_iops_limit=503",
+            "read_iops_limit: holds while queries are sent, expected `queries` beside it",
+        ),
+    ],
+)
+def test_a_bound_that_cannot_hold_is_refused(profile: str, override: str, expected: str) -> None:
+    """The heap alone would fill it, or nothing is asked under it."""
+    with pytest.raises(ProfileError) as error:
+        load_profile(profile, overrides=[f"elasticsearch.{override}"])
+    assert str(error.value) == f"--set elasticsearch.{expected}"

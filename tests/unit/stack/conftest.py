@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.stack import readiness, server
+from lab.stack.groups import ServerGroups
 from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.local import LocalStack
 from tests.unit.stack.three_servers import NAMES, Wanted
@@ -48,5 +49,7 @@ def stack(marker: Path, tmp_path: Path, wanted: Wanted, monkeypatch: pytest.Monk
     """A stack of these servers."""
     made = LocalStack(marker, tmp_path / "cache", tmp_path / "project")
     monkeypatch.setattr(made, "_specs", wanted.answer)
+    # Not in those of this machine.
+    made.groups = ServerGroups(marker, tmp_path / "cgroup")
     yield made
     made.stop()

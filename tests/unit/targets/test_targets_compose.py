@@ -52,6 +52,11 @@ def test_a_profile_runs_as_it_is(tmp_path: Path) -> None:
             "org.example.TheirSink; run it without --target compose",
         ),
         (
+            "elasticsearch.data_nodes=5",
+            "elasticsearch.data_nodes: got 5, expected at most 4, the services of compose.yaml; "
+            "run it without --target compose",
+        ),
+        (
             "sink.command=[no-such-program]",
             "sink.command: no-such-program: no such program here; install it, or give its path",
         ),
@@ -86,6 +91,26 @@ def test_the_containers_are_told_what_the_profile_asks_for() -> None:
     variables = variables_of(load_profile("quickstart", overrides=["elasticsearch.heap_mb=509"]))
     assert variables["EXPERIMENT"] == "quickstart"
     assert (variables["ELASTICSEARCH_HEAP"], variables["ELASTICSEARCH_2"]) == ("509m", "0")
+
+
+def test_a_limit_of_memory_is_that_of_the_container() -> None:
+    """In place of one that follows from the heap."""
+    profile = load_profile("quickstart")
+    bounded = profile.elasticsearch.model_copy(update={"memory_limit_mb": 1213})
+    variables = variables_of(profile.model_copy(update={"elasticsearch": bounded}))
+    assert variables["ELASTICSEARCH_MEMORY"] == "1213m"
+
+
+def test_a_bound_of_a_containers_disk_is_refused(tmp_path: Path) -> None:
+    """Its disk is not known here."""
+    profile = load_profile("quickstart")
+    bounded = profile.elasticsearch.model_copy(update={"read_iops_limit": 500})
+    with pytest.raises(ProfileError) as error:
+        Compose(project(tmp_path)).fitted(profile.model_copy(update={"elasticsearch": bounded}))
+    assert str(error.value) == (
+        "elasticsearch.read_iops_limit: got 500, expected none: the disk of a container is not known here; run it "
+        "without --target compose"
+    )
 
 
 def test_node_settings_are_read_from_the_files_of_their_profile(tmp_path: Path) -> None:

@@ -229,6 +229,19 @@ def test_a_profile_that_asks_for_something_else_is_refused(override: str, expect
     assert said.startswith("--set elasticsearch.")
 
 
+@pytest.mark.parametrize("name", ["memory_limit_mb", "read_iops_limit"])
+def test_bounds_of_servers_elsewhere_are_refused(name: str) -> None:
+    """Whatever they are already: nothing is set there."""
+    profile = load_profile("quickstart")
+    bounded = profile.elasticsearch.model_copy(update={name: 3001})
+    with pytest.raises(ProfileError) as error:
+        found(node()).fitted(profile.model_copy(update={"elasticsearch": bounded}))
+    assert str(error.value) == (
+        f"quickstart: elasticsearch.{name}: got 3001, expected none: nothing is set on servers elsewhere; remote servers "
+        "are used as they are: leave it out, or run without --target remote"
+    )
+
+
 def test_a_sink_that_the_worker_does_not_have_is_refused() -> None:
     """Before a suite is planned with it."""
     theirs = load_profile("quickstart", overrides=["sink.config={connector.class: org.example.TheirSink}"])
