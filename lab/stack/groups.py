@@ -136,6 +136,9 @@ class ServerGroups:
         found = (self._controllers.memory, self._controllers.disk)
         return list(dict.fromkeys(folder for folder in found if folder))
 
+    def _groups(self, name: str) -> tuple[Path, ...]:
+        return tuple(parent / (self._prefix + name) for parent in self._parents())
+
     def _all(self) -> list[Path]:
         """Every group of this state folder, whichever command made it."""
         return [group for parent in self._parents() for group in parent.glob(f"{self._prefix}*") if group.is_dir()]
@@ -175,7 +178,7 @@ class ServerGroups:
 
     def make(self, name: str) -> tuple[Path, ...]:
         """The server's groups, without bounds; none where none can be made, and nothing can then be bounded."""
-        groups = tuple(dict.fromkeys(parent / (self._prefix + name) for parent in self._parents()))
+        groups = self._groups(name)
         try:
             for group in groups:
                 group.mkdir(exist_ok=True)
@@ -259,7 +262,7 @@ class ServerGroups:
 
     def _check_is_inside(self, entry: ServerProcess) -> None:
         name = entry.spec.name
-        for group in {self._memory(name), self._disk(name)}:
+        for group in self._groups(name):
             try:
                 inside = (group / "cgroup.procs").read_text("ascii").split()
             except OSError:

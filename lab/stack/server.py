@@ -144,17 +144,25 @@ def start(spec: ServerSpec, marker: Path, groups: Sequence[Path] = ()) -> Server
             raise StackError(f"{spec.name}: cannot be started: {error.filename}: {error.strerror}") from error
     _children[child.pid] = child
     if child.stdin:
-        with child.stdin as gate:
-            enter(groups, child.pid)
+        with contextlib.suppress(BrokenPipeError), child.stdin as gate:
+            enter(groups, spec, child.pid)
             gate.write(b"\n")
     return identified(spec, child.pid)
 
 
-def enter(groups: Sequence[Path], pid: int) -> None:
-    """Put a process into control groups; one that has ended already is told by its exit status."""
+def enter(groups: Sequence[Path], spec: ServerSpec, pid: int) -> None:
+    """Put a server's process into control groups; one that has ended already is told by its exit status.
+
+    Raises:
+        StackError: A group does not take it.
+    """
     for group in groups:
-        with contextlib.suppress(ProcessLookupError):
-            (group / "cgroup.procs").write_text(str(pid))
+        try:
+            (group / "cgroup.procs").write_text(str(pid), "ascii")
+        except ProcessLookupError:
+            return
+        except OSError as error:
+            raise StackError(f"{spec.name}: cannot be put into its control group {group}: {error.strerror}") from error
 
 
 def inherited_environment() -> dict[str, str]:

@@ -1,6 +1,16 @@
 """Questions asked of real servers, and their answers held against the dataset."""
 
+import base64
+import json
+import random
+
+import httpx
+import pytest
+
+from lab.monitor.control_groups import own_groups
+from lab.monitor.processes import ProcessReader
 from lab.records.run import Run
+from lab.records.samples import ControlGroupSample
 from tests.integration.conftest import Sluice
 
 BOOKS = 3001
@@ -62,3 +72,56 @@ def test_a_mapping_that_a_question_does_not_fit_is_refused_before_the_load(sluic
     assert '"shop-below-price" sorts or counts by `salesPoint`, which mapping aladin.nested.dynamic does not have' in (
         done.errors
     )
+
+
+NODE = "elasticsearch-1"
+LIMIT_MB = 2003
+IOPS = 997
+FETCHED = 101
+
+
+def group_of_first_node(sluice: Sluice) -> ControlGroupSample:
+    """As a run samples it."""
+    processes, _ = ProcessReader(lambda: {NODE: sluice.stack.process_ids()[NODE]}).read()
+    return own_groups(processes)[NODE]
+
+
+def limit_that_it_sees(elasticsearch: httpx.Client) -> int:
+    """What the first node says of its own control group."""
+    (node,) = elasticsearch.get("/_nodes/elasticsearch-1/stats/os").json()["nodes"].values()
+    return int(node["os"]["cgroup"]["memory"]["limit_in_bytes"])
+
+
+def test_a_bound_is_seen_by_the_server_and_empties_its_page_cache(sluice: Sluice, elasticsearch: httpx.Client) -> None:
+    """What root has read meanwhile would be charged to nobody's limit: queries must read it from the disk again."""
+    if lacks := tuple(sluice.stack.groups.lacks(LIMIT_MB, IOPS)):
+        pytest.skip("; ".join(lacks))
+    draw = random.Random(17)  # noqa: S311 - bytes that nothing can compress, no secret
+    lines = [
+        line
+        for number in range(FETCHED)
+        for line in ({"index": {"_id": number}}, {"x": base64.b64encode(draw.randbytes(50_000)).decode()})
+    ]
+    body = "".join(f"{json.dumps(line)}\n" for line in lines)
+    elasticsearch.put("/bounded", json={"mappings": {"enabled": False}}).raise_for_status()
+    try:
+        elasticsearch.post(
+            "/bounded/_bulk?refresh=true", content=body, headers={"content-type": "application/x-ndjson"}
+        )
+        elasticsearch.post("/bounded/_flush").raise_for_status()
+        for file in (sluice.state / "kept").rglob("node-1/data/**/*.*"):
+            if file.is_file():
+                file.read_bytes()
+        with sluice.stack.bounded(LIMIT_MB, IOPS):
+            before = group_of_first_node(sluice)
+            assert before.memory_used_bytes <= LIMIT_MB * 2**20
+            assert before.memory_limit_bytes == limit_that_it_sees(elasticsearch) // 4096 * 4096
+            found = elasticsearch.post("/bounded/_search", json={"size": FETCHED}).raise_for_status().json()
+            after = group_of_first_node(sluice)
+        assert len(found["hits"]["hits"]) == FETCHED
+        assert (after.read_bytes or 0) - (before.read_bytes or 0) > 3_000_000
+        assert (after.read_operations or 0) > (before.read_operations or 0)
+        assert group_of_first_node(sluice).memory_limit_bytes is None
+        assert limit_that_it_sees(elasticsearch) > LIMIT_MB * 2**20
+    finally:
+        elasticsearch.delete("/bounded")

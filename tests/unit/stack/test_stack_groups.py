@@ -90,6 +90,19 @@ def test_a_server_is_in_its_groups_before_it_does_anything(machine: Machine, mar
     assert len(made) == {"first": 2, "second": 1}[machine.version]
 
 
+def test_a_group_that_is_gone_is_one_sentence_and_no_server(marker: Path, tmp_path: Path) -> None:
+    """Whoever waits at the gate ends: nothing runs outside its group."""
+    gone = tmp_path / "gone"
+    with pytest.raises(StackError) as failure:
+        server.start(spec_of(tmp_path, NODE, shell(f"touch {tmp_path}/ran")), marker, [gone])
+    assert str(failure.value) == (
+        f"elasticsearch-1: cannot be put into its control group {gone}: No such file or directory"
+    )
+    child = list(server._children.values())[-1]
+    assert child.wait(5.0) != 0
+    assert not (tmp_path / "ran").exists()
+
+
 def test_bounds_hold_in_the_block_and_are_taken_back(machine: Machine) -> None:
     """Memory in bytes, read operations of the disk that the servers' folder is on."""
     entry = machine.hold(17)

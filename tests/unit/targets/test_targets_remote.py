@@ -237,8 +237,8 @@ def test_bounds_of_servers_elsewhere_are_refused(name: str) -> None:
     with pytest.raises(ProfileError) as error:
         found(node()).fitted(profile.model_copy(update={"elasticsearch": bounded}))
     assert str(error.value) == (
-        f"quickstart: elasticsearch.{name}: got 3001, expected none: nothing is set on servers elsewhere; remote servers "
-        "are used as they are: leave it out, or run without --target remote"
+        f"quickstart: elasticsearch.{name}: got 3001, expected none: nothing is set on servers elsewhere; "
+        "remote servers are used as they are: leave it out, or run without --target remote"
     )
 
 
