@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lab.publish.dashboard import Panel
-from tests.kibana_charts import Bucket
+from tests.kibana_charts import Bucket, Work
 
 OVERVIEW = "indices_stats._all"
 INDEX_PAGE = "index_stats"
@@ -19,7 +19,14 @@ Search = Callable[[str, Mapping[str, Any]], Any]
 
 
 def series_query(
-    part: str, cluster_uuid: str, window_ms: tuple[int, int], bucket_s: int, *, index: str | None, derivative: bool
+    part: str,
+    cluster_uuid: str,
+    window_ms: tuple[int, int],
+    bucket_s: int,
+    *,
+    index: str | None,
+    derivative: bool,
+    work: Work = "indexing",
 ) -> dict[str, Any]:
     """The search behind both charts, of which Kibana makes one per metric.
 
@@ -28,8 +35,10 @@ def series_query(
         window_ms: First and last instant, as Kibana asks for a rate: from two buckets before what it draws.
         index: The index page adds it.
         derivative: Whether the server has that aggregation.
+        work: Whose rate and latency.
     """
-    documents, time_ms = f"{part}.indexing.index_total", f"{part}.indexing.index_time_in_millis"
+    counter = {"indexing": "index", "search": "query"}[work]
+    documents, time_ms = f"{part}.{work}.{counter}_total", f"{part}.{work}.{counter}_time_in_millis"
     of_cluster: list[dict[str, Any]] = [
         {"term": {"cluster_uuid": cluster_uuid}},
         {"range": {"timestamp": {"format": "epoch_millis", "gte": window_ms[0], "lte": window_ms[1]}}},
@@ -61,10 +70,11 @@ def drawn_series(
     *,
     index: str | None = None,
     derivative: bool,
+    work: Work = "indexing",
 ) -> list[Bucket]:
     """The points of both charts that Kibana draws for a window of time."""
     queried_ms = (round((window_s[0] - 2 * bucket_s) * 1000), round(window_s[1] * 1000))
-    body = series_query(part, cluster_uuid, queried_ms, bucket_s, index=index, derivative=derivative)
+    body = series_query(part, cluster_uuid, queried_ms, bucket_s, index=index, derivative=derivative, work=work)
     buckets = search(".monitoring-es-*", body)["aggregations"]["points"]["buckets"]
     points = [_by_derivative(bucket) for bucket in buckets] if derivative else _by_client(buckets, bucket_s)
     return [point for point in points if point.start_s >= window_s[0] and point.start_s + bucket_s <= window_s[1]]

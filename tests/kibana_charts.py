@@ -10,6 +10,7 @@ from lab.publish.monitoring import LEAST_BUCKET_S
 from lab.records.samples import Sample
 
 Scope = Literal["primaries", "total"]
+Work = Literal["indexing", "search"]
 
 SIZES_S = (
     (500, 1),
@@ -48,10 +49,11 @@ class Bucket:
     latency_ms: float | None
 
 
-def counted(samples: Iterable[Sample], scope: Scope) -> list[Counted]:
-    """The counters of every sample that Elasticsearch answered."""
+def counted(samples: Iterable[Sample], scope: Scope, work: Work = "indexing") -> list[Counted]:
+    """The counters of every sample that Elasticsearch answered: of documents indexed, or of searches."""
+    total, time_ms = {"indexing": ("index_total", "index_time_ms"), "search": ("query_total", "query_time_ms")}[work]
     return [
-        Counted(read_s(sample), counters.index_total, counters.index_time_ms)
+        Counted(read_s(sample), getattr(counters, total), getattr(counters, time_ms))
         for sample in samples
         if (counters := shards(sample, scope))
     ]

@@ -73,9 +73,15 @@ def panels() -> list[Panel]:
     """All panels, in the order in which they are read; rate and latency as Stack Monitoring defines them."""
     rate = "Documents per second from each sample to the next; the broken line counts replicas as well."
     latency = "Milliseconds Elasticsearch spent per document, from each sample to the next; 0 while nothing is indexed."
+    searches = (
+        "Searches of shards per second; a query counts once for each shard. Stack Monitoring draws the broken line."
+    )
+    search_ms = "Milliseconds a shard took for its part of a query, fetching not counted; 0 while nothing is searched."
     return [
         Panel("indexing-rate", "Indexing rate", rate, _by_scope("indexing_rate_docs_per_s", "documents/s")),
         Panel("indexing-latency", "Indexing latency", latency, _by_scope("indexing_latency_ms", "ms per document")),
+        Panel("search-rate", "Search rate", searches, _by_scope("search_rate_per_s", "searches/s")),
+        Panel("search-latency", "Search latency", search_ms, _by_scope("search_latency_ms", "ms per search")),
         end_to_end(),
         lag(),
         cpu(),

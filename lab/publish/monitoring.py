@@ -100,7 +100,7 @@ def empty_buckets(readings: Sequence[Reading], bucket_s: int) -> int:
 def _between(before: Reading, after: Reading, at_s: float) -> Reading:
     share = (at_s - before.at_s) / (after.at_s - before.at_s)
     first, last = before.elasticsearch, after.elasticsearch
-    if last.primaries.index_total < first.primaries.index_total:
+    if any(getattr(last.primaries, name) < getattr(first.primaries, name) for name in ("index_total", "query_total")):
         return _read_at(at_s, first)  # restarted: what was counted in between is unknown
     primaries = _counters_between(first.primaries, last.primaries, share)
     total = _counters_between(first.total, last.total, share)

@@ -7,12 +7,18 @@ from typing import Any
 from lab.analysis.figures.cost import cpu_cores_series, process_names
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.rates import Point, indexing_rate_series
+from lab.analysis.figures.searches import search_latency_series, search_rate_series
 from lab.publish.document import SCOPES, Document, index_template, of_type, timestamp, without_unknown
 from lab.records.run import Run, SinkHistograms
 from lab.records.samples import Sample
 
 INDEX = "sluice-samples"
-SERIES = {"indexing_rate_docs_per_s": indexing_rate_series, "indexing_latency_ms": indexing_latency_series}
+SERIES = {
+    "indexing_rate_docs_per_s": indexing_rate_series,
+    "indexing_latency_ms": indexing_latency_series,
+    "search_rate_per_s": search_rate_series,
+    "search_latency_ms": search_latency_series,
+}
 
 FIELDS = {
     **of_type("date", "@timestamp", "run.started"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lab.analysis.figures.rates import indexing_rate_series
+from lab.analysis.figures.searches import search_latency_series, search_rate_series
 from lab.publish import monitoring, samples
 from lab.publish.document import SCOPES, Document, timestamp
 from lab.publish.monitoring import monitoring_documents, resampled
@@ -14,6 +15,7 @@ from lab.publish.samples import label_of, run_documents, sample_documents
 from lab.records.run import RunWarning, WarningKind
 from tests.unit.analysis.synthetic import Truth, run, with_samples, with_warnings
 from tests.unit.analysis.synthetic import samples as synthetic_samples
+from tests.unit.analysis.synthetic_queries import QueryTruth, queried
 
 TRUTH = Truth(replicas=1, ticks=31)
 RUN = run(TRUTH)
@@ -212,6 +214,33 @@ def test_the_latency_curves_are_there() -> None:
     assert [curve["latency"] for curve in curves] == ["end to end", "bulk service time"]
     assert [curve["one_in"][0] for curve in curves] == [2, 2]
     assert [len(curve["one_in"]) for curve in curves] == [len(curve["latency_ms"]) for curve in curves]
+
+
+def test_searches_are_those_of_the_report() -> None:
+    """Rate and latency on all shards, which is what Stack Monitoring draws."""
+    made, seen = queried(QueryTruth(nodes=3))
+    documents = [fields(document.source) for document in run_documents(made, seen)]
+    sampled = [document for document in documents if document["kind"] == "sample"]
+    for name, series in (("search_rate_per_s", search_rate_series), ("search_latency_ms", search_latency_series)):
+        ours = [document.get(f"{name}_total") for document in sampled]
+        assert ours == [None, *(point.value for point in series(seen, "total"))]
+
+
+def test_stack_monitoring_has_the_searches_of_the_samples() -> None:
+    """At the end of each bucket, on primaries and on all shards, where Kibana looks for them."""
+    made, seen = queried(QueryTruth(nodes=3))
+    readings = resampled(seen, 10)
+    documents = [fields(document.source) for document in monitoring_documents(made, readings, 10)]
+    for scope in SCOPES:
+        path = f"indices_stats._all.{scope}.search.query"
+        told = [
+            (each[f"{path}_total"], each[f"{path}_time_in_millis"])
+            for each in documents
+            if each["type"] == "indices_stats"
+        ]
+        counters = [getattr(reading.elasticsearch, scope) for reading in readings]
+        assert told == [(each.query_total, each.query_time_ms) for each in counters]
+        assert told[-1] > told[0]
 
 
 @pytest.mark.parametrize("sent", [1, 7, 30])

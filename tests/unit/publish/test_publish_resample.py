@@ -23,6 +23,14 @@ def sample(at_s: float, documents: int | None) -> Sample:
     return Sample(at_s=NOON_S + at_s, phase="load", elasticsearch=answered)
 
 
+def with_searches(seen: Sample, searches: int) -> Sample:
+    """The same sample of an index that has been searched so often."""
+    assert seen.elasticsearch is not None
+    shards = seen.elasticsearch.primaries.model_copy(update={"query_total": searches})
+    answered = seen.elasticsearch.model_copy(update={"primaries": shards, "total": shards})
+    return seen.model_copy(update={"elasticsearch": answered})
+
+
 def steady(first_s: float, last_s: float, per_s: int, interval_s: float = 1.0) -> list[Sample]:
     """Samples of an index that grows by so many documents a second from the first of them on."""
     ticks = int((last_s - first_s) / interval_s) + 1
@@ -90,6 +98,14 @@ def test_a_restarted_counter_is_not_averaged_with_its_past() -> None:
     """Half-way between 1 009 and 0 there never were 505."""
     readings = resampled([sample(9.5, 1009), sample(10.5, 0), sample(11.5, 53)], 10)
     assert read(readings) == [(9.999, 1009), (11.5, 53)]
+
+
+def test_a_kept_index_that_forgot_its_searches_is_not_averaged_with_its_past() -> None:
+    """Nothing is indexed there, so that only the searches show that its counters began again."""
+    searched = [(9.5, 1009), (10.5, 0), (11.5, 53)]
+    readings = resampled([with_searches(sample(at_s, 7), searches) for at_s, searches in searched], 10)
+    totals = [reading.elasticsearch.total.query_total for reading in readings]
+    assert totals == [1009, 53]
 
 
 def test_without_an_answer_there_is_no_reading() -> None:
