@@ -290,9 +290,24 @@ class _Expansion:
             ("control",): self.file.control,
             **{("variants", position, "against"): entry.against for position, entry in enumerate(self.file.variants)},
         }
+        self.check_crossings()
         for path, reference in references.items():
             if reference is not None and reference not in names:
                 self.refuse(path, f'unknown variant "{reference}", {suggestion(reference, names, "one")}')
+
+    def check_crossings(self) -> None:
+        """Whether what a crossing names is turned and compared by the suite."""
+        factors = {entry.factor for entry in (*self.file.variants, *self.file.pairs) if entry.factor}
+        metrics = {"/".join(metric) for metric in self.file.metrics}
+        for position, wanted in enumerate(self.file.crossings):
+            names = {"metric": "/".join(wanted.metric), "over": "/".join(wanted.over)}
+            if wanted.factor not in factors:
+                remedy = suggestion(wanted.factor, factors, "a factor")
+                self.refuse(("crossings", position, "factor"), f'unknown factor "{wanted.factor}", {remedy}')
+            for key, name in names.items():
+                if name not in metrics:
+                    remedy = suggestion(name, metrics, "one of `metrics`")
+                    self.refuse(("crossings", position, key), f'unknown metric "{name}", {remedy}')
 
     def refuse(self, path: TreePath, message: str) -> None:
         """Collect a problem of a value of the file."""

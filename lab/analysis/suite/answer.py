@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, is_detected, of_pair, verdict_of
+from lab.analysis.suite.comparisons import Pair, is_detected, of_pair, published_of, verdict_of
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
 from lab.analysis.suite.names import (
     detectable_text,
@@ -152,7 +152,7 @@ def _conclusion(findings: Findings, pair: Pair) -> str:
 
 
 def _verdict(findings: Findings, pair: Pair, metric: MetricKey) -> str:
-    effect, step = findings.on(pair, metric), of_pair(findings.published, pair, metric)
+    effect, step = findings.on(pair, metric), published_of(findings.published, pair, metric)
     source = f" (published {published_text(step)}{_agreed(step)})" if step else ""
     return f"{verdict_of(effect) if effect else TOO_FEW} in {lower_first(metric_label(metric))}{source}"
 
@@ -160,6 +160,7 @@ def _verdict(findings: Findings, pair: Pair, metric: MetricKey) -> str:
 def _agreed(step: PublishedStep) -> str:
     """What the verdict beside it does not say already."""
     direction = f", {step.agreement}" if step.agreement in {"same direction", "opposite"} else ""
+    direction += ", confounded" if step.confounded else ""
     if step.is_inside is None:
         return direction
     return f"{direction}, {'in' if step.is_inside else 'outside'} our interval"

@@ -64,6 +64,11 @@ def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Compa
     return None
 
 
+def published_of(steps: Iterable[PublishedStep], pair: Pair, metric: MetricKey) -> PublishedStep | None:
+    """The source's figure beside a comparison: of several, such as of other machines, the first one not confounded."""
+    return of_pair(sorted(steps, key=lambda step: step.confounded is not None), pair, metric)
+
+
 def is_detected(effect: Effect | None) -> bool:
     """Whether an effect claims a difference."""
     return effect is not None and effect.verdict in DETECTED

@@ -8,6 +8,7 @@ from pathlib import Path
 from lab.analysis.statistics.effects import among_comparisons
 from lab.analysis.suite.answer import Findings, answer, conclusions
 from lab.analysis.suite.comparisons import Pair, effects, planned_pairs, published_pairs, published_steps
+from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_suite, runs_left
 from lab.analysis.suite.warnings import warnings
@@ -59,6 +60,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         answer=answer(findings),
+        factors=factor_sentences(findings, by_variant),
         conclusions=conclusions(findings),
         warnings=warnings(suite, pairs, compared),
         environment=of_control_first[0].result.environment if of_control_first else None,

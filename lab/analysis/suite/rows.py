@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import of_pair, planned_pairs, verdict_of
+from lab.analysis.suite.comparisons import of_pair, planned_pairs, published_of, verdict_of
 from lab.analysis.suite.names import detectable_text, published_text, ratio_text, short_name
 from lab.analysis.text import UNKNOWN, figure, number
 from lab.records.suite import Effect, MetricKey, PublishedStep, SuiteResult, VariantMetric
@@ -85,7 +85,7 @@ def rows(result: SuiteResult, metric: MetricKey) -> list[Row]:
                 against=short_name(plan, pair[1]),
                 figure=figures.get(pair[0]),
                 effect=of_pair(result.effects, pair, metric),
-                published=of_pair(result.published, pair, metric),
+                published=published_of(result.published, pair, metric),
                 is_check=pair[0] == plan.repetition,
                 is_planned=pair in planned,
             )
@@ -100,11 +100,16 @@ def head_and_cells(chosen: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[s
     return HEAD[:width], [row.texts[:width] for row in chosen]
 
 
+def agreement_word(step: PublishedStep) -> str:
+    """Whether ours goes the way of the published ratio, and whether that says anything of the factor."""
+    return f"confounded; {step.agreement}" if step.confounded else step.agreement
+
+
 def agreement_text(step: PublishedStep) -> str:
-    """Whether ours goes the way of the published ratio, and whether our interval holds it."""
+    """The same, and whether our interval holds the published ratio."""
     if step.is_inside is None:
-        return step.agreement
-    return f"{step.agreement} ({'inside' if step.is_inside else 'outside'})"
+        return agreement_word(step)
+    return f"{agreement_word(step)} ({'inside' if step.is_inside else 'outside'})"
 
 
 def spread(metric: VariantMetric | None) -> str:

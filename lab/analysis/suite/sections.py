@@ -7,11 +7,12 @@ from pathlib import Path
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.page.svg import Chart
 from lab.analysis.suite.charts import drift_chart, ladder_chart, rate_over_time
+from lab.analysis.suite.comparisons import of_pair, verdict_of
 from lab.analysis.suite.families import Family, families, family_label, lines, scope_names
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
-from lab.analysis.suite.rows import HEAD, Row, head_and_cells, rows
+from lab.analysis.suite.rows import HEAD, Row, agreement_text, agreement_word, head_and_cells, rows
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records.suite import MetricKey, SuitePlan, SuiteResult, SuiteRun
 
@@ -106,7 +107,7 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
 
 def agreements(planned: Sequence[Row]) -> str:
     """How many published ratios there are beside ours, and how they agree."""
-    times = Counter(row.published.agreement for row in planned if row.published)
+    times = Counter(agreement_word(row.published) for row in planned if row.published)
     by_kind = ", ".join(f"{number} {name}" for name, number in times.most_common())
     return f"Of {times.total()} published ratios beside ours: {by_kind}." if times else ""
 
@@ -124,16 +125,19 @@ def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
 
 
 def published_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
-    """Every figure of the source with its place."""
+    """Every figure of the source with its place, beside ours; a confounded one says so and why."""
     plan = result.plan
     for step in result.published:
+        metric = MetricKey(name=step.metric, scope=step.scope)
+        effect = of_pair(result.effects, (step.variant, step.against), metric)
         yield (
             f"{short_name(plan, step.variant)} ÷ {short_name(plan, step.against)}",
-            BY_NAME[step.metric].label if step.metric in BY_NAME else step.metric,
+            metric_label(metric),
             f"{step.published_value:g} ÷ {step.published_against:g} = {published_text(step)}",
-            step.agreement,
+            verdict_of(effect) if effect and effect.ratio is not None else UNKNOWN,
+            agreement_text(step),
             step.source.rpartition("), ")[2],
-            step.note or "",
+            " ".join(filter(None, (step.confounded and f"Confounded: {step.confounded}", step.note))),
         )
 
 

@@ -96,6 +96,7 @@ def suite_markdown(result: SuiteResult) -> str:
     """Answer, tables, conclusions, warnings, what limited the variants, and how to run it again."""
     plan = result.plan
     lines = [f"# {_plain(plan.suite)}", "", _plain(plan.question), "", f"**{_plain(result.answer)}**", ""]
+    lines += [*(f"- {_plain(text)}" for text in result.factors), *([""] if result.factors else [])]
     for family in families(plan.metrics):
         texts = table_texts(scope_names(family), family_lines(result, family))
         lines += [f"## {family_label(family)}", "", f"Ratios: {KEY}.", "", *_markdown_table(*texts), ""]
@@ -174,6 +175,8 @@ def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table |
     if any(row.published for row in shown):
         table.add_column("published", no_wrap=True)
         table.caption = "published: ✓ same direction, ✗ opposite, = no change, ? ours claims none"
+        if any(row.published and row.published.confounded for row in shown):
+            table.caption += ", † confounded"
         table.caption_justify = "left"
     for row in shown:
         table.add_row(*_cells(row)[: len(table.columns)])
@@ -207,6 +210,7 @@ def _family_table(result: SuiteResult, family: Family, names: Sequence[str]) -> 
 def _cells(row: Row) -> tuple[Text, ...]:
     name = "A/A: control twice" if row.is_check else f"{row.variant} ÷ {row.against}".removesuffix(" ÷ ")
     step = row.published
-    source = f"{published_text(step)} {SIGNS.get(step.agreement, '?')}".rstrip() if step else ""
+    sign = "†" if step and step.confounded else SIGNS.get(step.agreement, "?") if step else ""
+    source = f"{published_text(step)} {sign}".rstrip() if step else ""
     median = row.texts[2].partition(" [")[0]
     return (Text(name), Text(median), Text(row.verdict_text, STYLES.get(row.verdict, "dim")), Text(source))

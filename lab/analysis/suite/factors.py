@@ -1,0 +1,160 @@
+"""Which factors of a suite are real: one sentence for each, and one for the place from which a level of it wins."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from lab.analysis.statistics.effects import is_speed
+from lab.analysis.suite.answer import TOO_FEW, Findings
+from lab.analysis.suite.comparisons import Pair, is_detected, verdict_of
+from lab.analysis.suite.names import lower_first, metric_label
+from lab.analysis.text import number
+from lab.records.suite import Crossing, Effect, MetricKey, VariantMetric
+
+
+def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tuple[str, ...]:
+    """What the suite says of each factor that it names, then where one of their levels begins to win."""
+    factors = dict.fromkeys(variant.factor for variant in findings.plan.variants if variant.factor)
+    return (
+        *(_factor(findings, factor) for factor in factors),
+        *(_crossing(findings, wanted, figures) for wanted in findings.plan.crossings),
+    )
+
+
+def pairs_of(findings: Findings, factor: str) -> list[Pair]:
+    """The comparisons in which a factor is turned."""
+    turned = {variant.name for variant in findings.plan.variants if variant.factor == factor}
+    return [pair for pair in findings.pairs if pair[0] in turned]
+
+
+def _factor(findings: Findings, factor: str) -> str:
+    pairs = pairs_of(findings, factor)
+    effects = {pair: effect for pair in pairs if (effect := findings.on(pair, findings.metric)) is not None}
+    clauses = "; ".join(_clause(findings, pair, effect) for pair, effect in effects.items())
+    ending = f": {clauses}{_published(findings, pairs)}" if clauses else ""
+    return f"{factor[:1].upper()}{factor[1:]} {_is_real(list(effects.values()))}{ending}."
+
+
+def _is_real(effects: Sequence[Effect]) -> str:
+    measured = [effect for effect in effects if effect.verdict != TOO_FEW]
+    if not measured:
+        return "was not measured"
+    if any(map(is_detected, measured)):
+        return "is a real factor"
+    same = all(effect.verdict == "same within 5 %" for effect in measured)
+    return "makes no difference of more than 5 %" if same else "is undecided"
+
+
+def _clause(findings: Findings, pair: Pair, effect: Effect) -> str:
+    label = lower_first(metric_label(findings.metric))
+    parts = Counter(part.verdict for metric in _parts(findings) if (part := findings.on(pair, metric)) is not None)
+    of_parts = ", ".join(f"{times} {verdict}" for verdict, times in parts.most_common())
+    beside = f" (of {parts.total()} questions {of_parts})" if parts.total() else ""
+    return f"`{pair[0]}` against `{pair[1]}` {verdict_of(effect)} in {label}{beside}"
+
+
+def _parts(findings: Findings) -> Iterator[MetricKey]:
+    """The metric that matters most, question by question, where the suite compares it so as well."""
+    for metric in findings.plan.metrics:
+        if metric.name == findings.metric.name and metric != findings.metric:
+            yield metric
+
+
+def _published(findings: Findings, pairs: Sequence[Pair]) -> str:
+    steps = [step for step in findings.published if (step.variant, step.against) in pairs]
+    clear = Counter(step.agreement for step in steps if not step.confounded)
+    told = [f"{times} {agreement}" for agreement, times in clear.most_common()]
+    confounded = sum(step.confounded is not None for step in steps)
+    told += [f"{confounded} confounded"] if confounded else []
+    return f"; published ratios: {', '.join(told)}" if told else ""
+
+
+# --- where a level begins to win ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A comparison at one place along an axis; log ratios, below zero where the variant wins.
+
+    Attributes:
+        at: Where, above zero.
+        worst, best: Ends of the interval that the verdict is taken from.
+    """
+
+    at: float
+    mean: float
+    worst: float
+    best: float
+
+
+def levels(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> list[Level]:
+    """The comparisons of a factor along its axis, the smallest place first; without those not measured.
+
+    The axis is measured of what the variant is compared with; of data that queries only ask about in part, that part.
+    """
+    axis = (wanted.over.name, wanted.over.scope)
+    places = {figure.variant: figure.median for figure in figures if (figure.name, figure.scope) == axis}
+    found = []
+    for variant, against in pairs_of(findings, wanted.factor):
+        effect, place = findings.on((variant, against), wanted.metric), places.get(against)
+        if effect is None or not place or not (effect.ratio and effect.low and effect.high):
+            continue
+        sign = -1 if is_speed(wanted.metric.name) > 0 else 1
+        ends = sorted(sign * log(end) for end in (effect.low, effect.high))
+        part = findings.plan.variant(against).working_set
+        found.append(Level(at=place * part, mean=sign * log(effect.ratio), worst=ends[1], best=ends[0]))
+    return sorted(found, key=lambda level: level.at)
+
+
+def passing(points: Sequence[tuple[float, float]]) -> float | None:
+    """The place from which on a line through the points stays below zero, by log place; `None` if its end does not.
+
+    Args:
+        points: Place and value, the smallest place first; the first place if all values are below zero.
+    """
+    above = [position for position, (_, value) in enumerate(points) if value >= 0]
+    if not points or (above and above[-1] == len(points) - 1):
+        return None
+    if not above:
+        return points[0][0]
+    (left, before), (right, after) = points[above[-1]], points[above[-1] + 1]
+    return exp(log(left) + (log(right) - log(left)) * before / (before - after))
+
+
+def _crossing(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> str:
+    found = levels(findings, wanted, figures)
+    axis, metric = lower_first(metric_label(wanted.over)), lower_first(metric_label(wanted.metric))
+    about = f"{wanted.factor[:1].upper()}{wanted.factor[1:]}, {metric} along {axis}"
+    if len(found) < 2:
+        return f"{about}: not known, since {len(found)} of at least 2 levels were measured with that axis."
+    tried = f"levels {', '.join(_place(level.at) for level in found)}"
+    surely = passing([(level.at, level.worst) for level in found])
+    if surely is None:
+        return f"{about}: {_no_win(found)} ({tried})."
+    if all(level.worst < 0 for level in found):
+        return f"{about}: it wins at every level, from {_place(found[0].at)} on ({tried})."
+    mean = passing([(level.at, level.mean) for level in found])
+    earliest = passing([(level.at, level.best) for level in found])
+    at_first = found[0].best < 0
+    low = f"no lower end, since {_place(found[0].at)} is undecided" if at_first else f"{_place(earliest or 0)}"
+    if mean is None or all(level.mean < 0 for level in found):
+        return (
+            f"{about}: it wins at the latest from {_place(surely)} on; only bracketed, since the mean ratio is a gain"
+            f" at every level ({tried})."
+        )
+    interval = f"at the latest from {_place(surely)}, {low}" if at_first else f"interval {low} to {_place(surely)}"
+    return f"{about}: it wins from {_place(mean)} on, interpolated between levels ({interval}; {tried})."
+
+
+def _no_win(found: Sequence[Level]) -> str:
+    last = found[-1]
+    if last.best > 0:
+        return f"it does not win here, and loses at the largest level, {_place(last.at)}"
+    if any(level.worst < 0 for level in found):
+        return f"it wins at some levels and not at the largest one, {_place(last.at)}, so that no ratio can be named"
+    return f"it is not shown to win here, up to {_place(last.at)}"
+
+
+def _place(at: float) -> str:
+    return f"{number(at)}×"
