@@ -205,7 +205,7 @@ class _Expansion:
         repetition = f"{control.name}{AGAIN}" if self.file.repeat_control else None
         ordered = [replace(control, against=None), *(variant for variant in variants if variant is not control)]
         if repetition:
-            ordered.insert(1, replace(control, name=repetition, against=control.name))
+            ordered.insert(1, replace(control, name=repetition, against=control.name, factor=None))
         return Suite(
             name=name,
             question=self.file.question,

@@ -50,7 +50,7 @@ def _clause(findings: Findings, pair: Pair, effect: Effect) -> str:
     label = lower_first(metric_label(findings.metric))
     parts = Counter(part.verdict for metric in _parts(findings) if (part := findings.on(pair, metric)) is not None)
     of_parts = ", ".join(f"{times} {verdict}" for verdict, times in parts.most_common())
-    beside = f" (of {parts.total()} questions {of_parts})" if parts.total() else ""
+    beside = f" (by question: {of_parts})" if parts else ""
     return f"`{pair[0]}` against `{pair[1]}` {verdict_of(effect)} in {label}{beside}"
 
 

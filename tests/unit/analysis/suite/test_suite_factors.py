@@ -1,0 +1,187 @@
+"""Which factors are real, and where a level begins to win: told from the verdicts alone."""
+
+import pytest
+
+from lab.analysis.suite.answer import Findings
+from lab.analysis.suite.comparisons import planned_pairs
+from lab.analysis.suite.factors import factor_sentences, passing
+from lab.records.suite import Crossing, Effect, MetricKey, PublishedStep, SuitePlan, Variant, VariantMetric, Verdict
+
+TIME = MetricKey(name="indexing_latency_ms", scope="primaries")
+OF_ONE = MetricKey(name="indexing_latency_ms", scope="ratings")
+RATIO = MetricKey(name="store_size_bytes", scope="primaries")
+
+
+def an_effect(
+    variant: str,
+    ends: tuple[float, float, float],
+    verdict: Verdict,
+    *,
+    against: str = "control",
+    scope: str = "primaries",
+) -> Effect:
+    """An effect by its low end, its ratio and its high end."""
+    low, ratio, high = ends
+    return Effect(
+        variant=variant,
+        against=against,
+        metric=TIME.name,
+        scope=scope,
+        ratios=(ratio,) * 5,
+        dropped_blocks=0,
+        ratio=ratio,
+        low=low,
+        high=high,
+        verdict=verdict,
+        smallest_detectable=0.02,
+    )
+
+
+def findings(
+    variants: list[Variant], effects: list[Effect], *published: PublishedStep, crossing: bool = False
+) -> Findings:
+    """What a suite of these variants has found."""
+    crossings = (Crossing(factor="codec", metric=TIME, over=RATIO),) if crossing else ()
+    plan = SuitePlan(
+        suite="made up",
+        suite_id="1",
+        question="Which?",
+        started_s=0,
+        seed=1,
+        repeats=5,
+        control="control",
+        repetition=None,
+        variants=(Variant(name="control", profile="p", fingerprint="c"), *variants),
+        order=(),
+        metrics=(TIME, OF_ONE, RATIO),
+        crossings=crossings,
+    )
+    return Findings(plan, "5 repeats", planned_pairs(plan), effects, published, {})
+
+
+def turned(name: str, factor: str) -> Variant:
+    """A variant that turns a factor."""
+    return Variant(name=name, profile="p", fingerprint=name, against="control", factor=factor)
+
+
+def a_step(*, confounded: str | None = None) -> PublishedStep:
+    """A figure of a source about six nodes."""
+    return PublishedStep(
+        variant="6 nodes",
+        against="control",
+        metric=TIME.name,
+        scope="ratings",
+        published_value=1,
+        published_against=2,
+        published_ratio=0.5,
+        agreement="opposite",
+        source="a source, a place",
+        confounded=confounded,
+    )
+
+
+def test_a_factor_is_real_if_a_comparison_shows_a_difference() -> None:
+    """One sentence for each, with the verdict, that of each question, and what the source says."""
+    variants = [turned("1 node", "nodes"), turned("6 nodes", "nodes"), turned("2 replicas", "replicas")]
+    effects = [
+        an_effect("1 node", (0.98, 1.0, 1.02), "same within 5 %"),
+        an_effect("6 nodes", (1.1, 1.2, 1.3), "slower"),
+        an_effect("6 nodes", (0.9, 1.2, 1.5), "undecided", scope="ratings"),
+        an_effect("2 replicas", (0.98, 1.0, 1.02), "same within 5 %"),
+    ]
+    steps = (a_step(), a_step(confounded="another machine"))
+    assert factor_sentences(findings(variants, effects, *steps), ()) == (
+        "Nodes is a real factor: `1 node` against `control` same within 5 % (-2.0 % to +2.0 %) in indexing latency;"
+        " `6 nodes` against `control` slower by 20 % (+10 % to +30 %) in indexing latency"
+        " (by question: 1 undecided); published ratios: 1 opposite, 1 confounded.",
+        "Replicas makes no difference of more than 5 %: `2 replicas` against `control` same within 5 %"
+        " (-2.0 % to +2.0 %) in indexing latency.",
+    )
+
+
+def test_a_factor_that_did_not_run_is_told() -> None:
+    """It is neither real nor none."""
+    assert factor_sentences(findings([turned("6 nodes", "nodes")], []), ()) == ("Nodes was not measured.",)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([0.5, 0.1, -0.1], 2.0 * 2**0.5, id="halfway, by log place, between 2 and 4"),
+        pytest.param([-0.5, 0.1, -0.1], 2.0 * 2**0.5, id="a gain that is lost again does not count"),
+        pytest.param([-0.5, -0.1, -0.1], 1.0, id="all below zero"),
+        pytest.param([0.5, -0.1, 0.1], None, id="not at the end"),
+    ],
+)
+def test_a_line_passes_zero_where_it_stays_below(values: list[float], expected: float | None) -> None:
+    """At places 1, 2 and 4."""
+    place = passing(list(zip((1.0, 2.0, 4.0), values, strict=True)))
+    assert place == (expected if expected is None else pytest.approx(expected))
+
+
+def crossing_of(*ends: tuple[float, float, float]) -> str:
+    """The sentence about levels at working sets of 1×, 4× and 16× the page cache."""
+    shares = (1 / 16, 1 / 4, 1.0)
+    variants, effects, figures = [], [], []
+    for share, three in zip(shares, ends, strict=True):
+        reference, name = f"default {share}", f"best {share}"
+        variants.append(Variant(name=reference, profile="p", fingerprint=reference, working_set=share))
+        variants.append(Variant(name=name, profile="p", fingerprint=name, against=reference, factor="codec"))
+        effects.append(an_effect(name, three, "undecided", against=reference))
+        figures.append(
+            VariantMetric(
+                variant=reference,
+                name=RATIO.name,
+                scope=RATIO.scope,
+                unit="",
+                values=(16.0,),
+                median=16,
+                low=16,
+                high=16,
+            )
+        )
+    return factor_sentences(findings(variants, effects, crossing=True), figures)[-1]
+
+
+ABOUT = "Codec, indexing latency along size on disk: "
+LEVELS = "levels 1×, 4×, 16×"
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        pytest.param(
+            [(1.05, 1.1, 1.15), (1.05, 1.1, 1.15), (0.85, 1 / 1.1, 0.95)],
+            f"it wins from 8.00× on, interpolated between levels (interval 5.51× to 11.0×; {LEVELS}).",
+            id="between two levels",
+        ),
+        pytest.param(
+            [(0.9, 1.1, 1.3), (0.8, 0.9, 1.1), (0.7, 0.8, 0.9)],
+            f"it wins from 1.93× on, interpolated between levels (at the latest from 7.73×, no lower end, since 1× is"
+            f" undecided; {LEVELS}).",
+            id="undecided at first",
+        ),
+        pytest.param(
+            [(0.9, 0.95, 1.3), (0.8, 0.9, 1.1), (0.7, 0.8, 0.9)],
+            f"it wins at the latest from 7.73× on; only bracketed, since the mean ratio is a gain at every level"
+            f" ({LEVELS}).",
+            id="a gain by the mean everywhere",
+        ),
+        pytest.param([(0.7, 0.8, 0.9)] * 3, f"it wins at every level, from 1× on ({LEVELS}).", id="wins everywhere"),
+        pytest.param(
+            [(0.9, 1.1, 1.3), (0.8, 0.9, 1.1), (0.7, 0.8, 1.1)],
+            f"it is not shown to win here, up to 16× ({LEVELS}).",
+            id="never shown",
+        ),
+        pytest.param(
+            [(1.1, 1.2, 1.3)] * 3,
+            f"it does not win here, and loses at the largest level, 16× ({LEVELS}).",
+            id="loses",
+        ),
+    ],
+)
+def test_the_place_from_which_a_level_wins_has_an_interval(
+    ends: list[tuple[float, float, float]], expected: str
+) -> None:
+    """Where the mean passes 1, and where the ends of the intervals do; said to be bracketed where that is all."""
+    assert crossing_of(*ends) == ABOUT + expected
