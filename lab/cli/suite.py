@@ -149,7 +149,7 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     rows = (
         (
             escape(variant.name),
-            escape(variant.against or "(control)"),
+            escape(variant.against or ("(control)" if variant.name == plan.control else "(nothing)")),
             str(variant.data_nodes),
             "" if variant.documents is None else f"{variant.documents:,}",
             escape(" ".join(variant.overrides)),

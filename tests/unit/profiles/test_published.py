@@ -176,3 +176,94 @@ def test_unknown_figures_name_the_nearest(name: str) -> None:
     """A name is no path."""
     with pytest.raises(ProfileError, match="did you mean `aladin-indexing`"):
         load_published(name)
+
+
+SEVEN = "azure-queries"
+
+
+def test_one_line_of_a_table_holds_the_values_of_all_questions() -> None:
+    """Rating and unique addresses on one node against three, as the table of nodes has them."""
+    compared = {
+        (each.variant, each.scope): (each.value, each.against_value)
+        for each in load_published(SEVEN).comparisons
+        if (each.variant, each.metric) == ("1 node", "query_service_time_ms_mean")
+    }
+    assert (len(compared), compared["1 node", "ratings"], compared["1 node", "unique-addresses"]) == (
+        7,
+        (6216, 3427),
+        (54203, 12516),
+    )
+
+
+def test_what_compares_three_clients_with_eight_is_confounded() -> None:
+    """All that the source says of the request cache while indexing; what it says of replicas is not."""
+    comparisons = list(load_published(SEVEN).comparisons)
+    cached = [each.confounded is not None for each in comparisons if each.variant == "ingest, cache"]
+    copied = [each.confounded is not None for each in comparisons if each.variant == "ingest, 2 replicas"]
+    assert (cached, copied) == ([True] * 16, [False] * 16)
+
+
+def test_a_row_of_another_machine_is_confounded_with_its_arithmetic() -> None:
+    """The sum of the seven numbers of requests with five primaries is that of the row with 13."""
+    (step,) = [
+        each
+        for each in load_published(SEVEN).comparisons
+        if (each.variant, each.against) == ("23 primaries", "13 primaries")
+    ]
+    assert "1,054 + 1,054 + 1,053 + 1,055 + 1,051 + 1,051 + 1,051 = 7,369" in (step.confounded or "")
+    assert sum((1054, 1054, 1053, 1055, 1051, 1051, 1051)) == step.against_value == 7369
+
+
+def test_scopes_and_percentages_are_checked(tmp_path: Path) -> None:
+    """A value for each scope, scopes that there are, and a change that the values give, or a note."""
+    assert refusal(
+        tmp_path,
+        """
+        title: A table
+        published_by: somebody
+        measured_on: a cluster
+        metrics:
+          query_service_time_ms_mean: {scopes: [ratings, total-events], unit: ms}
+          query_rate_per_s: {unit: 1/s}
+        steps:
+          - variant: one
+            heading: first
+            values: {query_service_time_ms_mean: [100, 200]}
+        """,
+    ) == ["ladder.yaml:6: metrics.query_rate_per_s: expected one of `scope` and `scopes`"]
+
+
+def test_a_misprinted_percentage_needs_a_note(tmp_path: Path) -> None:
+    """-14 for what is -23.5; rounded or cut off it may be, by less than a point."""
+    assert refusal(
+        tmp_path,
+        """
+        title: A table
+        published_by: somebody
+        measured_on: a cluster
+        metrics:
+          query_service_time_ms_mean: {scopes: [ratings, total-events], unit: ms}
+        steps:
+          - variant: one
+            heading: first
+            values: {query_service_time_ms_mean: [1000, 1000]}
+          - variant: two
+            name: two, the other machine
+            heading: second
+            values: {query_service_time_ms_mean: [765, 1009]}
+            compared:
+              - {metric: query_service_time_ms_mean, against: one, percent: [-14, 0]}
+              - {metric: query_service_time_ms_mean, against: one, percent: -24}
+              - {metric: query_service_time_ms_mean, against: one, scopes: [rating]}
+              - {metric: query_service_time_ms_mean, against: one, percent: [-14, 0], note: Misprinted.}
+          - variant: two
+            heading: third
+            values: {query_service_time_ms_mean: 7}
+        """,
+    ) == [
+        "ladder.yaml:15: steps[1].compared[0].percent: ratings: got -14 %, expected -23.5 % as the two values give, or"
+        " a `note` that says where the source disagrees with itself",
+        "ladder.yaml:16: steps[1].compared[1].percent: got 1 values, expected 2: ratings, total-events",
+        'ladder.yaml:17: steps[1].compared[2].scopes[0]: unknown scope "rating", did you mean `ratings`?',
+        "ladder.yaml:21: steps[2].values.query_service_time_ms_mean: got 1 values, expected 2: ratings, total-events",
+    ]

@@ -196,3 +196,64 @@ def test_a_suite_is_listed_with_its_question(repository: Repository) -> None:
 def test_every_suite_of_the_repository_can_be_planned(name: str) -> None:
     """Its profiles included."""
     assert load_suite(name).variants
+
+
+LEVELS = """
+control: one, small
+pairs:
+  - profile: books
+    factor: shards
+    levels:
+      one: {index.number_of_shards: 1}
+      two: {index.number_of_shards: 2}
+    at:
+      small: {dataset.documents: 7}
+      large: {dataset.documents: 700}
+"""
+
+
+def test_levels_are_compared_with_the_first_in_every_setting(repository: Repository) -> None:
+    """The first one of another setting is compared with nothing; the control once more turns no factor."""
+    suite = load(repository, LEVELS.replace("control: one, small\n", ""), control="one, small")
+    assert [(variant.name, variant.against, variant.factor) for variant in suite.variants] == [
+        ("one, small", None, "shards"),
+        ("one, small (again)", "one, small", None),
+        ("two, small", "one, small", "shards"),
+        ("one, large", None, "shards"),
+        ("two, large", "one, large", "shards"),
+    ]
+    two = suite.variants[-1].profile
+    assert (two.number_of_shards, two.dataset.documents) == (2, 700)
+
+
+def test_a_reference_is_compared_with_nothing(repository: Repository) -> None:
+    """It is there for others, which name it."""
+    suite = load(
+        repository,
+        """
+        repeat_control: false
+        variants:
+          - books
+          - {profile: books, name: many, reference: true, set: {dataset.documents: 70}}
+          - {profile: books, name: many in two, against: many, set: {index.number_of_shards: 2}}
+        """,
+    )
+    assert [variant.against for variant in suite.variants] == [None, None, "many"]
+
+
+def test_a_crossing_names_a_factor_and_metrics_of_the_suite(repository: Repository) -> None:
+    """What is not measured can pass nothing."""
+    assert refusal(
+        repository,
+        """
+        variants:
+          - books
+          - {profile: books, name: two, factor: shards, set: {index.number_of_shards: 2}}
+        crossings:
+          - {factor: shard, metric: indexing_latency_ms/primaries, over: store_size_bytes/primaries}
+        """,
+    ) == [
+        'ladder.yaml:7: crossings[0].factor: unknown factor "shard", did you mean `shards`?',
+        'ladder.yaml:7: crossings[0].over: unknown metric "store_size_bytes/primaries", expected one of `metrics`:'
+        " `indexing_latency_ms/primaries`, `indexing_rate_docs_per_s/primaries`",
+    ]

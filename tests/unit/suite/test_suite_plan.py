@@ -1,0 +1,86 @@
+"""What is planned of runs that only ask, or that go at a rate: which share an index, and how long they take."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.errors import ProfileError
+from lab.profiles import Profile
+from lab.profiles.suites import Suite, SuiteVariant
+from lab.suite.plan import check_codec, estimate, layout_of, load_s, make_plan, server_shape
+
+
+def a_profile(**sections: object) -> Profile:
+    """Queries alone, for 8 s after 2 s of warm-up."""
+    load = {"mode": "query", "queries": {"warm_up_s": 2.0, "duration_s": 8.0}}
+    dataset = {"name": "events", "documents": 120_000}
+    made = {"name": "p", "question": "?", "mapping": "m", "dataset": dataset, "load": load, **sections}
+    return Profile.model_validate(made)
+
+
+def of_clients(clients: int, **load: object) -> dict[str, object]:
+    """A load section with so many clients."""
+    return {"mode": "query", "queries": {"clients": clients, "warm_up_s": 2.0, "duration_s": 8.0}, **load}
+
+
+def test_only_what_is_stored_decides_which_index_is_read() -> None:
+    """Clients, bounds and windows leave it as it is; documents, settings, route and nodes do not."""
+    window = {"questions": ["q"], "window": {"seconds": 1.0, "within": 0.5}}
+    same = [
+        a_profile(load=of_clients(3)),
+        a_profile(elasticsearch={"memory_limit_mb": 900, "read_iops_limit": 500}),
+        a_profile(queries=window),
+    ]
+    others = [
+        a_profile(dataset={"name": "events", "documents": 7}),
+        a_profile(index={"codec": "best_compression"}),
+        a_profile(load=of_clients(1, route="reindexed")),
+        a_profile(elasticsearch={"data_nodes": 3}),
+    ]
+    control = layout_of(a_profile())
+    assert ({layout_of(each) for each in same}, len({layout_of(each) for each in others} - {control})) == ({control}, 4)
+
+
+def test_bounds_are_set_on_servers_that_run() -> None:
+    """They are no reason to start others, as another heap is."""
+    bounded = a_profile(elasticsearch={"memory_limit_mb": 900, "read_iops_limit": 500})
+    assert server_shape(bounded) == server_shape(a_profile())
+    assert server_shape(a_profile(elasticsearch={"heap_mb": 384})) != server_shape(a_profile())
+
+
+def test_a_load_at_a_rate_takes_as_long_as_it_says() -> None:
+    """Queries their warm-up and duration, a stream its documents; a drain does not say."""
+    stream = a_profile(load={"mode": "stream", "rate_docs_per_s": 1000.0})
+    loads = [load_s(profile, 120_000) for profile in (a_profile(), stream, a_profile(load={"mode": "drain"}))]
+    assert loads == [10.0, 120.0, None]
+
+
+def test_an_index_that_is_kept_is_loaded_once(tmp_path: Path) -> None:
+    """Two variants read one index of 120,000 documents, which takes 10 s, and 10 s beside; each run takes 17 s."""
+    variants = tuple(
+        SuiteVariant(name, a_profile(load=of_clients(clients)), (), against)
+        for name, clients, against in (("one", 1, None), ("two", 2, "one"))
+    )
+    suite = Suite("s", "?", "one", None, variants, 5, 1, (("query_rate_per_s", "run"),), None)
+    documents = dict.fromkeys(("one", "two"), 120_000)
+    plan = make_plan(suite, repeats=None, seed=None, skipped={}, documents=documents, command=())
+    expected = estimate(plan, tmp_path)
+    assert (expected.each, expected.seconds) == ({"one": 17.0, "two": 17.0}, 10 * 17 + 3 * 17 + 17 + 10 + 10)
+
+
+@pytest.mark.parametrize(
+    ("sections", "key"),
+    [
+        ({"index": {"codec": "legacy_best_compression"}}, "index.codec"),
+        ({"load": of_clients(1, codec_before="legacy_best_compression")}, "load.codec_before"),
+    ],
+)
+def test_a_version_without_the_codec_is_refused(sections: dict[str, object], key: str) -> None:
+    """7.17.7 refuses the name; 8.19.21 and 9.5.3 take it."""
+    check_codec(a_profile(**sections, elasticsearch={"version": "8.19.21"}))
+    with pytest.raises(ProfileError) as caught:
+        check_codec(a_profile(**sections, elasticsearch={"version": "7.17.7"}))
+    assert str(caught.value) == (
+        f"{key}: got legacy_best_compression, which Elasticsearch 7.17.7 does not have; its best_compression is that"
+        " codec"
+    )
