@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
+from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, answered_s, growth, indexing_rate_docs_per_s, mean, shards
 from lab.analysis.text import count, number
 from lab.records.result import Limit
@@ -19,7 +20,7 @@ BUSY_WRITE_THREADS = 0.9
 BACKLOG_S = 2.0
 WAITING_PERCENT = 20.0
 BUSY_BROKER_CORES = 0.9
-QUERY_SENDER = "query sender"
+QUERY_SENDER = "queries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,9 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
 
 
 def requested_rate_docs_per_s(run: Run) -> float | None:
-    """The rate that a stream was asked for; `None` for as fast as possible, and for other loads."""
-    return run.delivery.rate_docs_per_s if run.delivery and run.load == "stream" else None
+    """The rate that a stream was asked for; `None` for as fast as possible, for a ramp, and for other loads."""
+    is_at_one = run.load == "stream" and run.document_ramp is None
+    return run.delivery.rate_docs_per_s if run.delivery and is_at_one else None
 
 
 def is_delivered_late(run: Run) -> bool:
@@ -246,14 +248,13 @@ def driver_share(stages: Evidence) -> float | None:
 
 def _driver_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
     """Cores of the processes that drive the load and count for themselves."""
-    return _producer_cores(run, sampled) | _query_sender_cores(run)
+    return _producer_cores(run, sampled) | _query_sender_cores(run, sampled)
 
 
-def _query_sender_cores(run: Run) -> dict[str, float]:
+def _query_sender_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
     load = run.query_load
-    if load is None or load.ended_s <= load.started_s:
-        return {}
-    return {QUERY_SENDER: load.sender_cpu_s / (load.ended_s - load.started_s)}
+    lasted_s = measured_s(load) if load else 0.0
+    return {QUERY_SENDER: load.sender_cpu_s / lasted_s} if load and lasted_s > 0 and QUERY_SENDER not in sampled else {}
 
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from lab.analysis.figures.cost import (
 )
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
-from lab.analysis.figures.queries import of_histogram, of_queries
+from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
 from lab.analysis.figures.rates import (
     consumed_rate_docs_per_s,
     entities_per_s,
@@ -66,14 +66,21 @@ OF_THE_WINDOW = {
 }
 """The same over the measured window."""
 
-NOT_VIRTUAL_MACHINES = ("producer", "direct", "sink")
+NOT_VIRTUAL_MACHINES = ("producer", "direct", "sink", "queries")
 
 
 def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
     own = of_queries_alone(run, cut) if run.load == "query" else of_documents(run, cut)
     asked = (figure for question in run.questions for figure in answers(question))
-    return (*own, *asked, *of_queries(run, cut.run))
+    return (*own, *asked, *of_queries(run, cut.run), *of_ramp(run))
+
+
+def of_ramp(run: Run) -> Iterator[Metric]:
+    """The knee of a run's ramp; nothing where there was none."""
+    found = ramp_knee(run)
+    if found is not None:
+        yield metric("knee_rate_per_s", found.rate_per_s)
 
 
 def of_queries_alone(run: Run, cut: Windows) -> tuple[Metric, ...]:

@@ -27,7 +27,7 @@ from lab.analysis.figures.rates import (
     shards,
 )
 from lab.analysis.figures.windows import measured_samples
-from lab.analysis.statistics.knee import knee
+from lab.analysis.statistics.knee import Knee, knee
 from lab.records.result import Metric, Window
 from lab.records.run import QueryLoadResult, QueryTimes, Run
 from lab.records.samples import ProcessSample, Sample
@@ -56,10 +56,23 @@ def measured_part(load: QueryLoadResult, window: Sequence[Sample]) -> Window:
     )
 
 
+def measured_s(load: QueryLoadResult) -> float:
+    """Seconds in which queries count: of a ramp, not the first ones of each step."""
+    return sum(step.ended_s - step.started_s for step in load.steps) or load.ended_s - load.started_s
+
+
 def answers_per_s(load: QueryLoadResult) -> float | None:
     """Queries answered per second of the measured part."""
-    lasted_s = load.ended_s - load.started_s
+    lasted_s = measured_s(load)
     return sum(question.answers for question in load.questions) / lasted_s if lasted_s > 0 else None
+
+
+def ramp_knee(run: Run) -> Knee | None:
+    """The knee of a run's ramp, of queries or of documents, with its interval; `None` where there was no ramp."""
+    if run.document_ramp is not None:
+        return knee(run.document_ramp.steps, run.document_ramp.p99_bound_ms)
+    load = run.query_load
+    return knee(load.steps, load.p99_bound_ms) if load and load.steps else None
 
 
 def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
@@ -73,9 +86,6 @@ def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
         yield from times(load, (question,), question.name)
         yield from correctness(question)
     yield metric("clients_busy_mean", load.clients_busy_mean)
-    if load.steps:
-        found = knee(load.steps, load.p99_bound_ms)
-        yield metric("knee_rate_per_s", found.rate_per_s)
     yield from searches(window)
     yield from server_costs(load, window)
     yield from caches(window)
@@ -85,7 +95,7 @@ def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
 
 def times(load: QueryLoadResult, questions: Sequence[QueryTimes], scope: str) -> Iterator[Metric]:
     """How many of these questions were asked, and how long the answers took; several together have one histogram."""
-    answers, lasted_s = sum(question.answers for question in questions), load.ended_s - load.started_s
+    answers, lasted_s = sum(question.answers for question in questions), measured_s(load)
     yield metric("query_rate_per_s", answers / lasted_s if lasted_s > 0 else None, scope)
     yield metric("query_requests", sum(question.requests for question in questions), scope)
     yield metric("query_errors", sum(sum(question.errors.values()) for question in questions), scope)

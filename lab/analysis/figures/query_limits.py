@@ -12,7 +12,7 @@ from lab.analysis.figures.limits import (
     evidence,
     machine,
 )
-from lab.analysis.figures.queries import answers_per_s
+from lab.analysis.figures.queries import answers_per_s, measured_s
 from lab.analysis.figures.rates import answered, mean
 from lab.analysis.text import bytes_text, count, number
 from lab.records.result import Limit
@@ -26,26 +26,28 @@ BUSY_SENDER = 0.9
 def queries_limited_by(run: Run, load: QueryLoadResult, window: Sequence[Sample]) -> Limit | None:
     """The stage with no slack; `None` when there are too few samples to tell.
 
-    Asked in this order, the first that applies: the rate of an open loop, which was kept; the sender; the machine's
-    cores; the disk that searches waited for; Elasticsearch's search threads; and, in a closed loop, the clients, none
-    of which sends a query before the one before is answered.
+    Asked in this order, the first that applies: the rate of an open loop, which was kept; the sender, which has one
+    core at most; the machine's cores; the disk that searches waited for; Elasticsearch's search threads; the sender, if
+    it was late for another reason; and, in a closed loop, the clients, none of which sends a query before the one
+    before is answered.
     """
     if len(answered(window)) < 2:
         return None
     stages = evidence(run, window)
     return (
         _requested_rate(load)
-        or _sender(load)
+        or _sender(load, is_limit=sender_share(load) > BUSY_SENDER)
         or machine(run, stages)
         or _disk(run, stages, window)
         or _search_threads(window)
+        or _sender(load, is_limit=is_sender_limited(load))
         or _clients(load, stages, window)
     )
 
 
 def sender_share(load: QueryLoadResult) -> float:
     """Share of the measured part that the sending process computed: it has one core at most."""
-    lasted_s = load.ended_s - load.started_s
+    lasted_s = measured_s(load)
     return load.sender_cpu_s / lasted_s if lasted_s > 0 else 0.0
 
 
@@ -68,7 +70,9 @@ def keeps_rate(load: QueryLoadResult) -> bool:
 
 def sender_text(load: QueryLoadResult) -> str:
     """What the sending process was busy with."""
-    late = f" and sent {count(load.late_starts)} queries more than 10 ms late" if load.late_starts else ""
+    requests = sum(question.requests for question in load.questions)
+    how_many = f"{count(load.late_starts)} of {count(requests)} queries"
+    late = f" and sent {how_many} more than 10 ms late although a client was free" if load.late_starts else ""
     return f"the sending process computed {number(100 * sender_share(load))} % of the time{late}"
 
 
@@ -83,8 +87,8 @@ def _requested_rate(load: QueryLoadResult) -> Limit | None:
     )
 
 
-def _sender(load: QueryLoadResult) -> Limit | None:
-    return Limit(stage="sender", evidence=f"{sender_text(load)}.") if is_sender_limited(load) else None
+def _sender(load: QueryLoadResult, *, is_limit: bool) -> Limit | None:
+    return Limit(stage="sender", evidence=f"{sender_text(load)}.") if is_limit else None
 
 
 def _disk(run: Run, stages: Evidence, window: Sequence[Sample]) -> Limit | None:

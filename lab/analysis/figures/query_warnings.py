@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from lab.analysis.figures.queries import answers_per_s
-from lab.analysis.figures.query_limits import is_sender_limited, keeps_rate, sender_text
+from lab.analysis.figures.query_limits import BUSY_SENDER, is_sender_limited, keeps_rate, sender_share, sender_text
 from lab.analysis.text import count, number
 from lab.records.result import Limit
 from lab.records.run import QueryLoadResult, RunWarning, WarningKind
@@ -53,9 +53,9 @@ def clients_disagree(load: QueryLoadResult) -> RunWarning | None:
         likely_cause="the sender could not keep all clients busy, or queries with errors took time that is in no"
         " service time"
         if busy < expected
-        else "clients paused for less time than the settings say, or answers of the warm-up were counted",
+        else "queries that began in the warm-up count whole: the measured part is short beside one query",
         remedy="do not compare these times with those of another number of clients; look at the sender's CPU time and"
-        " at the errors",
+        " at the errors, or send queries for longer",
     )
 
 
@@ -66,9 +66,11 @@ def query_sender_limited(load: QueryLoadResult) -> RunWarning | None:
     return RunWarning(
         kind=WarningKind.QUERY_SENDER_LIMITED,
         seen=sender_text(load),
-        likely_cause="one process sends all queries, and this rate is the most that it can do here",
-        remedy="do not read these rates and times as Elasticsearch's own; ask for a lower rate or for fewer clients, or"
-        " give the sender a core of its own",
+        likely_cause="one process sends all queries, and this rate is the most that it can do here"
+        if sender_share(load) > BUSY_SENDER
+        else "the servers and other programs left the sender no core when a query was due",
+        remedy="do not read these rates and times as Elasticsearch's own; ask for a lower rate, or give the sender a"
+        " core of its own",
     )
 
 

@@ -33,7 +33,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
     """The run's own warnings and those that its samples give; of each kind the run's own comes first."""
     alone = run.load == "query"
     of_samples = (
-        *(() if alone else (did_not_keep_up(run, cut, limit), short_window(cut), no_steady_state(cut))),
+        *(() if alone else (did_not_keep_up(run, cut, limit), short_window(cut), no_steady_state(run, cut))),
         server_restarted(cut),
         samples_lost(run, cut),
         dead_letters(run),
@@ -88,9 +88,9 @@ def short_window(cut: Windows) -> RunWarning | None:
     )
 
 
-def no_steady_state(cut: Windows) -> RunWarning | None:
-    """The rate rose or fell all along, so that its mean is that of no state at all."""
-    if cut.is_steady is not False:
+def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
+    """The rate rose or fell all along, so that its mean is that of no state at all; a ramp's is meant to."""
+    if cut.is_steady is not False or run.document_ramp is not None:
         return None
     rates = cut.rates_per_s
     half = len(rates) // 2

@@ -175,7 +175,7 @@ def query_samples(truth: QueryTruth) -> list[Sample]:
 
 def _sample(truth: QueryTruth, tick: int) -> Sample:
     lasted = truth.at(tick)
-    queries, sending = lasted * truth.per_s, 0 < lasted < WARM_UP_S + MEASURED_S
+    queries, sending = lasted * truth.per_s, 7 < tick <= 7 + WARM_UP_S + MEASURED_S
     hits, misses = truth.request_cache
     found, sought = truth.query_cache
     base = synthetic.samples(Truth(ticks=3))[0].elasticsearch

@@ -13,9 +13,9 @@ from lab.publish.document import SCOPES, Document, timestamp
 from lab.publish.monitoring import monitoring_documents, resampled
 from lab.publish.samples import label_of, run_documents, sample_documents
 from lab.records.run import RunWarning, WarningKind
+from tests.unit.analysis.query_truth import QueryTruth, queried
 from tests.unit.analysis.synthetic import Truth, run, with_samples, with_warnings
 from tests.unit.analysis.synthetic import samples as synthetic_samples
-from tests.unit.analysis.synthetic_queries import QueryTruth, queried
 
 TRUTH = Truth(replicas=1, ticks=31)
 RUN = run(TRUTH)
