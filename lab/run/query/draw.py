@@ -81,7 +81,8 @@ class Asker:
             asked,
             window.model_dump() if window is not None else None,
             self._queries.seed,
-            [self._dataset.name, self._dataset.seed, self._dataset.content_hash, repr(self._dataset.timeline)],
+            # Books are the same in both of their models.
+            repr(self._dataset) if self._shelf is None else ["aladin", self._dataset.seed, len(self._shelf.ids)],
         ]
         return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 

@@ -350,6 +350,13 @@ def test_fingerprints_tell_what_is_asked_of_what() -> None:
         Asker("ratings", question, DATASET, asked.model_copy(update={"window": QueryWindow(seconds=1)})),
     ]
     assert [made[0].fingerprint == one.fingerprint for one in made] == [True, True, False, False, False]
+    books = [
+        make_dataset("aladin", books=count, model=model)
+        for count, model in ((97, "nested"), (97, "flat"), (101, "flat"))
+    ]
+    price = load_question("shop-below-price", REPOSITORY)
+    nested, flat, more = (Asker("shop-below-price", price, dataset, asked).fingerprint for dataset in books)
+    assert (nested == flat, nested == more) == (True, False)
 
 
 def test_books_are_asked_about_as_before() -> None:

@@ -120,7 +120,8 @@ def test_requests_about_events_are_tried_with_a_window() -> None:
         "queries.model=source",
     )
     with rest((200, shards)) as server:
-        try_questions_out(run_on(server.url, "events/static", *overrides))
+        events = make_dataset("events", documents=1009)
+        try_questions_out(run_on(server.url, "events/static", *overrides, dataset=events))
     bodies = [body for _, _, body in server.requests]
     assert [body.get("runtime_mappings") for body in bodies] == [{"Rating": {"type": "keyword"}}, None]
     assert {str(body["query"]) for body in bodies} == {
