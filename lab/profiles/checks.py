@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.profiles.datasets import KnownDataset, dataset_in, known_datasets
-from lab.profiles.index_settings import expected_value, known_settings, parsed_version
-from lab.profiles.layers import OF_A_CONNECTOR, WITHOUT_USE_FOR_DIRECT
+from lab.profiles.index_settings import codec_complaint, expected_value, known_settings, parsed_version
+from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
+from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
 from lab.profiles.models import Direct, Elasticsearch, Profile
 from lab.profiles.problems import Problem, nearest, suggestion
@@ -66,6 +67,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
             yield Problem(entry.place, ".".join(path), message)
     yield from _client_problems(tree)
     yield from _bound_problems(tree)
+    yield from layout_problems(tree, _version(tree))
     yield from query_problems(tree, root)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),
@@ -80,6 +82,10 @@ def _unknown_key(path: TreePath) -> str:
     name = str(path[-1])
     if path == ("load", "rate_docs_per_s"):
         return "a drain has no rate, expected none (or `mode: stream`)"
+    if path[0] == "load" and name in ONLY_QUERIES:
+        return "only a load of queries has it, expected none (or `mode: query`)"
+    if path == ("load", "via"):
+        return "a load of queries has none, expected none (or another `mode`)"
     if path[0] == "load" and name in Direct.model_fields:
         return "only a direct load has it, expected none (or `via: direct`)"
     choices = fields_at(Profile, path[:-1]).keys() if len(path) > 1 else _TOP_LEVEL
@@ -158,6 +164,8 @@ def _index_problems(tree: Located) -> Iterator[Problem]:
         message = known_settings().complaint(name, _version(tree))
         if message is None and (expected := expected_value(name, entry.value)) is not None:
             message = f"got {shown(entry.plain(), entry)}, expected {expected}"
+        if message is None and name == "codec":
+            message = codec_complaint(entry.value, _version(tree))
         if message is not None:
             yield Problem(entry.place, f"index.{name}", message)
 

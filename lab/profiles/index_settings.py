@@ -28,6 +28,9 @@ _VALUES = {
 }
 """What every release takes as the value of a setting, and how to say so; only settings of which that is certain."""
 
+_LAST_WITHOUT_LEGACY_CODECS: Version = (7, 17, 99)
+"""7.17.7 refuses them; 8.19.21 and 9.5.3 take `legacy_default` and `legacy_best_compression`."""
+
 
 @dataclass(frozen=True)
 class KnownSettings:
@@ -70,6 +73,15 @@ def expected_value(name: str, value: object) -> str | None:
     """What to expect instead of a value that no release takes; `None` for one that may be taken."""
     pattern, expected = _VALUES.get(name, (".*", ""))
     return None if re.fullmatch(pattern, str(value), re.DOTALL) else expected
+
+
+def codec_complaint(codec: object, version: Version) -> str | None:
+    """Why an index cannot have this codec on this version; `None` when it can, or may."""
+    if (expected := expected_value("codec", codec)) is not None:
+        return f"got {json.dumps(codec, default=str)}, expected {expected}"
+    if str(codec).startswith("legacy_") and version <= _LAST_WITHOUT_LEGACY_CODECS:
+        return f'got "{codec}", which Elasticsearch {_dotted(version)} does not have, expected {_VALUES["codec"][1]}'
+    return None
 
 
 def parsed_version(text: str) -> Version:

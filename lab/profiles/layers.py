@@ -9,6 +9,8 @@ an inherited value meaningless takes that value with it:
 - `load.mode: drain` drops an inherited rate;
 - `load.via: direct` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
 - `load.via: kafka` drops what only a direct load has;
+- `load.mode: query` drops the inherited rate, `via` with what only a direct load has, and the same sections;
+- `load.mode: drain` or `stream` drops what only a load of queries has;
 - `sink.command` drops an inherited connector with its settings, and `sink.connector` an inherited command.
 """
 
@@ -28,6 +30,9 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
     ("sink", "config"),
 )
 """Sections of settings that other systems named: dotted names, however deep their author nested them."""
+
+ONLY_QUERIES = ("route", "codec_before", "segments")
+"""What a load has that reads a kept index, and no other."""
 
 _ONLY_DIRECT = ("connections", "batch_documents", "bulk_size_bytes")
 OF_A_CONNECTOR = ("connector", "tasks", "config", "plugin_path")
@@ -99,6 +104,11 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
         yield ("load", "rate_docs_per_s")
     if via == "direct":
         yield from (("load", "mode"), *((section,) for section in WITHOUT_USE_FOR_DIRECT))
+    if mode == "query":
+        yield from (("load", name) for name in ("rate_docs_per_s", "via", *_ONLY_DIRECT))
+        yield from ((section,) for section in WITHOUT_USE_FOR_DIRECT)
+    if mode in ("drain", "stream"):
+        yield from (("load", name) for name in ONLY_QUERIES)
     if via == "kafka":
         yield from (("load", name) for name in _ONLY_DIRECT)
     if nearer.at("sink", "command"):

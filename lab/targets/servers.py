@@ -22,6 +22,7 @@ from lab.run.folder import RunFolder, become_latest
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import kept_index
 from lab.run.prepare import remove_kept, remove_traces
+from lab.run.query.layout import refuse_updates
 from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
 from lab.stack.places import ROOT
@@ -71,6 +72,7 @@ class Servers(ABC):
 
     def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
         """Run a fitted profile once."""
+        refuse_updates(profile, dataset)
         with self.held():
             target = self.target(profile)
             folder = RunFolder.create(runs, profile.name)
@@ -88,6 +90,8 @@ class Servers(ABC):
         self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
     ) -> Iterator[Bench]:
         """The servers of a suite, whose fitted profiles and datasets are given by variant."""
+        for name, dataset in datasets.items():
+            refuse_updates(profiles[name], dataset)
         with self.held():
             bench = StartedBench(profiles, datasets, command, self.target)
             try:

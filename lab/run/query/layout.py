@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import topics_of
-from lab.profiles import QueryOnly
+from lab.errors import ProfileError
+from lab.profiles import Profile, QueryOnly
 from lab.records.base import Count, Record
 from lab.records.run import Layout
 from lab.records.verification import Documents, Verification
@@ -19,6 +20,7 @@ from lab.run.prepare import started_shards
 from lab.run.query.routes import ROUTES, codec_problems
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify
+from producers.dataset import Dataset
 
 MOST_KEPT: Final = 4
 """Indices that single runs keep on servers that stay; those of a suite under way are not counted."""
@@ -66,6 +68,20 @@ def have_layout(
         try_out()
     cluster.clear_caches(run.names.index)
     return kept.layout, kept.documents, kept.verification
+
+
+def refuse_updates(profile: Profile, dataset: Dataset) -> None:
+    """Refuse a dataset of which a kept index would hold deleted documents.
+
+    Raises:
+        ProfileError: The profile reads a kept index, and several documents share a key.
+    """
+    if profile.load.mode == "query" and (again := dataset.documents - len(dataset.latest())):
+        place = profile.where.get("dataset.name", profile.name)
+        raise ProfileError(
+            f"{place}: dataset: got {again:,} documents that replace an earlier one of their key, expected none, as a "
+            "kept index holds each document once"
+        )
 
 
 def whole_indices(cluster: ElasticsearchClient) -> dict[str, KeptIndex | None]:
