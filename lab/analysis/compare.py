@@ -1,5 +1,6 @@
 """Lays two runs, or two series of runs, beside each other, as far as what went into them allows it."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -7,13 +8,14 @@ from math import exp, log
 from statistics import fmean, geometric_mean
 from typing import Any
 
+from lab.analysis.figures.definitions import is_of_queries
 from lab.analysis.folder import RunFolder
 from lab.analysis.result import RunAnalysis
 from lab.analysis.statistics.bootstrap import difference_interval
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict
 from lab.analysis.text import count
 from lab.records.result import Metric
-from lab.records.run import Environment
+from lab.records.run import Environment, Run
 from lab.records.suite import Verdict
 
 Inputs = dict[str, str]
@@ -22,13 +24,30 @@ Inputs = dict[str, str]
 UNKNOWN_INPUT = "not known"
 SIZE_KEYS = {"documents", "books", "duration", "name", "seed"}
 OF_ONE_INDEX = {"index.uuid", "index.creation_date", "index.provided_name", "index.version.created"}
-TRIED_SECTIONS = ("mapping", "topic", "producer", "sink", "elasticsearch", "load", "sampling")
+TRIED_SECTIONS = ("mapping", "topic", "producer", "sink", "elasticsearch", "load", "queries", "sampling")
 
 LOAD = "load.mode"
 """The one setting that is no matter of choice: a stream goes at its own rate, and a drain as fast as it can."""
 
 PER_DOCUMENT = frozenset({"documents", "bytes", "dataset.model"})
 """Inputs that only matter to figures that count documents: books nested or flat are the same books."""
+
+LOAD_OF_QUERIES = frozenset(
+    {
+        "load.queries.clients",
+        "load.queries.rate_per_s",
+        "load.queries.think_time_s",
+        "queries.window.seconds",
+        "queries.window.place",
+        "queries.window.within",
+        "queries.fingerprint",
+    }
+)
+"""Inputs that only matter to figures of a query load: 3 clients and 8 are two loads, not two servers."""
+
+RAMP_BOUND = "load.ramp.p99_ms"
+QUESTION = "question "
+"""Before the name of a question that was asked by itself; its fingerprint only matters to its own figures."""
 
 DOCUMENT_UNITS = {"docs", "docs/s", "records", "requests", "CPU-s"}
 DOCUMENT_METRICS = ("latency_ms", "service_time_ms", "bulk_size")
@@ -123,19 +142,39 @@ def compare(first: Side, second: Side, *, vary: Collection[str] = (), force: boo
         vary: Inputs that differ on purpose, such as `version.elasticsearch`.
         force: Give rows whose inputs differ a ratio all the same, but never a verdict.
     """
-    differing = {name: pair for name, pair in differences(first.inputs, second.inputs).items() if name not in vary}
+    differing = {
+        name: pair
+        for name, pair in differences(first.inputs, second.inputs).items()
+        if name not in vary and not (_is_of_queries(name) and UNKNOWN_INPUT in pair)
+    }
     named = {
         (metric.name, metric.scope): metric.unit for metrics in (*first.metrics, *second.metrics) for metric in metrics
     }
     rows = tuple(_row(first, second, key, unit, differing, force=force) for key, unit in named.items())
-    return Comparison(first, second, differing, differences(first.tried, second.tried), rows)
+    compared = {name: pair for name, pair in differences(first.tried, second.tried).items() if name not in differing}
+    return Comparison(first, second, differing, compared, rows)
 
 
-def depends_on(metric: str, unit: str, name: str) -> bool:
-    """Whether a metric depends on an input: one that counts documents on all, any other not on their shape."""
+def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
+    """Whether a metric depends on an input: one that counts documents on all, any other not on their shape.
+
+    How queries were sent, and which, matters to their own figures only. These do not depend on what counts as a
+    document: a question is one of the same books, however many documents they are.
+    """
+    if name in LOAD_OF_QUERIES:
+        return is_of_queries(metric)
+    if name.startswith(QUESTION):
+        return scope == name.removeprefix(QUESTION)
+    if name == RAMP_BOUND:
+        return metric == "knee_rate_per_s"
     if name not in PER_DOCUMENT:
         return True
-    return unit in DOCUMENT_UNITS or any(part in metric for part in DOCUMENT_METRICS)
+    return not is_of_queries(metric) and (unit in DOCUMENT_UNITS or any(part in metric for part in DOCUMENT_METRICS))
+
+
+def _is_of_queries(name: str) -> bool:
+    """Whether an input is one of queries, which a run without them need not share."""
+    return name in LOAD_OF_QUERIES or name == RAMP_BOUND or name.startswith(QUESTION)
 
 
 def difference_text(name: str, pair: tuple[str, str]) -> str:
@@ -154,7 +193,7 @@ def _row(
     force: bool,
 ) -> Row:
     name, scope = key
-    flagged = tuple(other for other in differing if depends_on(name, unit, other))
+    flagged = tuple(other for other in differing if depends_on(name, unit, other, scope))
     row = Row(name=name, scope=scope, unit=unit, first=None, second=None, differing=flagged)
     firsts, seconds = (side.values(name, scope) for side in (first, second))
     if not (firsts and seconds and min(firsts + seconds) > 0):
@@ -192,8 +231,34 @@ def inputs(folder: RunFolder) -> Inputs:
         "bytes": _known(run.source_bytes),
         **{f"dataset.{key}": str(value) for key, value in sorted(dataset.items()) if key not in SIZE_KEYS},
         LOAD: run.load,
+        **_queries(run),
         **_machine(run.environment),
     }
+
+
+def _queries(run: Run) -> Inputs:
+    """How queries were sent, and which: figures of other queries, or of other clients, are those of another load."""
+    asked = {f"{QUESTION}{question.name}": question.fingerprint for question in run.questions}
+    ramp = run.document_ramp or (run.query_load if run.query_load and run.query_load.steps else None)
+    bound = {RAMP_BOUND: str(ramp.p99_bound_ms)} if ramp else {}
+    load = run.query_load
+    if load is None:
+        return asked | bound
+    return asked | {
+        "load.queries.clients": str(load.clients),
+        "load.queries.rate_per_s": "closed loop" if load.rate_per_s is None else str(load.rate_per_s),
+        "load.queries.think_time_s": str(load.think_time_s),
+        "queries.window.seconds": "all" if load.window_s is None else str(load.window_s),
+        "queries.window.place": load.window_place or "all",
+        "queries.window.within": str(load.window_within or "all"),
+        "queries.fingerprint": _digest(question.fingerprint for question in load.questions),
+        **bound,
+    }
+
+
+def _digest(fingerprints: Iterable[str]) -> str:
+    """One fingerprint for all questions: in a mix, each one's times depend on the others."""
+    return hashlib.sha256(" ".join(fingerprints).encode()).hexdigest()[:16]
 
 
 def tried(folder: RunFolder) -> Inputs:

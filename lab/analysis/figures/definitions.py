@@ -264,6 +264,28 @@ TERMS = {
 }
 
 
+_OF_QUERIES = (
+    "query_",
+    "search_",
+    "answers",
+    "rows_right",
+    "values_right",
+    "requests_per_answer",
+    "ids_joined",
+    "books_per",
+    "clients_busy",
+    "request_cache",
+    "page_cache",
+    "data_to_cache",
+    "knee",
+)
+
+
+def is_of_queries(name: str) -> bool:
+    """Whether a metric tells of queries, and so depends on which were sent and how."""
+    return name.startswith(_OF_QUERIES)
+
+
 def metric(name: str, value: float | None, scope: str = "run") -> Metric:
     """One figure with the unit of its definition.
 

@@ -17,7 +17,9 @@ SAME = log(1.05)
 """Log ratios between minus this and this are `same within 5 %`."""
 DETECTED = frozenset({"faster", "slower", "higher", "lower"})
 """Verdicts that claim a difference."""
-TIMES_THAT_ARE_SPEED = ("latency_ms", "service_time_ms", "drain_s", "wall_time_s")
+TIMES_THAT_ARE_SPEED = ("latency_ms", "service_time_ms", "took_ms", "drain_s", "wall_time_s")
+READ_PER_S = frozenset({"bytes/s"})
+"""What a server reads from its disk per second is a cost: more of it is not faster."""
 
 
 def effect(variant: str, against: str, metric: MetricKey, pairs: Sequence[tuple[float | None, float | None]]) -> Effect:
@@ -111,7 +113,7 @@ def change_text(ratio: float) -> str:
 def is_speed(metric: str) -> int:
     """1 for a metric of which more is faster, -1 where less is faster, 0 for one that is no speed."""
     definition = BY_NAME.get(metric)
-    if definition is not None and definition.unit.endswith("/s"):
+    if definition is not None and definition.unit.endswith("/s") and definition.unit not in READ_PER_S:
         return 1
     return -1 if any(part in metric for part in TIMES_THAT_ARE_SPEED) else 0
 

@@ -10,7 +10,8 @@ from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, dif
 from lab.analysis.result import RunAnalysis, analyse
 from lab.records.result import Metric
 from lab.records.run import Environment
-from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.analysis.synthetic import Truth, question, run, samples, written
+from tests.unit.analysis.synthetic_queries import QueryTruth, analysed, query_load, step
 
 PROFILE: dict[str, Any] = {
     "dataset": {"name": "aladin", "model": "nested", "documents": 100_003, "seed": 1},
@@ -175,9 +176,87 @@ def test_only_what_counts_documents_depends_on_their_shape() -> None:
     assert depends_on("indexing_latency_ms", "ms", "documents")
     assert not depends_on("entities_per_s", "entities/s", "bytes")
     assert depends_on("entities_per_s", "entities/s", "cpu_model")
+    assert not depends_on("query_service_time_ms_p50", "ms", "dataset.model")
 
 
 def test_a_difference_is_told_with_both_values() -> None:
     """Large numbers in groups of three."""
     assert difference_text("documents", ("100000", "400000")) == "documents: 100\u202f000 and 400\u202f000"
     assert difference_text("seed", ("1", "2")) == "seed: 1 and 2"
+
+
+@pytest.mark.parametrize(
+    ("truth", "changes", "name", "values"),
+    [
+        (QueryTruth(clients=8), {}, "load.queries.clients", ("3", "8")),
+        (QueryTruth(rate_per_s=31.0), {}, "load.queries.rate_per_s", ("closed loop", "31.0")),
+        (QueryTruth(think_time_s=5.0), {}, "load.queries.think_time_s", ("0.0", "5.0")),
+        (QueryTruth(), {"window_s": 60.0}, "queries.window.seconds", ("900.0", "60.0")),
+        (QueryTruth(), {"window_s": None}, "queries.window.seconds", ("900.0", "all")),
+        (QueryTruth(), {"window_within": 0.25}, "queries.window.within", ("1.0", "0.25")),
+    ],
+)
+def test_another_load_of_queries_takes_their_ratios_away(
+    tmp_path: Path, truth: QueryTruth, changes: dict[str, Any], name: str, values: tuple[str, str]
+) -> None:
+    """3 clients and 8 are two loads, as the source document proves by hiding it; what the processes used is shown."""
+    comparison = compared(analysed(tmp_path / "a", QueryTruth()), analysed(tmp_path / "b", truth, **changes))
+    assert comparison.differing == {name: values}
+    rate = row(comparison, "query_rate_per_s")
+    assert (rate.ratio, rate.differing) == (None, (name,))
+    assert row(comparison, "cpu_cores_mean", "elasticsearch-1").ratio == pytest.approx(1.0)
+
+
+def test_other_questions_are_not_compared_with_these(tmp_path: Path) -> None:
+    """In a mix, the times of a question depend on all others."""
+    comparison = compared(
+        analysed(tmp_path / "a", QueryTruth()), analysed(tmp_path / "b", QueryTruth(fingerprint="fedcba9876543210"))
+    )
+    assert list(comparison.differing) == ["queries.fingerprint"]
+    assert row(comparison, "query_service_time_ms_p99", "rating").differing == ("queries.fingerprint",)
+
+
+def test_the_same_queries_of_another_index_are_compared(tmp_path: Path) -> None:
+    """Half the CPU per query has a ratio; what varies on purpose is named, as for any other input."""
+    slow, fast = analysed(tmp_path / "a", QueryTruth()), analysed(tmp_path / "b", QueryTruth(cpu_ms=10.0))
+    more = analysed(tmp_path / "c", QueryTruth(clients=8))
+    assert row(compared(slow, fast), "query_cpu_ms", "elasticsearch-1").ratio == pytest.approx(0.5)
+    assert row(compared(slow, more, vary=["load.queries.clients"]), "query_rate_per_s").ratio == pytest.approx(1.0)
+
+
+def test_a_question_asked_by_itself_is_compared_with_the_same_one_only(tmp_path: Path) -> None:
+    """Its own figures have no ratio; those of the load have."""
+    other = question().model_copy(update={"fingerprint": "fedcba9876543210"})
+    both = [
+        analyse(
+            written(tmp_path / name, run(Truth()).model_copy(update={"questions": (asked,)}), samples(Truth()), PROFILE)
+        )
+        for name, asked in (("a", question()), ("b", other))
+    ]
+    comparison = compared(*both)
+    assert comparison.differing == {"question cheap-books": ("0123456789abcdef", "fedcba9876543210")}
+    assert row(comparison, "query_took_ms_p50", "cheap-books").ratio is None
+    assert row(comparison, "drain_s").ratio == pytest.approx(1.0)
+
+
+def test_the_knees_of_two_bounds_are_two_figures(tmp_path: Path) -> None:
+    """A knee at 100 ms says nothing of one at 50 ms; the times of the queries are compared all the same."""
+    ramp = (step(40.0, 30.0), step(60.0, 200.0))
+    one, two = (
+        analysed(tmp_path / str(bound_ms), QueryTruth(rate_per_s=40.0, steps=ramp), p99_bound_ms=bound_ms)
+        for bound_ms in (100.0, 50.0)
+    )
+    comparison = compared(one, two)
+    assert comparison.differing == {"load.ramp.p99_ms": ("100.0", "50.0")}
+    assert row(comparison, "knee_rate_per_s").ratio is None
+    assert row(comparison, "query_latency_ms_p99").ratio == pytest.approx(1.0)
+
+
+def test_a_run_without_queries_is_compared_with_one_that_has_them(tmp_path: Path) -> None:
+    """What queries cost those who index is a question, too."""
+    with_queries = run(Truth()).model_copy(update={"query_load": query_load(QueryTruth())})
+    comparison = compared(
+        folder(tmp_path / "a", Truth()), analyse(written(tmp_path / "b", with_queries, samples(Truth()), PROFILE))
+    )
+    assert comparison.differing == {}
+    assert row(comparison, "drain_s").ratio == pytest.approx(1.0)

@@ -58,6 +58,9 @@ def test_durations_have_the_unit_that_fits(seconds: float, text: str) -> None:
         (36_500, "ms", "36.5 s"),
         (99_999, "records", "99 999 records"),
         (53.1, "MB/s", "53.1 MB/s"),
+        (0.4286, "share", "42.9 %"),
+        (121.4, "/s", "121/s"),
+        (4.0, "×", "4 ×"),
         (None, "ms", "–"),
     ],
 )
