@@ -101,8 +101,8 @@ def _evened(values: Iterable[float], weights: Iterable[float]) -> list[float]:
 def p99_interval_ms(step: RampStep, unloaded_ms: float) -> tuple[float, float]:
     """Where the p99 of a step lies at 95 %: between two of its own latencies, whatever their distribution.
 
-    Where there are too few for a rank above p99, its upper end is the slowest of them. Queries that wait in one queue are alike, the more the fuller it is: n of them tell as much as n·(1 - ρ)²/4
-    independent ones.
+    Where there are too few for a rank above p99, its upper end is the slowest of them. Queries that wait in one queue
+    are alike, the more the fuller it is: n of them tell as much as n·(1 - ρ)²/4 independent ones.
 
     Args:
         unloaded_ms: p99 where hardly any query waits for another; over the step's own p99 it is taken for 1 - ρ.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
-from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.figures.definitions import BY_NAME, is_of_queries
 from lab.analysis.suite.folder import SuiteRecords
 from lab.records.result import Metric, Result
 from lab.records.suite import MetricKey, SuitePlan, VariantMetric
@@ -11,11 +11,17 @@ from lab.records.suite import MetricKey, SuitePlan, VariantMetric
 PER_DOCUMENT = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
 PER_ENTITY = MetricKey(name="entities_per_s", scope="run")
 PER_MB = MetricKey(name="source_mb_per_s", scope="run")
+OF_THE_INDEX = frozenset({"store_size_bytes", "segments_count"})
 
 
 def compared_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
-    """What is compared: what the plan asks for, and the units that do not depend on what counts as a document."""
-    return (*plan.metrics, *(metric for metric in (PER_ENTITY, PER_MB) if metric not in plan.metrics))
+    """What is compared: what the plan asks for, and the units that do not depend on what counts as a document.
+
+    Where it asks for figures of queries only, and of the index that they read, no document is counted.
+    """
+    of_queries_alone = all(is_of_queries(metric.name) or metric.name in OF_THE_INDEX for metric in plan.metrics)
+    units = () if of_queries_alone else (PER_ENTITY, PER_MB)
+    return (*plan.metrics, *(metric for metric in units if metric not in plan.metrics))
 
 
 def value_in(metrics: Sequence[Metric], wanted: MetricKey) -> float | None:

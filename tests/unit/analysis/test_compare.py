@@ -10,8 +10,8 @@ from lab.analysis.compare import Comparison, Row, Side, compare, depends_on, dif
 from lab.analysis.result import RunAnalysis, analyse
 from lab.records.result import Metric
 from lab.records.run import Environment
+from tests.unit.analysis.query_truth import QueryTruth, analysed, query_load, step
 from tests.unit.analysis.synthetic import Truth, question, run, samples, written
-from tests.unit.analysis.synthetic_queries import QueryTruth, analysed, query_load, step
 
 PROFILE: dict[str, Any] = {
     "dataset": {"name": "aladin", "model": "nested", "documents": 100_003, "seed": 1},
