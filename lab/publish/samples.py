@@ -6,8 +6,8 @@ from typing import Any
 
 from lab.analysis.figures.cost import cpu_cores_series, process_names
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
+from lab.analysis.figures.queries import search_latency_series, search_rate_series
 from lab.analysis.figures.rates import Point, indexing_rate_series
-from lab.analysis.figures.searches import search_latency_series, search_rate_series
 from lab.publish.document import SCOPES, Document, index_template, of_type, timestamp, without_unknown
 from lab.records.run import Run, SinkHistograms
 from lab.records.samples import Sample

@@ -1,40 +1,9 @@
-"""Searches from each sample to the next: Stack Monitoring's two charts, caches, the disk, the threads."""
+"""What caches, disk and search threads do from each sample to the next."""
 
 from collections.abc import Callable, Sequence
 
 from lab.analysis.figures.rates import Point, differences, rate_per_s, read_s, shards
 from lab.records.samples import NodeCounters, Sample
-
-
-def search_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
-    """Stack Monitoring's *Search Rate*: searches of shards per second, on `primaries` or on all shards (`total`).
-
-    A search of an index counts once for each shard that it asks. Kibana's overview of the cluster draws `total`.
-
-    Source: Kibana's Stack Monitoring (`metrics.ts`, `cluster_search_request_rate`): Δ`query_total` / Δt.
-    """
-    return counter_series(samples, scope, "query_total")
-
-
-def search_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
-    """Stack Monitoring's *Search Latency*: milliseconds for one search of a shard; 0 while nothing is searched.
-
-    The query phase alone: what a search fetches, and what joining the shards' answers takes, is not in it.
-
-    Source: Kibana's Stack Monitoring (`metrics.ts`, `cluster_query_latency`): Δ`query_time_in_millis` / Δ`query_total`.
-        600 ms for 2 400 searches is 0.25 ms.
-    """
-
-    def latency(before: Sample, after: Sample) -> float | None:
-        first, last = shards(before, scope), shards(after, scope)
-        if first is None or last is None:
-            return None
-        searches, time_ms = last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
-        if searches < 0 or time_ms < 0:
-            return None
-        return time_ms / searches if searches else 0.0
-
-    return differences(samples, latency)
 
 
 def counter_series(samples: Sequence[Sample], scope: str, counter: str) -> list[Point]:

@@ -1,10 +1,12 @@
 """What a run's report says of its query load: how it was asked, how long it took, whether the answers are right."""
 
+from collections.abc import Iterable
+
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.page.sections import Row
 from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
 from lab.records.result import Result
-from lab.records.run import Layout, QueryLoadResult, QueryTimes, Run, WarningKind
+from lab.records.run import Layout, QueryLoadResult, QueryTimes, RampStep, Run, WarningKind
 
 ALL = "all of them"
 TIMES = ("mean", "p50", "p90", "p99", "p99_9", "max")
@@ -215,10 +217,19 @@ def cost_table(result: Result) -> tuple[Row, list[Row]]:
     return ("process", *(COST_METRICS[name] for name in names)), rows
 
 
+def steps_of(run: Run) -> tuple[tuple[RampStep, ...], float | None, str]:
+    """The steps of a run's ramp, the bound on its p99 in ms, and what was due; no steps where there was no ramp."""
+    if run.document_ramp is not None:
+        return run.document_ramp.steps, run.document_ramp.p99_bound_ms, "documents"
+    if run.query_load is not None:
+        return run.query_load.steps, run.query_load.p99_bound_ms, "queries"
+    return (), None, ""
+
+
 STEPS_HEAD = ("due per second", "answered", "errors", "median", "p99")
 
 
-def steps_rows(load: QueryLoadResult) -> list[Row]:
+def steps_rows(steps: Iterable[RampStep]) -> list[Row]:
     """The steps of a ramp."""
     return [
         (
@@ -228,7 +239,7 @@ def steps_rows(load: QueryLoadResult) -> list[Row]:
             figure(step.latency_ms.get("p50"), "ms"),
             figure(step.latency_ms.get("p99"), "ms"),
         )
-        for step in load.steps
+        for step in steps
     ]
 
 
@@ -278,7 +289,5 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
         "errors": errors_rows(load),
         "cost_head": cost_head,
         "cost": cost,
-        "steps_head": STEPS_HEAD,
-        "steps": steps_rows(load),
         "layout": layout_pairs(run, run.layout) if run.layout else None,
     }

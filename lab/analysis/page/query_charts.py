@@ -2,20 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import altair as alt
 
 from lab.analysis.figures.cost import process_names
 from lab.analysis.figures.latency import percentiles_ms
+from lab.analysis.figures.queries import search_latency_series, search_rate_series
 from lab.analysis.figures.rates import Point, answered
-from lab.analysis.figures.searches import (
-    counter_series,
-    node_sums,
-    process_series,
-    search_latency_series,
-    search_rate_series,
-)
+from lab.analysis.figures.searches import counter_series, node_sums, process_series
 from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
 from lab.analysis.page.queries import times_name
 from lab.analysis.page.svg import (
@@ -29,8 +24,9 @@ from lab.analysis.page.svg import (
     line_chart,
     primaries_and_total,
 )
+from lab.analysis.statistics.knee import Knee, knee
 from lab.analysis.text import figure, number
-from lab.records.run import QueryLoadResult, QueryTimes
+from lab.records.run import QueryLoadResult, QueryTimes, RampStep
 from lab.records.samples import Sample
 
 ROW_HEIGHT = 38
@@ -40,14 +36,6 @@ SHARES = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
 PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
 LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
 AS_GIVEN = alt.Color("colour:N", scale=None)
-
-
-class Knee(NamedTuple):
-    """Where p99 breaks its bound: a rate, and the interval in which it lies; `None` where that is not known."""
-
-    rate_per_s: float
-    low: float | None
-    high: float | None
 
 
 def of_questions(load: QueryLoadResult) -> list[Chart]:
@@ -193,37 +181,46 @@ def _row_texts(texts: Sequence[tuple[str, str]]) -> list[alt.Chart]:
 # --- the curve of a ramp --------------------------------------------------------------------------------------------
 
 
-def ramp(load: QueryLoadResult, knee: Knee | None) -> Chart:
-    """p99 against the rate, the bound, and the rate at which it breaks."""
-    steps = [(step.rate_per_s, step.latency_ms["p99"]) for step in load.steps if "p99" in step.latency_ms]
-    bound = load.p99_bound_ms
-    found = "the bound was not broken" if knee is None else f"the knee is at {knee_text(knee)}"
+def ramp(of: Sequence[RampStep], bound: float | None, due: str) -> Chart:
+    """p99 against the rate, the bound, and the rate at which it breaks.
+
+    Args:
+        due: What is due at that rate: `queries`, `documents`.
+    """
+    steps = [(step.rate_per_s, step.latency_ms["p99"]) for step in of if "p99" in step.latency_ms]
+    found = knee(of, bound)
     return Chart(
         "p99 against the rate",
-        "Each point is a step of the ramp; both axes are logarithmic. Dashed: the bound."
-        + (" Vertical line and band: the knee, where p99 breaks the bound, with its interval." if knee else ""),
+        "Each point is a step of the ramp; both axes are logarithmic. Dashed: the bound"
+        + (f" of {number(bound)} ms" if bound else "")
+        + f". {knee_text(found)}",
         f"p99 from {number(steps[0][1])} ms at {number(steps[0][0])}/s to {number(steps[-1][1])} ms at"
-        f" {number(steps[-1][0])}/s; {found}."
+        f" {number(steps[-1][0])}/s."
         if steps
         else "No step has an answer.",
-        _ramp(steps, bound, knee) if len(steps) > 1 else None,
-        {"within the bound": BLUE, "over it": RED} if bound else {},
+        _ramp(steps, bound, found, f"{due} due per second") if len(steps) > 1 else None,
+        {"within the bound": BLUE, "over it": RED, "knee": VIOLET} if found.rate_per_s else {},
     )
 
 
-def knee_text(knee: Knee) -> str:
-    """`340/s (310–375/s)`."""
-    if knee.low is None or knee.high is None:
-        return f"{number(knee.rate_per_s)}/s"
-    return f"{number(knee.rate_per_s)}/s ({number(knee.low)}–{number(knee.high)}/s)"
+def knee_text(found: Knee) -> str:
+    """`The knee, where p99 breaks it: 340/s, surely between 310 and 375/s.`, or why there is none."""
+    if found.rate_per_s is None:
+        return f"There is no knee: {found.explained}."
+    text = f"The knee, where p99 breaks it: {number(found.rate_per_s)}/s"
+    if found.low is not None and found.high is not None:
+        return f"{text}, surely between {number(found.low)} and {number(found.high)}/s (band)."
+    if found.low is not None:
+        return f"{text}, surely above {number(found.low)}/s."
+    return f"{text}, surely below {number(found.high)}/s." if found.high is not None else f"{text}."
 
 
-def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, knee: Knee | None) -> str:
+def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, found: Knee, due: str) -> str:
     rates, times = [rate for rate, _ in steps], [*(ms for _, ms in steps), *([bound] if bound else [])]
     x_domain, y_domain = (min(rates) / 1.1, max(rates) * 1.1), (min(times) / 1.25, max(times) * 1.25)
     x = alt.X(
         "x:Q",
-        title="queries due per second",
+        title=due,
         scale=alt.Scale(type="log", domain=x_domain, nice=False),
         axis=_round_numbers(x_domain),
     )
@@ -241,13 +238,12 @@ def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, knee: Knee 
     ]
     if bound:
         layers.insert(0, alt.Chart(inline([{"y": bound}])).mark_rule(**RULE).encode(y=y))
-    if knee:
-        layers.insert(
-            0, alt.Chart(inline([{"x": knee.rate_per_s}])).mark_rule(stroke=VIOLET, strokeWidth=2).encode(x=x)
-        )
-        if knee.low is not None and knee.high is not None:
-            band = alt.Chart(inline([{"x": knee.low, "end": knee.high}])).mark_rect(color=VIOLET, opacity=0.15)
-            layers.insert(0, band.encode(x=x, x2="end:Q"))
+    if found.rate_per_s is not None:
+        at = alt.Chart(inline([{"x": found.rate_per_s}])).mark_rule(stroke=VIOLET, strokeWidth=2)
+        layers.insert(0, at.encode(x=x))
+    if found.low is not None and found.high is not None:
+        band = alt.Chart(inline([{"x": found.low, "end": found.high}])).mark_rect(color=VIOLET, opacity=0.15)
+        layers.insert(0, band.encode(x=x, x2="end:Q"))
     return drawn(layers)
 
 

@@ -7,6 +7,7 @@ from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page import books, sections
 from lab.analysis.page.answer import waiting_note, what_came_out, what_was_run
+from lab.analysis.page.queries import STEPS_HEAD, steps_of, steps_rows
 from lab.analysis.page.queries import section as query_section
 from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
@@ -30,11 +31,7 @@ def report(analysis: RunAnalysis) -> str:
     run = folder.run
     began = datetime.fromtimestamp(run.started_s, UTC)
     load = run.query_load
-    queries = load and {
-        **query_section(run, result, load),
-        "ramp": ramp(load, None) if load.steps else None,
-        "charts": of_questions(load),
-    }
+    steps, bound, due = steps_of(run)
     dataset = (folder.profile or {}).get("dataset")
     return PAGES.get_template("page/run.html").render(
         title=f"{run.profile}: {result.status}",
@@ -50,7 +47,10 @@ def report(analysis: RunAnalysis) -> str:
         tiles=sections.tiles(result),
         waiting_note=waiting_note(run),
         charts=charts(run, analysis.windows),
-        queries=queries,
+        ramp=ramp(steps, bound, due) if steps else None,
+        steps_head=STEPS_HEAD,
+        steps=steps_rows(steps),
+        queries=load and query_section(run, result, load) | {"charts": of_questions(load)},
         run_sums=books.run_sums(run.documents),
         sink_sum=books.last_sink_sum(run, folder.samples),
         laws=books.law_rows(run.verification.ledger),

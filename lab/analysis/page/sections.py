@@ -33,6 +33,8 @@ TILES = (
     ("knee_rate_per_s", "run"),
     ("data_to_cache_ratio", "run"),
 )
+IF_KNOWN = ("data_to_cache_ratio", "request_cache_hit_share")
+"""Of a run without a memory limit, or whose queries cannot be cached, there is nothing to be measured."""
 
 
 class Tile(NamedTuple):
@@ -48,8 +50,9 @@ def tiles(result: Result) -> list[Tile]:
     named = {(metric.name, metric.scope) for metric in result.metrics}
     shown = []
     for name, scope in TILES:
-        if (name, scope) in named:
-            definition, value = BY_NAME[name], value_of(result.metrics, name, scope)
+        value = value_of(result.metrics, name, scope)
+        if (name, scope) in named and not (value is None and name in IF_KNOWN):
+            definition = BY_NAME[name]
             text = None if value is None else figure(value, definition.unit)
             shown.append(Tile(definition.label, text, definition.meaning))
     return shown

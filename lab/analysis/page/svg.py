@@ -146,7 +146,10 @@ def line_chart(
     """A line for each series, one of them broken if it is `dashed`; `None` with fewer than two points."""
     if not _has_a_line(rows):
         return None
-    base = alt.Chart(_values(rows)).encode(x=_x(axis), y=amount_y(unit), color=_colour(colours))
+    y = amount_y(unit)
+    if not any(row.y for row in rows):
+        y = y.scale(domain=[0, 1])  # else nothing but zeros lies in the middle of a chart that goes below zero
+    base = alt.Chart(_values(rows)).encode(x=_x(axis), y=y, color=_colour(colours))
     *area, line = lines(base, points=len(rows) / len(colours) <= FEW_POINTS, filled=filled)
     if dashed:
         # It may lie on top of another line.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -9,6 +10,7 @@ from rich.text import Text
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.books import broken_laws
+from lab.analysis.page.sections import IF_KNOWN
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records.result import Result
 
@@ -54,10 +56,17 @@ def load_questions(result: Result) -> list[str]:
 def query_table(result: Result, questions: Sequence[str]) -> Table:
     """A row for each question of a query load."""
     stem = "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
-    name = "latency" if stem == "query_latency_ms" else "service time (a closed loop has no latency)"
-    table = Table(title=f"{result.profile} · {name}", title_justify="left", show_edge=False)
+    name = "latency" if stem == "query_latency_ms" else "service time (closed loop)"
+    table = Table(
+        title=f"{result.profile} · {name}",
+        title_justify="left",
+        show_edge=False,
+        pad_edge=False,
+        box=SIMPLE_HEAD,
+        padding=0,
+    )
     table.add_column("question", overflow="fold")
-    for head in ("answered", "median", "p99", "longest", "took", "errors", "wrong"):
+    for head in ("rate", "median", "p99", "longest", "took", "errors", "wrong"):
         table.add_column(head, justify="right", no_wrap=True)
     for question in questions:
         table.add_row(question, *_query_cells(result, stem, question))
@@ -88,7 +97,7 @@ def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     named = {(metric.name, metric.scope) for metric in result.metrics}
     for name, scopes in ROWS:
         for scope in scopes:
-            if (name, scope) in named:
+            if (name, scope) in named and not (name in IF_KNOWN and value_of(result.metrics, name, scope) is None):
                 _add_metric(table, result, name, scope)
     for metric in result.metrics:
         is_cost = metric.name == "cpu_s_per_million_docs" and metric.value is not None

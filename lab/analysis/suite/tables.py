@@ -197,7 +197,7 @@ def family_table(result: SuiteResult, family: Family) -> Group:
 
 
 def _family_table(result: SuiteResult, family: Family, names: Sequence[str]) -> Table:
-    table = Table(show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=0)
     table.add_column(FAMILY_HEAD, overflow="fold", ratio=1)
     for name, _ in zip(names, family, strict=False):
         table.add_column(name.replace("-", "-\n"), justify="right", overflow="fold", width=LONGEST_CELL)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from lab.analysis.figures.queries import search_latency_series, search_rate_series
 from lab.analysis.figures.rates import indexing_rate_series
-from lab.analysis.figures.searches import search_latency_series, search_rate_series
 from lab.publish import monitoring, samples
 from lab.publish.document import SCOPES, Document, timestamp
 from lab.publish.monitoring import monitoring_documents, resampled
 from lab.publish.samples import label_of, run_documents, sample_documents
 from lab.records.run import RunWarning, WarningKind
-from tests.unit.analysis.query_truth import QueryTruth, queried
+from tests.unit.analysis.query_truth import QueryTruth, query_run, query_samples
 from tests.unit.analysis.synthetic import Truth, run, with_samples, with_warnings
 from tests.unit.analysis.synthetic import samples as synthetic_samples
 
@@ -218,8 +218,8 @@ def test_the_latency_curves_are_there() -> None:
 
 def test_searches_are_those_of_the_report() -> None:
     """Rate and latency on all shards, which is what Stack Monitoring draws."""
-    made, seen = queried(QueryTruth(nodes=3))
-    documents = [fields(document.source) for document in run_documents(made, seen)]
+    seen = query_samples(QueryTruth())
+    documents = [fields(document.source) for document in run_documents(query_run(QueryTruth()), seen)]
     sampled = [document for document in documents if document["kind"] == "sample"]
     for name, series in (("search_rate_per_s", search_rate_series), ("search_latency_ms", search_latency_series)):
         ours = [document.get(f"{name}_total") for document in sampled]
@@ -228,8 +228,8 @@ def test_searches_are_those_of_the_report() -> None:
 
 def test_stack_monitoring_has_the_searches_of_the_samples() -> None:
     """At the end of each bucket, on primaries and on all shards, where Kibana looks for them."""
-    made, seen = queried(QueryTruth(nodes=3))
-    readings = resampled(seen, 10)
+    readings = resampled(query_samples(QueryTruth()), 10)
+    made = query_run(QueryTruth())
     documents = [fields(document.source) for document in monitoring_documents(made, readings, 10)]
     for scope in SCOPES:
         path = f"indices_stats._all.{scope}.search.query"
