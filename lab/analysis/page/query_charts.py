@@ -131,11 +131,15 @@ def _right_text(question: QueryTimes) -> str:
 
 
 def _right_answers(questions: Sequence[QueryTimes]) -> str:
-    bars = []
-    for place, each in enumerate(questions):
-        right = 1 - each.wrong / each.checked
-        bars.append({"row": place, "x": 0, "end": right, "colour": GREEN})
-        bars.append({"row": place, "x": right, "end": 1, "colour": ORANGE if each.expected_wrong else RED})
+    parts = [
+        (place, *part)
+        for place, each in enumerate(questions)
+        for part in (
+            (0.0, 1 - each.wrong / each.checked, GREEN),
+            (1 - each.wrong / each.checked, 1.0, ORANGE if each.expected_wrong else RED),
+        )
+    ]
+    bars = [{"row": place, "x": x, "end": end, "colour": colour} for place, x, end, colour in parts if end > x]
     shares = [
         {"row": place, "x": share, "shape": shape}
         for place, each in enumerate(questions)
@@ -144,7 +148,7 @@ def _right_answers(questions: Sequence[QueryTimes]) -> str:
     ]
     x = alt.X("x:Q", title="share of answers, or of rows", scale=alt.Scale(domain=[0, 1]), axis=SHARES)
     layers = [
-        alt.Chart(inline([bar for bar in bars if bar["end"] > bar["x"]]))
+        alt.Chart(inline(bars))
         .mark_bar(height=11, opacity=0.85, yOffset=8)
         .encode(x=x, x2="end:Q", y=_y(), color=AS_GIVEN),
         alt.Chart(inline(shares))

@@ -45,7 +45,8 @@ QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "a
 def terminal_table(result: Result) -> Group:
     """Key figures, the books and the verdict, and the questions of a query load, for a terminal of 80 columns."""
     of_load = load_questions(result)
-    return Group(*([query_table(result, of_load), ""] if of_load else []), _key_figures(result, of_load))
+    figures = _key_figures(result, of_load)
+    return Group(query_table(result, of_load), "", figures) if of_load else Group(figures)
 
 
 def load_questions(result: Result) -> list[str]:
