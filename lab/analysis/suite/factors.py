@@ -24,15 +24,20 @@ def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tu
 
 def pairs_of(findings: Findings, factor: str) -> list[Pair]:
     """The comparisons in which a factor is turned."""
-    turned = {variant.name for variant in findings.plan.variants if variant.factor == factor}
-    return [pair for pair in findings.pairs if pair[0] in turned]
+    return [pair for pair in findings.pairs if pair[0] in turned(findings, factor)]
+
+
+def turned(findings: Findings, factor: str) -> frozenset[str]:
+    """The variants of a factor, those among them that others are compared with included."""
+    return frozenset(variant.name for variant in findings.plan.variants if variant.factor == factor)
 
 
 def _factor(findings: Findings, factor: str) -> str:
     pairs = pairs_of(findings, factor)
     effects = {pair: effect for pair in pairs if (effect := findings.on(pair, findings.metric)) is not None}
     clauses = "; ".join(_clause(findings, pair, effect) for pair, effect in effects.items())
-    ending = f": {clauses}{_published(findings, pairs)}" if clauses else ""
+    label = lower_first(metric_label(findings.metric))
+    ending = f" ({label}): {clauses}{_published(findings, factor)}" if clauses else ""
     return f"{factor[:1].upper()}{factor[1:]} {_is_real(list(effects.values()))}{ending}."
 
 
@@ -47,11 +52,10 @@ def _is_real(effects: Sequence[Effect]) -> str:
 
 
 def _clause(findings: Findings, pair: Pair, effect: Effect) -> str:
-    label = lower_first(metric_label(findings.metric))
     parts = Counter(part.verdict for metric in _parts(findings) if (part := findings.on(pair, metric)) is not None)
     of_parts = ", ".join(f"{times} {verdict}" for verdict, times in parts.most_common())
-    beside = f" (by question: {of_parts})" if parts else ""
-    return f"`{pair[0]}` against `{pair[1]}` {verdict_of(effect)} in {label}{beside}"
+    beside = f", by question {of_parts}" if parts else ""
+    return f"{findings.named(pair[0])} against {findings.named(pair[1])} {verdict_of(effect)}{beside}"
 
 
 def _parts(findings: Findings) -> Iterator[MetricKey]:
@@ -61,8 +65,8 @@ def _parts(findings: Findings) -> Iterator[MetricKey]:
             yield metric
 
 
-def _published(findings: Findings, pairs: Sequence[Pair]) -> str:
-    steps = [step for step in findings.published if (step.variant, step.against) in pairs]
+def _published(findings: Findings, factor: str) -> str:
+    steps = [step for step in findings.published if step.variant in turned(findings, factor)]
     clear = Counter(step.agreement for step in steps if not step.confounded)
     told = [f"{times} {agreement}" for agreement, times in clear.most_common()]
     confounded = sum(step.confounded is not None for step in steps)

@@ -77,6 +77,9 @@ def rows(result: SuiteResult, metric: MetricKey) -> list[Row]:
     planned = planned_pairs(plan)
     drawn = [(effect.variant, effect.against) for effect in result.effects]
     control = Row(short_name(plan, plan.control), "", figures.get(plan.control))
+    ran = {figure.variant for figure in result.figures if figure.median is not None}
+    # A run that only asks has no indexing rate: that is no finding.
+    beside_it = {name for name, figure in figures.items() if figure.median is None and name in ran}
     return [
         control,
         *(
@@ -90,6 +93,7 @@ def rows(result: SuiteResult, metric: MetricKey) -> list[Row]:
                 is_planned=pair in planned,
             )
             for pair in dict.fromkeys((*planned, *drawn))
+            if not beside_it & set(pair)
         ),
     ]
 

@@ -91,11 +91,11 @@ def test_a_factor_is_real_if_a_comparison_shows_a_difference() -> None:
     ]
     steps = (a_step(), a_step(confounded="another machine"))
     assert factor_sentences(findings(variants, effects, *steps), ()) == (
-        "Nodes is a real factor: `1 node` against `control` same within 5 % (-2.0 % to +2.0 %) in indexing latency;"
-        " `6 nodes` against `control` slower by 20 % (+10 % to +30 %) in indexing latency"
-        " (by question: 1 undecided); published ratios: 1 opposite, 1 confounded.",
-        "Replicas makes no difference of more than 5 %: `2 replicas` against `control` same within 5 %"
-        " (-2.0 % to +2.0 %) in indexing latency.",
+        "Nodes is a real factor (indexing latency): `1 node` against `control` same within 5 % (-2.0 % to +2.0 %);"
+        " `6 nodes` against `control` slower by 20 % (+10 % to +30 %), by question 1 undecided; published ratios:"
+        " 1 opposite, 1 confounded.",
+        "Replicas makes no difference of more than 5 % (indexing latency): `2 replicas` against `control`"
+        " same within 5 % (-2.0 % to +2.0 %).",
     )
 
 
