@@ -14,11 +14,11 @@ from lab.records.suite import Crossing, Effect, MetricKey, VariantMetric
 
 
 def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tuple[str, ...]:
-    """What the suite says of each factor that it names, then where one of their levels begins to win."""
+    """Where a level of a factor begins to win, if the suite looks for it, then what it says of each factor."""
     factors = dict.fromkeys(variant.factor for variant in findings.plan.variants if variant.factor)
     return (
-        *(_factor(findings, factor) for factor in factors),
         *(_crossing(findings, wanted, figures) for wanted in findings.plan.crossings),
+        *(_factor(findings, factor) for factor in factors),
     )
 
 
@@ -129,7 +129,7 @@ def passing(points: Sequence[tuple[float, float]]) -> float | None:
 def _crossing(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> str:
     found = levels(findings, wanted, figures)
     axis, metric = lower_first(metric_label(wanted.over)), lower_first(metric_label(wanted.metric))
-    about = f"{wanted.factor[:1].upper()}{wanted.factor[1:]}, {metric} along {axis}"
+    about = f"`{_common_name(findings, wanted.factor)}` along {axis}, by {metric}"
     if len(found) < 2:
         return f"{about}: not known, since {len(found)} of at least 2 levels were measured with that axis."
     tried = f"levels {', '.join(_place(level.at) for level in found)}"
@@ -149,6 +149,12 @@ def _crossing(findings: Findings, wanted: Crossing, figures: Sequence[VariantMet
         )
     interval = f"at the latest from {_place(surely)}, {low}" if at_first else f"interval {low} to {_place(surely)}"
     return f"{about}: it wins from {_place(mean)} on, interpolated between levels ({interval}; {tried})."
+
+
+def _common_name(findings: Findings, factor: str) -> str:
+    """What is compared, without the setting that ends each name: `best_compression` of `best_compression 4×`."""
+    names = {pair[0].rpartition(" ")[0].rstrip(",") for pair in pairs_of(findings, factor)}
+    return names.pop() if len(names) == 1 else factor
 
 
 def _no_win(found: Sequence[Level]) -> str:

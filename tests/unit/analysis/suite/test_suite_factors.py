@@ -140,10 +140,10 @@ def crossing_of(*ends: tuple[float, float, float]) -> str:
                 high=16,
             )
         )
-    return factor_sentences(findings(variants, effects, crossing=True), figures)[-1]
+    return factor_sentences(findings(variants, effects, crossing=True), figures)[0]
 
 
-ABOUT = "Codec, indexing latency along size on disk: "
+ABOUT = "`best` along size on disk, by indexing latency: "
 LEVELS = "levels 1×, 4×, 16×"
 
 
