@@ -297,7 +297,8 @@ class _Expansion:
 
     def check_crossings(self) -> None:
         """Whether what a crossing names is turned and compared by the suite."""
-        factors = {entry.factor for entry in (*self.file.variants, *self.file.pairs) if entry.factor}
+        factors = {entry.factor for entry in self.file.variants if entry.factor}
+        factors |= {pairs.factor for pairs in self.file.pairs}
         metrics = {"/".join(metric) for metric in self.file.metrics}
         for position, wanted in enumerate(self.file.crossings):
             names = {"metric": "/".join(wanted.metric), "over": "/".join(wanted.over)}

@@ -147,7 +147,9 @@ def _conclusion(findings: Findings, pair: Pair) -> str:
     about = " (A/A: the same profile twice)" if pair[0] == findings.plan.repetition else ""
     # Units that do not depend on what counts as a document have a clause of their own, unless they matter most.
     metrics = [m for m in findings.plan.metrics if m == findings.metric or m not in {PER_ENTITY, PER_MB}]
-    verdicts = "; ".join(_verdict(findings, pair, metric) for metric in metrics)
+    # A run that only asks has no indexing latency: only what was measured is told, unless that is nothing.
+    measured = [m for m in metrics if (effect := findings.on(pair, m)) is not None and effect.ratios]
+    verdicts = "; ".join(_verdict(findings, pair, metric) for metric in measured or metrics)
     return f"{findings.named(pair[0])} against {findings.named(pair[1])}{about}: {verdicts}{_counted(findings, pair)}."
 
 
