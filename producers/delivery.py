@@ -95,7 +95,8 @@ class Delivered:
 
 
 def together(parts: Sequence[Delivered]) -> Delivered:
-    """What was done by several goes, one after the other, of which the first one states the rate."""
+    """What was done by several goes, one after the other; it has a rate where all of them had the same."""
+    rates = {part.rate_docs_per_s for part in parts}
     latencies = Latencies()
     for part in parts:
         latencies.add(part.latencies, part.latencies_clamped)
@@ -105,7 +106,7 @@ def together(parts: Sequence[Delivered]) -> Delivered:
         failed=sum(part.failed for part in parts),
         source_bytes=sum(part.source_bytes for part in parts),
         entities=sum(part.entities for part in parts),
-        rate_docs_per_s=parts[0].rate_docs_per_s,
+        rate_docs_per_s=rates.pop() if len(rates) == 1 else None,
         first_intended_s=parts[0].first_intended_s,
         last_acknowledged_s=parts[-1].last_acknowledged_s,
         late_documents=sum(part.late_documents for part in parts),

@@ -29,6 +29,7 @@ from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing
 from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
+from lab.run.paging import pages_taken_away
 from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
 from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
@@ -140,6 +141,8 @@ class _RunUnderWay:
             verification = with_problems(verification, wrong_answers(loaded.queries.questions))
         with self.clock.phase("collect"):
             environment = self.collect()
+            if warning := pages_taken_away(environment.paging, self.profile.elasticsearch.memory_limit_mb):
+                self.warnings.append(warning)
             store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
         delivery = loaded.delivered and Delivery(
             **{name: getattr(loaded.delivered, name) for name in Delivery.model_fields}
@@ -282,17 +285,23 @@ class _RunUnderWay:
                 self.sink.start()
                 if sending:
                     sending.go()
-                delivered = self.produce_stream(sampler)
+                delivered = self.produce_stream(sampler, sending)
                 if sending:
                     sending.stop()
                 self.sink.drain(sampler, delivered.delivered)
             return delivered, sending.result() if sending else None
 
-    def produce_stream(self, sampler: Sampler) -> Delivered:
+    def produce_stream(self, sampler: Sampler, sending: QuerySending | None) -> Delivered:
         """Produce at the profile's rate, or at one that rises."""
+
+        def check() -> None:
+            self.sink.refuse_end()
+            if sending:
+                sending.follow()
+
         load = self.profile.load
         if load.ramp is None or load.rate_docs_per_s is None:
-            return self.producing.stream(self.sink.refuse_end)
+            return self.producing.stream(check)
         rising = RisingStream(self.producing, self.sink, load.ramp, load.rate_docs_per_s, lambda: sampler.latest)
         delivered, self.document_ramp = rising.run()
         return delivered

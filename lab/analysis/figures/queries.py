@@ -15,11 +15,15 @@ from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, used_p
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import added, mean_ms, percentiles_of
 from lab.analysis.figures.rates import (
+    Point,
     answered,
     answered_s,
+    differences,
     growth,
     mean,
     query_totals,
+    rate_per_s,
+    read_s,
     shards,
 )
 from lab.analysis.figures.windows import measured_samples
@@ -150,6 +154,28 @@ def search_latency_ms(window: Sequence[Sample], scope: str) -> float | None:
     whole = [grown for grown in growths if grown and min(grown) >= 0]
     total = sum(searched for searched, _ in whole)
     return sum(time_ms for _, time_ms in whole) / total if total else None
+
+
+def search_rate_series(samples: Sequence[Sample], scope: str) -> list[Point]:
+    """Searches of shards per second from each sample to the next."""
+
+    def rate(before: Sample, after: Sample) -> float | None:
+        first, last = query_totals((before, after), scope)
+        return rate_per_s(first, last, read_s(after) - read_s(before))
+
+    return differences(samples, rate)
+
+
+def search_latency_series(samples: Sequence[Sample], scope: str) -> list[Point]:
+    """Search latency from each sample to the next, in ms; 0 when nothing was searched, as in Kibana."""
+
+    def latency(before: Sample, after: Sample) -> float | None:
+        grown = _searched(before, after, scope)
+        if grown is None or min(grown) < 0:
+            return None
+        return grown[1] / grown[0] if grown[0] else 0.0
+
+    return differences(samples, latency)
 
 
 def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from hdrh.histogram import HdrHistogram
 
+from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.profiles.models import Ramp
 from lab.records.run import DocumentRamp, RampStep
@@ -16,6 +17,7 @@ from producers.delivery import Delivered, together
 from producers.latency import PERCENTILES
 
 CAUGHT_UP_WITHIN_S = 60.0
+AGES_WITHIN_S = 10.0
 POLL_S = 0.1
 
 
@@ -91,20 +93,29 @@ class RisingStream:
             self._producing.run.progress.update(0, "the sink catches up")
             time.sleep(POLL_S)
 
-    def _ages(self) -> HdrHistogram | None:
-        encoded = self._sink.histograms().record_age
-        return HdrHistogram.decode(encoded) if encoded else None
+    def _ages(self) -> HdrHistogram:
+        """Ages of all records so far.
+
+        Raises:
+            StackError: The sink does not tell them, so that no step could be judged.
+        """
+        deadline = time.monotonic() + AGES_WITHIN_S
+        while (encoded := (histograms := self._sink.histograms()).record_age) is None:
+            if time.monotonic() > deadline:
+                lost = f" ({histograms.lost})" if histograms.lost else ""
+                raise StackError(
+                    f"load.ramp: the sink does not tell how old its records were{lost}, expected its histogram of "
+                    "record ages; use a connector of Sluice"
+                )
+            time.sleep(POLL_S)
+        return HdrHistogram.decode(encoded)
 
 
-def grown(before: HdrHistogram | None, after: HdrHistogram | None) -> dict[int, int]:
+def grown(before: HdrHistogram, after: HdrHistogram) -> dict[int, int]:
     """Value in µs → how many came between two readings of one histogram."""
-    if after is None:
-        return {}
-    counts = {item.value_iterated_to: item.count_at_value_iterated_to for item in after.get_recorded_iterator()}
-    earlier = (
-        {}
-        if before is None
-        else {item.value_iterated_to: item.count_at_value_iterated_to for item in before.get_recorded_iterator()}
+    earlier, counts = (
+        {item.value_iterated_to: item.count_at_value_iterated_to for item in histogram.get_recorded_iterator()}
+        for histogram in (before, after)
     )
     return {value: more for value, count in counts.items() if (more := count - earlier.get(value, 0)) > 0}
 

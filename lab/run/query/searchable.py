@@ -21,6 +21,7 @@ EVERY_S: Final = 0.25
 BACK: Final = (0, *(250 << power for power in range(14)))
 """How far behind the number of documents that are there the oldest gap is looked for."""
 FIRST_WITHIN_S: Final = 120.0
+"""Beside the time that other copies of a shard are given."""
 
 
 class SearchableError(Exception):
@@ -65,11 +66,12 @@ class Searchable:
         Raises:
             SearchableError: There are none in time.
         """
-        deadline = time.monotonic() + FIRST_WITHIN_S
+        within_s = FIRST_WITHIN_S + self._hold_s
+        deadline = time.monotonic() + within_s
         while not self._documents and not stop.wait(0.05):
             if time.monotonic() > deadline:
                 raise SearchableError(
-                    f"no document became searchable within {FIRST_WITHIN_S:.0f} s of the load; check "
+                    f"no document became searchable within {within_s:.0f} s of the load; check "
                     "index.refresh_interval and the sink"
                 )
 
@@ -78,7 +80,7 @@ class Searchable:
             try:
                 asked_s = time.monotonic()
                 self._readings.append((asked_s, self._read()))
-            except (OSError, HTTPException, ValueError, KeyError):
+            except (OSError, HTTPException, ValueError, LookupError, TypeError):
                 self.lost += 1
                 continue
             # What one copy of a shard finds, another may find only after its own refresh.

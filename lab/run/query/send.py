@@ -49,6 +49,8 @@ class QuerySending:
             grace_s=GRACE_S,
         )
         self._searchable: list[tuple[float, int]] = []
+        self._done: dict[str, Any] | None = None
+        self._checking = False
 
     def __enter__(self) -> Self:
         self._children.__enter__()
@@ -76,6 +78,15 @@ class QuerySending:
         """Have it end, because no documents stream any more."""
         self._tell("stop")
 
+    def follow(self) -> None:
+        """Take note of what it has said by now.
+
+        Raises:
+            StackError: It has failed.
+        """
+        while (word := self._answer(0)) is not None:
+            self._note(word)
+
     def result(self) -> QueryLoadResult:
         """Follow it to its last word.
 
@@ -83,13 +94,15 @@ class QuerySending:
             StackError: It has failed, or takes longer than the profile allows.
         """
         deadline = time.monotonic() + self._run.profile.load.timeout_s
-        while (word := self._answer(POLL_S)) is None or word["kind"] != "done":
+        while self._done is None:
             if time.monotonic() > deadline:
                 raise StackError(
                     f"queries: still running after {self._run.profile.load.timeout_s:.0f} s (load.timeout_s)"
                 )
-            self._show(word)
-        return self._record(word)
+            if (word := self._answer(POLL_S)) is not None:
+                self._note(word)
+                self._show(word)
+        return self._record(self._done)
 
     def _tell(self, word: str) -> None:
         self._children.tell(0, word.encode() + b"\n")
@@ -101,14 +114,20 @@ class QuerySending:
             raise StackError(f"queries: {error}") from error
         return answered[1] if answered else None
 
-    def _show(self, word: Mapping[str, Any] | None) -> None:
-        if word is not None and word["kind"] == "checking":
-            self._run.progress.begin("load", "checking the answers", None)
-        elif word is not None and word["kind"] == "progress":
-            errors = f", {word['errors']} errors" if word["errors"] else ""
-            self._run.progress.update(word["sent"], f"{word['sent']:,} queries sent{errors}")
-            if word["searchable"] is not None:
-                self._searchable.append((epoch_s(word["at_ns"]), word["searchable"]))
+    def _note(self, word: dict[str, Any]) -> None:
+        if word["kind"] == "done":
+            self._done = word
+        elif word["kind"] == "progress" and word["searchable"] is not None:
+            self._searchable.append((epoch_s(word["at_ns"]), word["searchable"]))
+
+    def _show(self, word: Mapping[str, Any]) -> None:
+        if word["kind"] == "progress":
+            self._run.progress.update(word["sent"], progress_text(word))
+        elif word["kind"] == "checking":
+            if not self._checking:
+                self._checking = True
+                self._run.progress.begin("load", "checking the answers", word["total"])
+            self._run.progress.update(word["done"])
 
     def _record(self, done: Mapping[str, Any]) -> QueryLoadResult:
         queries, load = self._run.profile.queries, self._load
@@ -141,21 +160,33 @@ class QuerySending:
         )
 
     def _lag_s(self, started_s: float, ended_s: float) -> float | None:
-        rate = self._run.profile.load.rate_docs_per_s
-        if not self._follows or not rate:
+        if not self._follows:
             return None
-        in_kafka = [
-            (sample.at_s, sample.kafka.end_offset)
-            for sample in samples_of(self._run)
-            if sample.kafka and started_s <= sample.at_s <= ended_s
-        ]
-        return searchable_lag_s(in_kafka, self._searchable, rate)
+        in_kafka = [(sample.at_s, sample.kafka.end_offset) for sample in samples_of(self._run) if sample.kafka]
+        return searchable_lag_s(in_kafka, [(at_s, n) for at_s, n in self._searchable if started_s <= at_s <= ended_s])
+
+
+def progress_text(word: Mapping[str, Any]) -> str:
+    """How far the sending process is, how long it will take still, and what became of its queries."""
+    parts = [f"{word['elapsed_s']:.0f} s" + (f" of {word['lasts_s']:.0f} s" if word["lasts_s"] is not None else "")]
+    if word["rate_per_s"] is not None:
+        parts.append(f"at {word['rate_per_s']:,.1f}/s")
+    parts.append(f"{word['sent']:,} queries sent")
+    if word["errors"]:
+        parts.append(f"{word['errors']:,} errors")
+    return ", ".join(parts)
 
 
 def wrong_answers(questions: Iterable[QueryTimes]) -> Iterator[str]:
     """One sentence for each question whose answers are not as the profile expects."""
+    questions = list(questions)
+    if not any(question.requests for question in questions):
+        yield "load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them for longer"
     for question in questions:
-        if question.answers and not question.checked:
+        if question.requests and not question.answers:
+            kinds = ", ".join(sorted(question.errors))
+            yield f"question {question.name}: none of {question.requests} queries was answered ({kinds})"
+        elif question.answers and not question.checked:
             yield f"question {question.name}: none of {question.answers} answers was checked"
         elif question.wrong and not question.expected_wrong:
             yield (
@@ -173,11 +204,11 @@ def refresh_interval_s(index_settings: Mapping[str, Any]) -> float:
     """How often documents become searchable, in seconds.
 
     Raises:
-        ProfileError: Never.
+        ProfileError: They never do.
     """
     stated = str(index_settings.get("index.refresh_interval", DEFAULT_REFRESH_INTERVAL))
     number, unit = re.fullmatch(r"(-?\d+)([a-z]*)", stated).groups()  # type: ignore[union-attr]
-    if int(number) < 0:
+    if int(number) <= 0:
         raise ProfileError(
             f"index.refresh_interval: got {stated}, with which no document becomes searchable; expected a time such "
             "as 1s where queries are sent while documents stream"
@@ -191,23 +222,19 @@ def samples_of(run: RunContext) -> list[Sample]:
     return [Sample.model_validate_json(line) for line in lines]
 
 
-def searchable_lag_s(
-    in_kafka: Sequence[tuple[float, int]], searchable: Sequence[tuple[float, int]], rate_per_s: float
-) -> float | None:
-    """How long ago, on average, the newest searchable document was in Kafka.
+def searchable_lag_s(in_kafka: Sequence[tuple[float, int]], searchable: Sequence[tuple[float, int]]) -> float | None:
+    """How long ago, on average, the newest searchable document was the newest in Kafka.
 
     Args:
-        in_kafka: Instant and number of documents in the topic.
-        searchable: Instant and number of documents that searches find; read between where the others were.
-        rate_per_s: Of the documents.
+        in_kafka: Instants and how many documents were in the topic; between two of them it grew evenly.
+        searchable: Instants and how many documents searches found then.
     """
     if not in_kafka or not searchable:
         return None
-    at_s, documents = zip(*searchable, strict=True)
-    found = np.interp([instant_s for instant_s, _ in in_kafka], at_s, documents)
-    return float(
-        np.mean([max(0.0, number - have) for (_, number), have in zip(in_kafka, found, strict=True)]) / rate_per_s
-    )
+    instants_s, offsets = (np.array(column) for column in zip(*in_kafka, strict=True))
+    offsets, first = np.unique(offsets, return_index=True)
+    read_s, documents = (np.array(column) for column in zip(*searchable, strict=True))
+    return float(np.mean(np.maximum(0.0, read_s - np.interp(documents, offsets, instants_s[first]))))
 
 
 def epoch_s(monotonic_ns: int) -> float:
@@ -227,6 +254,7 @@ def sending_task(run: RunContext, load: QueryLoad, refresh_interval_s: float | N
     if profile.queries is None:
         raise ProfileError("load.queries: no questions are listed; add `queries.questions`")
     dataset = profile.dataset
+    books = {} if dataset.books is None else {"books": dataset.books}
     copies_differ = refresh_interval_s is not None and profile.number_of_replicas > 0
     return {
         "urls": run.target.endpoints.elasticsearch_urls,
@@ -236,6 +264,7 @@ def sending_task(run: RunContext, load: QueryLoad, refresh_interval_s: float | N
             "documents": dataset.documents,
             "seed": dataset.seed,
             **dataset.options,
+            **books,
         },
         "root": str(run.root),
         "queries": profile.queries.model_dump(mode="json"),

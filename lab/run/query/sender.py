@@ -1,10 +1,11 @@
 """The process that sends queries, and afterwards compares their answers with the dataset.
 
 It is told a task, then `go`, a line of JSON each, and `stop` where documents stream meanwhile. It answers `ready`, then
-`progress` twice a second, then `done`.
+`progress` twice a second, then `checking`, then `done`.
 """
 
 import contextlib
+import gc
 import json
 import os
 import sys
@@ -23,7 +24,17 @@ from lab.profiles.questions import load_question
 from lab.run.query.draw import Asker, askers
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable, SearchableError
-from lab.run.query.traffic import LATE_NS, QueryConnection, Reply, Stage, StageResult, Task, Traffic
+from lab.run.query.traffic import (
+    LATE_NS,
+    NO_ANSWER,
+    NO_ANSWER_PAUSE_S,
+    QueryConnection,
+    Reply,
+    Stage,
+    StageResult,
+    Task,
+    Traffic,
+)
 from lab.run.ramp import LEAST_ANSWERED, next_rate, ramp_rates
 from producers.children import Answers, serve
 from producers.dataset import Dataset
@@ -32,14 +43,15 @@ from producers.registry import make_dataset
 
 FIRST_S: Final = 1.0
 """What a step of a ramp leaves out at its beginning."""
+TOLD_EVERY: Final = 100
 
 
 def ramp_stages(task: Task, ramp: Ramp, run: Callable[[Stage], StageResult]) -> Iterator[StageResult]:
-    """The steps of a ramp."""
+    """The steps of a ramp; it ends, too, where a rate has no query in a step."""
     rates = ramp_rates(task.load.rate_per_s or 1.0, ramp.factor)
     rate: float | None = next(rates)
     warm_up_s = task.load.warm_up_s
-    while rate is not None:
+    while rate is not None and rate * ramp.step_s >= 1:
         result = run(Stage(rate, warm_up_s, ramp.step_s))
         yield result
         rate, warm_up_s = next_rate(rates, is_broken=is_broken(result, ramp)), FIRST_S
@@ -98,14 +110,21 @@ def mean(weighed: Sequence[tuple[float, int]]) -> float | None:
     return sum(value * count for value, count in weighed) / sum(count for _, count in weighed) if weighed else None
 
 
-def check(traffic: Traffic, tell: Callable[[], None]) -> list[AnswerCount]:
-    """Compare every answer that was kept with the dataset."""
+def check(traffic: Traffic, tell: Callable[[int, int], None]) -> list[AnswerCount]:
+    """Compare every answer that was kept with the dataset.
+
+    Args:
+        tell: Called now and then with how many are compared, and of how many.
+    """
     counts = [AnswerCount() for _ in traffic.askers]
-    for kept in traffic.kept:
-        for number, (question, drawn, answer, count) in enumerate(kept.answers()):
-            counts[question].add(traffic.askers[question].check(drawn, answer), count)
-            if not number % 1000:
-                tell()
+    total, done = sum(len(kept) for client in traffic.kept for kept in client), 0
+    for client in traffic.kept:
+        for asker, kept, count in zip(traffic.askers, client, counts, strict=True):
+            for drawn, answer, times in kept.answers():
+                if not done % TOLD_EVERY:
+                    tell(done, total)
+                count.add(asker.check(drawn, answer), times)
+                done += 1
     return counts
 
 
@@ -144,16 +163,18 @@ def load_record(traffic: Traffic, stages: Sequence[StageResult], counts: Sequenc
     replies = [reply for stage in stages for reply in stage.replies]
     duration_s = sum(stage.ended_ns - stage.started_ns for stage in stages) / 1e9
     is_open = traffic.task.load.rate_per_s is not None
-    answered = [reply for reply in replies if reply.error is None]
-    service_time_s = sum(reply.read_ns - reply.sent_ns for reply in answered) / 1e9
-    turn_s = service_time_s + len(answered) * traffic.task.load.think_time_s
+    clients = traffic.task.load.clients
+    # Queries with an error keep a client busy, too.
+    busy_s = sum(reply.read_ns - reply.sent_ns for reply in replies) / 1e9
+    pauses_s = len(replies) * traffic.task.load.think_time_s
+    pauses_s += sum(reply.error == NO_ANSWER for reply in replies) * NO_ANSWER_PAUSE_S
     return {
         "started_ns": stages[0].started_ns,
         "ended_ns": stages[-1].ended_ns,
-        # Little's law, L = λ W: answers per second × mean service time.
-        "clients_busy_mean": service_time_s / duration_s,
-        "clients_expected": None if is_open or not turn_s else traffic.task.load.clients * service_time_s / turn_s,
-        "window_documents_mean": mean([(float(reply.documents), 1) for reply in answered]),
+        # Little's law, L = λ W: queries per second × mean time under way.
+        "clients_busy_mean": busy_s / duration_s if duration_s else 0.0,
+        "clients_expected": None if is_open or not replies else clients * busy_s / (busy_s + pauses_s),
+        "window_documents_mean": mean([(float(reply.documents), 1) for reply in replies if reply.error is None]),
         "late_starts": sum(reply.was_free and reply.sent_ns - reply.due_ns > LATE_NS for reply in replies),
         "sender_cpu_s": sum(stage.cpu_s for stage in stages),
         "questions": [
@@ -196,6 +217,8 @@ def work(commands: BinaryIO, answers: Answers) -> None:
     """Do what the task says."""
     # Threads that have an answer must not wait 5 ms for the interpreter.
     sys.setswitchinterval(0.0005)
+    # A million replies would stop all clients for 0.1 s and more, again and again.
+    gc.disable()
     task = Task.of(json.loads(commands.readline()))
     dataset = make_dataset(**task.dataset)
     questions = {name: load_question(name, Path(task.root)) for name in task.queries.questions}
@@ -212,8 +235,7 @@ def work(commands: BinaryIO, answers: Answers) -> None:
         def tell() -> None:
             answers.write(
                 "progress",
-                sent=traffic.sent,
-                errors=traffic.errors,
+                **traffic.progress(),
                 at_ns=time.monotonic_ns(),
                 searchable=None if searchable is None else searchable.documents(),
             )
@@ -227,8 +249,8 @@ def work(commands: BinaryIO, answers: Answers) -> None:
             load = task.load
             stages = [run(Stage(load.rate_per_s, load.warm_up_s, load.duration_s, load.requests))]
         traffic.close()
-    answers.write("checking")
-    record = load_record(traffic, stages, check(traffic, tell))
+    counts = check(traffic, lambda done, total: answers.write("checking", done=done, total=total))
+    record = load_record(traffic, stages, counts)
     answers.write("done", **record)
 
 

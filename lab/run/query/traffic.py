@@ -1,6 +1,8 @@
 """Queries on their way: clients, each a thread with a connection, that send them when they are due."""
 
 import itertools
+import math
+import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +15,8 @@ from urllib.parse import quote, urlsplit
 import orjson
 
 from lab.profiles.models import Queries, QueryLoad, Ramp
-from lab.run.load.direct_sender import http_connection
-from lab.run.query.draw import Asker, DrawnQuery
+from lab.run.load.direct_sender import error_type, http_connection
+from lab.run.query.draw import Asker, DrawnQuery, exact_hits
 
 ANSWER_WITHIN_S: Final = 60.0
 LATE_NS: Final = 10_000_000
@@ -23,9 +25,17 @@ DRAIN_S: Final = 10.0
 """Queries that were due but found no free client are sent for so long after the last due time."""
 PROGRESS_S: Final = 0.5
 KEPT_BYTES: Final = 256 << 20
-"""Answers kept for the check; of more, every second, every fourth … is checked."""
+"""Answers kept for the check; of more, every second, every fourth … of each question is checked."""
+KEPT_BESIDES: Final = 1000
+"""Bytes that an answer takes beside its query's and its own."""
+NO_ANSWER_PAUSE_S: Final = 0.1
+"""Of a client in a closed loop, which would ask a dead server as fast as it can."""
 NOT_SENT: Final = "not sent"
 NO_ANSWER: Final = "no answer"
+TOO_LATE: Final = f"no answer within {ANSWER_WITHIN_S:.0f} s"
+NO_SEARCH_RESULT: Final = "no search result"
+PARTS: Final = {"took", "timed_out", "_shards", "hits"}
+"""Of every search result."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,7 @@ class Reply:
         took_ms: Elasticsearch's own time.
         hits: Documents that matched; `None` where the answer does not say.
         documents: Documents in the window that it asked about.
+        counts: Whether it belongs to the measured part.
     """
 
     question: int
@@ -92,6 +103,7 @@ class Reply:
     hits: int | None = None
     size_bytes: int = 0
     documents: int = 0
+    counts: bool = True
 
 
 @dataclass(frozen=True)
@@ -109,39 +121,46 @@ class Stage:
 
 
 class KeptAnswers:
-    """Answers of one client that are to be checked, equal ones once."""
+    """Answers to one question, as one client got them, that are to be checked; equal ones once."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._every = 1
         self._seen = 0
-        self._kept: dict[tuple[int, bytes, bytes], list[Any]] = {}
+        self._kept: dict[tuple[bytes, bytes], tuple[DrawnQuery, int]] = {}
 
-    def keep(self, question: int, drawn: DrawnQuery, body: bytes, content: bytes) -> None:
+    def keep(self, drawn: DrawnQuery, body: bytes, content: bytes) -> None:
         """Keep an answer, `took` left out."""
         self._seen += 1
         if self._seen % self._every:
             return
-        key = (question, body, content[content.find(b'"_shards"') :])
-        if key in self._kept:
-            self._kept[key][1] += 1
-            return
-        self._kept[key] = [drawn, 1]
-        self._bytes += len(body) + len(content)
+        key = (body, content[content.find(b'"_shards"') :])
+        drawn, count = self._kept.get(key, (drawn, 0))
+        self._kept[key] = (drawn, count + 1)
+        self._bytes += 0 if count else size_of(key)
         if self._bytes > self._most_bytes:
             self._kept = dict(itertools.islice(self._kept.items(), 0, None, 2))
             self._every *= 2
-            self._bytes = sum(len(body) + len(tail) for _, body, tail in self._kept)
+            self._bytes = sum(map(size_of, self._kept))
 
-    def answers(self) -> Iterator[tuple[int, DrawnQuery, Mapping[str, Any], int]]:
-        """Question, query, answer and how often it came."""
-        for (question, _, tail), (drawn, count) in self._kept.items():
-            yield question, drawn, orjson.loads(b"{" + tail), count
+    def __len__(self) -> int:
+        """How many different ones there are."""
+        return len(self._kept)
+
+    def answers(self) -> Iterator[tuple[DrawnQuery, Mapping[str, Any], int]]:
+        """Query, answer and how often it came."""
+        for (_, tail), (drawn, count) in self._kept.items():
+            yield drawn, orjson.loads(b"{" + tail), count
+
+
+def size_of(kept: tuple[bytes, bytes]) -> int:
+    """Bytes that a query and its answer take."""
+    return sum(map(len, kept)) + KEPT_BESIDES
 
 
 class QueryConnection:
-    """One keep-alive connection, opened again after an error."""
+    """One keep-alive connection, opened again after an error, and where the server has closed it while it was idle."""
 
     def __init__(self, url: str, task: Task) -> None:
         base = urlsplit(url)
@@ -155,6 +174,8 @@ class QueryConnection:
         Raises:
             OSError, HTTPException: There is none.
         """
+        if self._was_closed():
+            self._http.close()
         try:
             self._http.request("POST", self._prefix + path, body, self._headers)
             response = self._http.getresponse()
@@ -163,24 +184,42 @@ class QueryConnection:
             self._http.close()
             raise
 
+    def _was_closed(self) -> bool:
+        """Whether there is something to read, which before a request can only be the end of the connection."""
+        if self._http.sock is None:
+            return False
+        poll = select.poll()
+        poll.register(self._http.sock, select.POLLIN)
+        return bool(poll.poll(0))
+
     def close(self) -> None:
         """Close it."""
         self._http.close()
 
 
-def error_of(status: int, parsed: Mapping[str, Any]) -> str | None:
-    """Why this is no answer: refused, in part only, or too late; `None` for a whole answer."""
+def search_result(status: int, content: bytes) -> tuple[Mapping[str, Any], str | None]:
+    """The result of a search, and why it is none: refused, in part only, too late; `None` for a whole one."""
     if status != 200:
-        error = parsed.get("error")
-        kind = error.get("type", "without a type") if isinstance(error, dict) else "without a type"
-        return f"{status} {kind}"
+        return {}, f"{status} {error_type(content)}"
+    try:
+        parsed = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return {}, NO_SEARCH_RESULT
+    if not isinstance(parsed, dict) or not parsed.keys() >= PARTS:
+        return {}, NO_SEARCH_RESULT
     if parsed["timed_out"]:
-        return "timed out"
-    return "shards failed" if parsed["_shards"]["failed"] else None
+        return parsed, "timed out"
+    return parsed, "shards failed" if parsed["_shards"]["failed"] else None
 
 
 class Traffic:
-    """Clients that send queries side by side."""
+    """Clients that send queries side by side.
+
+    Attributes:
+        sent: Queries so far, those of the warm-up, too.
+        errors: Those without an answer.
+        kept: Client → question → its answers.
+    """
 
     def __init__(self, task: Task, askers: Sequence[Asker], searchable: Callable[[], int]) -> None:
         self.task = task
@@ -188,11 +227,12 @@ class Traffic:
         self.searchable = searchable
         self.sent = 0
         self.errors = 0
-        self.kept = [KeptAnswers(KEPT_BYTES // task.load.clients) for _ in range(task.load.clients)]
-        self._connections = [
-            QueryConnection(task.urls[number % len(task.urls)], task) for number in range(task.load.clients)
-        ]
-        self._numbers = itertools.count()
+        clients = range(task.load.clients)
+        most_bytes = KEPT_BYTES // (len(clients) * max(1, len(askers)))
+        self.kept = [[KeptAnswers(most_bytes) for _ in askers] for _ in clients]
+        self._connections = [QueryConnection(task.urls[number % len(task.urls)], task) for number in clients]
+        self._stages = 0
+        self._under_way: StageUnderWay | None = None
 
     def close(self) -> None:
         """Close all connections."""
@@ -206,124 +246,207 @@ class Traffic:
             stop: Ends it.
             tell: Called twice a second.
         """
-        under_way = StageUnderWay(self, stage, stop)
+        self._stages += 1
+        self._under_way = under_way = StageUnderWay(self, stage)
         threads = [threading.Thread(target=under_way.work, args=(number,)) for number in range(self.task.load.clients)]
         for thread in threads:
             thread.start()
-        began_cpu_s = 0.0
-        while any(thread.is_alive() for thread in threads):
-            time.sleep(min(PROGRESS_S, max(0.01, (under_way.started_ns - time.monotonic_ns()) / 1e9)))
-            if not began_cpu_s and time.monotonic_ns() >= under_way.started_ns:
+        began_cpu_s = None
+        while alive := [thread for thread in threads if thread.is_alive()]:
+            now_ns = time.monotonic_ns()
+            if stop.is_set():
+                under_way.end(now_ns)
+                alive[0].join(PROGRESS_S)
+            else:
+                before_start_s = (under_way.started_ns - now_ns) / 1e9
+                stop.wait(min(PROGRESS_S, before_start_s) if before_start_s > 0 else PROGRESS_S)
+            if began_cpu_s is None and time.monotonic_ns() >= under_way.started_ns:
                 began_cpu_s = time.process_time()
             tell()
-        return under_way.result(time.process_time() - began_cpu_s)
+        return under_way.result(0.0 if began_cpu_s is None else time.process_time() - began_cpu_s)
 
-    def exchange(self, client: int, question: int, due_ns: int | None, *, was_free: bool, is_kept: bool) -> Reply:
-        """Draw a query, send it and read its answer."""
+    def progress(self) -> dict[str, Any]:
+        """How far it is."""
+        here = self._under_way
+        return {
+            "sent": self.sent,
+            "errors": self.errors,
+            "rate_per_s": here and here.stage.rate_per_s,
+            "elapsed_s": here and here.elapsed_s,
+            "lasts_s": here and here.lasts_s,
+        }
+
+    def exchange(
+        self, client: int, number: int, due_ns: int | None, *, was_free: bool, counts: Callable[[int, int], bool]
+    ) -> Reply:
+        """Draw a query, send it and read its answer.
+
+        Args:
+            number: Of the query within its stage; the same one asks the same.
+            due_ns: `None` for at once.
+            counts: Whether it counts, by when it was due and when its answer was read.
+        """
+        question = number % len(self.askers)
         asker = self.askers[question]
-        drawn = asker.draw(Random((self.task.queries.seed << 40) + next(self._numbers)), self.searchable())  # noqa: S311
+        draw = Random((self.task.queries.seed << 40) + (self._stages << 32) + number)  # noqa: S311 - no secret
+        drawn = asker.draw(draw, self.searchable())
         body = asker.body(drawn)
         self.sent += 1
         sent_ns = time.monotonic_ns()
         due_ns = sent_ns if due_ns is None else due_ns
-        try:
-            status, content = self._connections[client].post(self.task.path, body)
-            read_ns = time.monotonic_ns()
-            parsed = orjson.loads(content)
-            error = error_of(status, parsed)
-        except (OSError, HTTPException, orjson.JSONDecodeError):
-            read_ns, error = time.monotonic_ns(), NO_ANSWER
+        content, parsed, error = self._asked(client, body)
+        read_ns = time.monotonic_ns()
+        is_counted = counts(due_ns, read_ns)
         if error is not None:
             self.errors += 1
-            return Reply(question, due_ns, sent_ns, read_ns, was_free, error)
-        if is_kept:
-            self.kept[client].keep(question, drawn, body, content)
-        hits = parsed["hits"].get("total", {}).get("value")
+            return Reply(question, due_ns, sent_ns, read_ns, was_free, error, counts=is_counted)
+        if is_counted:
+            self.kept[client][question].keep(drawn, body, content)
         first, stop = drawn.rows
         return Reply(
-            question, due_ns, sent_ns, read_ns, was_free, None, parsed["took"], hits, len(content), stop - first
+            question,
+            due_ns,
+            sent_ns,
+            read_ns,
+            was_free,
+            error=None,
+            took_ms=parsed["took"],
+            hits=exact_hits(parsed),
+            size_bytes=len(content),
+            documents=stop - first,
+            counts=is_counted,
         )
+
+    def _asked(self, client: int, body: bytes) -> tuple[bytes, Mapping[str, Any], str | None]:
+        try:
+            status, content = self._connections[client].post(self.task.path, body)
+        except TimeoutError:
+            return b"", {}, TOO_LATE
+        except (OSError, HTTPException):
+            return b"", {}, NO_ANSWER
+        return content, *search_result(status, content)
 
 
 class StageUnderWay:
-    """One stage, while its clients work on it. Warm-up and what follows are one: clients never pause between them."""
+    """One stage, while its clients work on it. Warm-up and what follows are one: clients never pause between them.
 
-    def __init__(self, traffic: Traffic, stage: Stage, stop: threading.Event) -> None:
+    Of an open loop counts what was due after the warm-up, the first of which begins the measured part; of a closed one
+    what was read after it.
+
+    Attributes:
+        ends_ns: From then on no query is due; `None` while that is open.
+    """
+
+    def __init__(self, traffic: Traffic, stage: Stage, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._traffic = traffic
-        self._stage = stage
-        self._stop = stop
-        self._tickets = itertools.count()
+        self.stage = stage
+        self._now_ns = now_ns
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+        self._counted = 0
         self._replies: list[Reply] = []
-        self._counted = itertools.count(1)
-        self.began_ns = time.monotonic_ns()
-        self.started_ns = self.began_ns + int(stage.warm_up_s * 1e9)
-        self.ends_ns = self._ends_ns()
+        self._failure: BaseException | None = None
+        self.began_ns = now_ns()
+        first = math.ceil(stage.warm_up_s * (stage.rate_per_s or 0))
+        self.started_ns = self._due_ns(first) if stage.rate_per_s else self.began_ns + int(stage.warm_up_s * 1e9)
+        self.ends_ns: int | None = None
+        if stage.duration_s is not None:
+            self.ends_ns = self.started_ns + int(stage.duration_s * 1e9)
+        elif stage.requests and stage.rate_per_s:
+            self.ends_ns = self._due_ns(first + stage.requests)
 
-    def _ends_ns(self) -> int | None:
-        duration_s = self._stage.duration_s
-        if duration_s is None and self._stage.requests and self._stage.rate_per_s:
-            duration_s = self._stage.requests / self._stage.rate_per_s
-        return None if duration_s is None else self.started_ns + int(duration_s * 1e9)
+    def _due_ns(self, number: int) -> int:
+        return self.began_ns + int(number * 1e9 / (self.stage.rate_per_s or 1.0))
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since its first query was due."""
+        return (self._now_ns() - self.began_ns) / 1e9
+
+    @property
+    def lasts_s(self) -> float | None:
+        """From there to its end, as far as that is known."""
+        return None if self.ends_ns is None else (self.ends_ns - self.began_ns) / 1e9
+
+    def end(self, at_ns: int) -> None:
+        """No query is due from this instant on; those that were due before are still sent."""
+        with self._lock:
+            self.ends_ns = at_ns if self.ends_ns is None else min(at_ns, self.ends_ns)
+        self._over.set()
 
     def work(self, client: int) -> None:
         """Send one query after the other until the stage ends."""
-        send = self._send_due if self._stage.rate_per_s else self._send_next
-        for ticket in self._tickets:
-            if not send(client, ticket):
-                return
+        send = self._send_due if self.stage.rate_per_s else self._send_next
+        try:
+            for number in self._numbers:
+                if not send(client, number):
+                    return
+        except BaseException as error:
+            # `result` raises it in the thread that can end the process.
+            self._failure = error
+            self.end(self._now_ns())
 
-    def _send_next(self, client: int, ticket: int) -> bool:
+    def _is_over(self, instant_ns: int) -> bool:
+        return self.ends_ns is not None and instant_ns >= self.ends_ns
+
+    def _send_next(self, client: int, number: int) -> bool:
         """Closed loop: the next query of a client that has its answer; whether there is one."""
-        now_ns = time.monotonic_ns()
-        if self._stop.is_set():
-            self.ends_ns = min(now_ns, self.ends_ns or now_ns)
-        if self.ends_ns is not None and now_ns >= self.ends_ns:
+        if self._is_over(self._now_ns()):
             return False
-        reply = self._traffic.exchange(
-            client,
-            ticket % len(self._traffic.askers),
-            None,
-            was_free=True,
-            is_kept=now_ns >= self.started_ns,
-        )
-        self._replies.append(reply)
-        if self._stage.requests and reply.read_ns >= self.started_ns and next(self._counted) == self._stage.requests:
-            self.ends_ns = reply.read_ns
-        if reply.error == NO_ANSWER:
-            self._stop.wait(0.1)
-        if self._traffic.task.load.think_time_s:
-            self._stop.wait(self._traffic.task.load.think_time_s)
+        reply = self._traffic.exchange(client, number, None, was_free=True, counts=self._was_read_in_time)
+        if reply.counts:
+            self._replies.append(reply)
+        pause_s = self._traffic.task.load.think_time_s + (NO_ANSWER_PAUSE_S if reply.error == NO_ANSWER else 0)
+        if self.ends_ns is not None:
+            pause_s = min(pause_s, (self.ends_ns - self._now_ns()) / 1e9)
+        if pause_s > 0:
+            self._over.wait(pause_s)
         return True
 
-    def _send_due(self, client: int, ticket: int) -> bool:
+    def _was_read_in_time(self, _: int, read_ns: int) -> bool:
+        """Whether the answer came after the warm-up and before the end, which the last of so many answers makes."""
+        with self._lock:
+            if read_ns < self.started_ns or self._is_over(read_ns):
+                return False
+            self._counted += 1
+            if self._counted != self.stage.requests:
+                return True
+            self.ends_ns = read_ns
+        self._over.set()
+        return True
+
+    def _send_due(self, client: int, number: int) -> bool:
         """Open loop: the query of this number when it is due, or at once if that is past; whether there is one."""
-        due_ns = self.began_ns + int(ticket / (self._stage.rate_per_s or 1) * 1e9)
-        if self.ends_ns is not None and due_ns >= self.ends_ns:
+        due_ns = self._due_ns(number)
+        waits_ns = due_ns - self._now_ns()
+        if waits_ns > 0 and not self._is_over(due_ns):
+            self._over.wait(waits_ns / 1e9)
+        if self._is_over(due_ns):
             return False
-        waits_ns = due_ns - time.monotonic_ns()
-        if self._stop.wait(max(0, waits_ns) / 1e9):
-            now_ns = time.monotonic_ns()
-            self.ends_ns = min(now_ns, self.ends_ns or now_ns)
-            return False
-        question = ticket % len(self._traffic.askers)
-        if self.ends_ns is not None and time.monotonic_ns() > self.ends_ns + int(DRAIN_S * 1e9):
-            self._replies.append(Reply(question, due_ns, due_ns, due_ns, was_free=False, error=NOT_SENT))
-            return True
-        reply = self._traffic.exchange(
-            client, question, due_ns, was_free=waits_ns > 0, is_kept=due_ns >= self.started_ns
-        )
-        self._replies.append(reply)
+        if self._is_over(self._now_ns() - int(DRAIN_S * 1e9)):
+            question = number % len(self._traffic.askers)
+            reply = Reply(question, due_ns, due_ns, due_ns, was_free=False, error=NOT_SENT)
+        else:
+            reply = self._traffic.exchange(
+                client, number, due_ns, was_free=waits_ns > 0, counts=lambda due_ns, _: due_ns >= self.started_ns
+            )
+        if reply.due_ns >= self.started_ns:
+            self._replies.append(reply)
         return True
 
     def result(self, cpu_s: float) -> "StageResult":
-        """What counts: of an open loop what was due after the warm-up, of a closed one what was read after it."""
-        ends_ns = self.ends_ns or time.monotonic_ns()
-        if self._stage.rate_per_s:
-            counted = [reply for reply in self._replies if self.started_ns <= reply.due_ns < ends_ns]
-            ends_ns = max([ends_ns, *(reply.read_ns for reply in counted)])
-        else:
-            counted = [reply for reply in self._replies if self.started_ns <= reply.read_ns <= ends_ns]
-        return StageResult(self._stage.rate_per_s, self.started_ns, ends_ns, cpu_s, counted)
+        """What counts; the measured part ends with the last answer to what was due in it.
+
+        Raises:
+            BaseException: What a client could not go on with.
+        """
+        if self._failure is not None:
+            raise self._failure
+        ends_ns = self._now_ns() if self.ends_ns is None else self.ends_ns
+        last_ns = max((reply.read_ns for reply in self._replies if reply.error is None), default=0)
+        ended_ns = max(self.started_ns, ends_ns, last_ns)
+        return StageResult(self.stage.rate_per_s, self.started_ns, ended_ns, cpu_s, self._replies)
 
 
 @dataclass(frozen=True)
