@@ -6,11 +6,17 @@ from lab.records.run import Layout, Run
 from tests.integration.conftest import Sluice
 
 ZSTD = "Zstd814StoredFieldsFormat.mode: BEST_COMPRESSION"
-LOAD = (
-    "aladin/search-flat",
-    *("--set", "dataset.books=503", "--set", "elasticsearch.data_nodes=1", "--set", "index.number_of_replicas=0"),
-    *("--set", "load.mode=query", "--set", "load.queries={duration_s: 1, warm_up_s: 0}"),
+SETTINGS = (
+    "dataset.documents=3001",
+    "elasticsearch.data_nodes=1",
+    "elasticsearch.heap_mb=1024",
+    "index.number_of_replicas=0",
+    "index.number_of_shards=1",
+    "load.queries={clients: 1, warm_up_s: 0, duration_s: 1}",
+    "queries.questions=[total-events]",
+    "queries.expect_wrong=[]",
 )
+LOAD = ("events/queries", *(word for setting in SETTINGS for word in ("--set", setting)))
 
 
 def layout_of(sluice: Sluice, *overrides: str) -> tuple[Run, Layout]:

@@ -21,11 +21,12 @@ from tests.unit.run.displays import SilentProgress
 
 OWN = "sluice-kept-000000000007"
 FINGERPRINT = "0000000000000007"
+ASKED = ("load.mode=query", "load.queries.duration_s=7", "queries.questions=[total-events]")
 
 
 def kept_of(*overrides: str, profile: str = "events/static", documents: int = 1009, seed: int = 1) -> str | None:
     """The kept index of a load of queries."""
-    given = ("load.mode=query", f"dataset.documents={documents}", f"dataset.seed={seed}", *overrides)
+    given = (*ASKED, f"dataset.documents={documents}", f"dataset.seed={seed}", *overrides)
     dataset = make_dataset("events", documents=documents, seed=seed)
     return kept_index(load_profile(profile, overrides=given), dataset, ROOT)
 
@@ -34,8 +35,8 @@ def kept_of(*overrides: str, profile: str = "events/static", documents: int = 10
     "overrides",
     [
         ("load.queries={clients: 7, rate_per_s: 101, duration_s: 3}",),
-        ("load.ramp={p99_ms: 7}",),
-        ("elasticsearch.memory_limit_mb=809", "elasticsearch.read_iops_limit=503"),
+        ("load.queries.rate_per_s=101", "load.ramp={p99_ms: 7}"),
+        ("elasticsearch.memory_limit_mb=1709", "elasticsearch.read_iops_limit=503"),
         ("elasticsearch.heap_mb=512",),
         ("index.requests.cache.enable=false",),
         ("verify.sample=7", "sampling.interval_s=3", "question=Another?"),
@@ -131,7 +132,7 @@ def run_of(*keep: str) -> Any:
     """A run that reads the index `OWN`."""
     return SimpleNamespace(
         names=SimpleNamespace(index=OWN),
-        profile=load_profile("events/static", overrides=("load.mode=query",)),
+        profile=load_profile("events/static", overrides=ASKED),
         target=SimpleNamespace(kept=frozenset(keep)),
         progress=SilentProgress(),
     )
@@ -242,7 +243,7 @@ def test_documents_are_found_by_their_keys() -> None:
 
 def test_a_changed_mapping_makes_another_index(tmp_path: Path) -> None:
     """Its content decides, not its name."""
-    profile = load_profile("events/static", overrides=("load.mode=query",))
+    profile = load_profile("events/static", overrides=ASKED)
     dataset = make_dataset("events", documents=7)
     (tmp_path / "mappings").mkdir()
     indices = []
