@@ -115,10 +115,10 @@ class RunContext:
         return names if kept is None else replace(names, index=kept)
 
 
-def wait_for_merges(run: RunContext, cluster: ElasticsearchClient, index: str) -> None:
+def wait_for_merges(run: RunContext, cluster: ElasticsearchClient, index: str, within_s: float = SETTLE_S) -> None:
     """Refresh, and wait a while for merges to end, so that the counters are final."""
     cluster.refresh(index)
-    deadline = time.monotonic() + SETTLE_S
+    deadline = time.monotonic() + within_s
     while (merges := cluster.merges_current(index)) and time.monotonic() < deadline:
         run.progress.update(0, f"{merges} merges under way")
         time.sleep(POLL_S)

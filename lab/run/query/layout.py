@@ -132,7 +132,8 @@ def made(run: RunContext, cluster: ElasticsearchClient, fingerprint: str, try_ou
     started_s = time.monotonic()
     problems = ROUTES[load.route](run, cluster, load, try_out)
     run.progress.begin("fill", "waiting for merges", None)
-    wait_for_merges(run, cluster, index)
+    # Merges that were left would go on while queries are sent.
+    wait_for_merges(run, cluster, index, load.timeout_s)
     codecs = Counter(cluster.segments(index).values())
     documents, verification = verified(run, cluster, (*problems, *codec_problems(run.profile, codecs)))
     kept = KeptIndex(
