@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.queries import search_latency_series, search_rate_series
 from lab.analysis.figures.windows import measured_samples
 from lab.analysis.result import analyse
 from lab.records.result import Window
@@ -19,7 +20,7 @@ from tests.unit.analysis.query_truth import (
     query_run,
     query_samples,
 )
-from tests.unit.analysis.synthetic import with_samples, written
+from tests.unit.analysis.synthetic import START_S, with_samples, written
 
 
 def test_every_figure_of_a_query_load_is_what_it_was_made_from(tmp_path: Path) -> None:
@@ -152,6 +153,16 @@ def test_a_question_without_an_answer_has_no_times(tmp_path: Path) -> None:
     names = ("query_rate_per_s", "query_errors", "query_service_time_ms_mean", "query_service_time_ms_p99")
     assert [value_of(metrics, name, "total") for name in names] == [0, 170, None, None]
     assert value_of(metrics, "query_service_time_ms_mean") == pytest.approx(50.0)
+
+
+def test_search_rate_and_search_latency_by_sample_are_those_of_stack_monitoring() -> None:
+    """Growth of `query_total` per second, and of time over it; nothing searched takes no time, as Kibana draws it."""
+    seen = query_samples(QueryTruth())[5:10]
+    rates = [point.value for point in search_rate_series(seen, "total")]
+    latencies = [point.value for point in search_latency_series(seen, "total")]
+    assert rates == [0, 0, pytest.approx(210), pytest.approx(210)]
+    assert latencies == [0, 0, 5, 5]
+    assert search_rate_series(seen, "total")[0].at_s == START_S + 6.017
 
 
 def test_queries_while_documents_stream_are_measured_beside_them(tmp_path: Path) -> None:
