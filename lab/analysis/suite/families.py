@@ -53,9 +53,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One comparison over all scopes."""
+    """One comparison over all scopes.
+
+    Attributes:
+        factor: What the variant turns, in words; empty where the suite names no factors.
+    """
 
     name: str
+    factor: str
     is_check: bool
     cells: tuple[Cell, ...]
 
@@ -91,9 +96,16 @@ def scope_names(family: Family) -> list[str]:
 def lines(result: SuiteResult, family: Family) -> list[Line]:
     """The control with its medians, then every planned comparison."""
     by_scope = [[row for row in rows(result, metric) if row.is_planned] for metric in family]
-    control = short_name(result.plan, result.plan.control)
+    plan = result.plan
+    control = short_name(plan, plan.control)
+    factors = {short_name(plan, variant.name): variant.factor or "" for variant in plan.variants}
     return [
-        Line(_comparison(line[0], control), line[0].is_check, tuple(map(_cell, line)))
+        Line(
+            name=_comparison(line[0], control),
+            factor="" if line[0].is_check else factors.get(line[0].variant, ""),
+            is_check=line[0].is_check,
+            cells=tuple(map(_cell, line)),
+        )
         for line in zip(*by_scope, strict=True)
     ]
 

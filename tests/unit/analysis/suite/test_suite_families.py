@@ -72,6 +72,16 @@ def test_a_line_has_a_cell_for_each_scope(result: SuiteResult) -> None:
     }
 
 
+def test_rows_are_grouped_by_the_factor_that_they_turn(result: SuiteResult) -> None:
+    """Where the suite names factors; the control turns none."""
+    turned = tuple(
+        variant.model_copy(update={"factor": "nodes" if "nodes" in variant.name else None})
+        for variant in result.plan.variants
+    )
+    changed = result.model_copy(update={"plan": result.plan.model_copy(update={"variants": turned})})
+    assert [line.factor for line in lines(changed, FAMILY)] == ["", "nodes", "nodes"]
+
+
 def test_the_page_shows_the_family_first_and_lets_choose_one_scope(folder: Path, result: SuiteResult) -> None:
     """A label for all of them, one for each, and then the other metrics."""
     assert result.complete
