@@ -123,6 +123,20 @@ def test_kibanas_two_charts_are_our_series(
     assert sum(1 for point in drawn if point.rate_per_s) >= 4
 
 
+def test_kibanas_search_charts_are_our_series(server: Server, search: Search, recorded: RunFolder) -> None:
+    """On all shards, which is what Kibana draws of searches."""
+    derivative = server.version.startswith("7.")
+    readings = resampled(recorded.samples, BUCKET_S)
+    window = (readings[0].at_s - 2 * BUCKET_S, readings[-1].at_s + 2 * BUCKET_S)
+    part = f"{OVERVIEW}.total"
+
+    drawn = drawn_series(search, part, monitoring.CLUSTER_UUID, window, BUCKET_S, derivative=derivative, work="search")
+
+    ours = as_kibana_draws(counted(readings_as_samples(readings), "total", "search"), BUCKET_S, *window)
+    assert len(figures(drawn)) >= 4
+    assert figures(drawn) == [pytest.approx(point) for point in figures(ours)]
+
+
 def test_what_was_counted_is_what_kibana_counts(search: Search, recorded: RunFolder) -> None:
     """The growth over all of its points is the growth of `index_total`: resampling loses and makes up nothing."""
     readings = resampled(recorded.samples, BUCKET_S)

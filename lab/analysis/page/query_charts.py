@@ -75,7 +75,7 @@ def latencies(load: QueryLoadResult) -> Chart:
     name = times_name(load)
     rows = [(question.name, percentiles_ms(question.latency or question.service_time)) for question in load.questions]
     measured = [(question, values) for question, values in rows if values]
-    since = "query sent" if name == "Service time" else "instant a query was due"
+    since = "sending of a query" if name == "Service time" else "instant a query was due"
     return Chart(
         f"{name} by question",
         f"From the {since} until its answer was read; the scale is logarithmic. At p99, one in a hundred took longer.",
