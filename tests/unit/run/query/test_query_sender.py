@@ -1,0 +1,369 @@
+"""What a query load comes to: records of replies, steps of a ramp, what searches find meanwhile, and what voids it."""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from lab.errors import ProfileError
+from lab.profiles.models import Queries, QueryLoad, Ramp
+from lab.profiles.questions import load_question
+from lab.records.run import QueryTimes
+from lab.run.query.draw import askers
+from lab.run.query.right_answers import Outcome
+from lab.run.query.searchable import Searchable
+from lab.run.query.send import progress_text, refresh_interval_s, searchable_lag_s, wrong_answers
+from lab.run.query.sender import AnswerCount, check, is_broken, load_record, ramp_stages, step_of
+from lab.run.query.traffic import NO_ANSWER, NOT_SENT, QueryConnection, Reply, Stage, StageResult, Task, Traffic
+from lab.run.ramp import MOST_STEPS, next_rate, ramp_rates
+from lab.stack.places import ROOT
+from producers.registry import make_dataset
+from tests.unit.http_server import serving
+
+MS = 1_000_000
+S = 1_000 * MS
+EVENTS = make_dataset("events", documents=1009, interval_us=1_000_000)
+NAMES = ["total-events", "ratings"]
+
+
+def task(url: str = "http://127.0.0.1:9", *, ramp: Ramp | None = None, hold_s: float = 0.0, **load: Any) -> Task:
+    """A task of two questions about 1,009 events."""
+    return Task(
+        urls=(url,),
+        index="events",
+        dataset={"name": "events", "documents": 1009},
+        root=str(ROOT),
+        queries=Queries(questions=NAMES),
+        load=QueryLoad(**load),
+        ramp=ramp,
+        models=dict.fromkeys(NAMES, "columns"),
+        documents_stream=False,
+        hold_s=hold_s,
+    )
+
+
+def traffic(**settings: Any) -> Traffic:
+    """Clients of that task that have not begun."""
+    made = task(**settings)
+    asked = {name: load_question(name, ROOT) for name in NAMES}
+    return Traffic(made, askers(asked, EVENTS, made.queries, made.models), lambda: EVENTS.documents)
+
+
+def reply(question: int, service_ms: int, *, due_ms: int = 0, wait_ms: int = 0, error: str | None = None) -> Reply:
+    """A query that was sent so long after it was due."""
+    sent_ns = (due_ms + wait_ms) * MS
+    return Reply(question, due_ms * MS, sent_ns, sent_ns + service_ms * MS, was_free=True, error=error, took_ms=7)
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def test_littles_law_holds_for_clients_that_pause() -> None:
+    """3 clients, 100 ms under way and 200 ms of thinking: one is busy, and 10 queries a second make that one, too."""
+    stage = StageResult(None, 0, 10 * S, 1.5, [reply(n % 2, 100) for n in range(100)])
+    record = load_record(traffic(clients=3, think_time_s=0.2), [stage], [AnswerCount(), AnswerCount()])
+
+    assert (record["clients_busy_mean"], record["clients_expected"]) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert record["sender_cpu_s"] == 1.5
+
+
+def test_queries_with_errors_keep_clients_busy() -> None:
+    """2 clients without a pause: half of their time went into refused queries, and still both were busy."""
+    replies = [reply(n % 2, 100, error="429 x" if n % 4 < 2 else None) for n in range(200)]
+    record = load_record(traffic(clients=2), [StageResult(None, 0, 10 * S, 0.0, replies)], [AnswerCount()] * 2)
+
+    assert (record["clients_busy_mean"], record["clients_expected"]) == (pytest.approx(2.0), pytest.approx(2.0))
+    assert [question["errors"] for question in record["questions"]] == [{"429 x": 50}, {"429 x": 50}]
+    assert [question["requests"] for question in record["questions"]] == [100, 100]
+    assert [question["service_time_s"] for question in record["questions"]] == [pytest.approx(5.0)] * 2
+
+
+def test_latency_has_the_time_until_a_query_is_sent_and_service_time_has_not() -> None:
+    """In a closed loop there is no latency. A free client that sends 11 ms late is late by our own doing."""
+    replies = [reply(0, 100, wait_ms=11), reply(1, 100, wait_ms=9)]
+    stage = StageResult(10.0, 0, S, 0.0, replies)
+    record = load_record(traffic(rate_per_s=10), [stage], [AnswerCount()] * 2)
+    closed = load_record(traffic(), [stage], [AnswerCount()] * 2)
+
+    def most_ms(encoded: str) -> float:
+        return round(HdrHistogram.decode(encoded).get_max_value() / 1000)
+
+    assert [most_ms(question["latency"]) for question in record["questions"]] == [111, 109]
+    assert [most_ms(question["service_time"]) for question in record["questions"]] == [100, 100]
+    assert [most_ms(question["took"]) for question in record["questions"]] == [7, 7]
+    assert record["late_starts"] == 1
+    assert record["clients_expected"] is None
+    assert [question["latency"] for question in closed["questions"]] == [None, None]
+
+
+def test_a_load_without_a_reply_has_a_record() -> None:
+    """It was stopped in its warm-up: no figure, and no division by its length."""
+    record = load_record(traffic(), [StageResult(None, 5, 5, 0.0, [])], [AnswerCount()] * 2)
+
+    assert (record["clients_busy_mean"], record["clients_expected"], record["window_documents_mean"]) == (0, None, None)
+
+
+def test_answers_that_came_several_times_weigh_so_often() -> None:
+    """Two right ones and a wrong one that came thrice."""
+    count, difference = AnswerCount(), "got 3 rows, expected 5"
+    count.add(Outcome(is_right=True, rows_right=1.0, values_right=1.0, difference=None, hits=17), 2)
+    count.add(Outcome(is_right=False, rows_right=0.5, values_right=0.0, difference=difference, hits=17), 3)
+
+    assert (count.checked, count.wrong, count.first_wrong) == (5, 3, difference)
+    assert (count.rows_right, count.values_right) == ([(1.0, 2), (0.5, 3)], [(1.0, 2), (0.0, 3)])
+
+
+def test_every_kept_answer_is_compared_with_the_dataset() -> None:
+    """1,009 events: one answer says so, another one says 1,008."""
+    made = traffic(clients=2)
+    for client, (value, times) in enumerate(((1009, 5), (1008, 2))):
+        asker = made.askers[0]
+        drawn = asker.draw(Random(1), EVENTS.documents)  # noqa: S311 - no secret
+        answer = orjson.dumps({"took": 1, "_shards": {}, "hits": {"total": {"value": value, "relation": "eq"}}})
+        for _ in range(times):
+            made.kept[client][0].keep(drawn, asker.body(drawn), answer)
+    told: list[tuple[int, int]] = []
+    total, ratings = check(made, lambda *position: told.append(position))
+
+    assert (total.checked, total.wrong, total.first_wrong) == (7, 2, "got 1,008 events, expected 1,009")
+    assert (ratings.checked, told) == (0, [(0, 2)])
+
+
+def times(**changes: Any) -> QueryTimes:
+    """A question with 7 right answers."""
+    values = {
+        "name": "ratings", "question": "?", "model": "columns", "fingerprint": "", "requests": 7, "errors": {},
+        "checked": 7, "wrong": 0, "expected_wrong": False, "first_wrong": None, "rows_right": None,
+        "values_right": None, "hits_mean": None, "response_bytes": 0, "service_time": "", "service_time_s": 0.0,
+        "latency": None, "took": "",
+    }  # fmt: skip
+    return QueryTimes(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "problems"),
+    [
+        ({}, []),
+        (
+            {"wrong": 2, "first_wrong": "got 3 rows, expected 5"},
+            [
+                "question ratings: 2 of 7 answers are wrong, such as got 3 rows, expected 5; its times are those of "
+                "another question"
+            ],
+        ),
+        ({"wrong": 2, "expected_wrong": True}, []),
+        (
+            {"expected_wrong": True},
+            [
+                "question ratings: all 7 answers are right, expected wrong ones (queries.expect_wrong); take it off "
+                "that list"
+            ],
+        ),
+        ({"checked": 0}, ["question ratings: none of 7 answers was checked"]),
+        (
+            {"checked": 0, "errors": {NO_ANSWER: 4, "429 x": 3}},
+            ["question ratings: none of 7 queries was answered (429 x, no answer)"],
+        ),
+        (
+            {"checked": 0, "requests": 0},
+            ["load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them for longer"],
+        ),
+    ],
+)
+def test_a_load_without_right_answers_is_void_and_says_why(changes: dict[str, Any], problems: list[str]) -> None:
+    """Wrong where none is allowed, right where none is expected, not checked, not answered, not sent."""
+    assert list(wrong_answers([times(**changes)])) == problems
+
+
+# --- ramp ---------------------------------------------------------------------------------------------------------
+
+
+def tried(start: float, factor: float, knee: float) -> list[float]:
+    """The rates that a ramp tries on a server that breaks above its knee."""
+    rates = ramp_rates(start, factor)
+    rate: float | None = next(rates)
+    found = []
+    while rate is not None:
+        found.append(rate)
+        rate = next_rate(rates, is_broken=rate > knee)
+    return found
+
+
+def test_a_ramp_rises_until_the_bound_breaks_and_halves_the_gap() -> None:
+    """16 → 32 breaks at a knee of 21; then three rates between them, geometrically."""
+    assert [round(rate, 2) for rate in tried(4, 2, 21)] == [4, 8, 16, 32, 22.63, 19.03, 20.75]
+
+
+def test_a_ramp_that_begins_above_the_knee_goes_down_and_finds_the_same() -> None:
+    """From 64 by halves to 16, between which and 32 it lies."""
+    assert [round(rate, 2) for rate in tried(64, 2, 21)] == [64, 32, 16, 22.63, 19.03, 20.75]
+
+
+@pytest.mark.parametrize("knee", [1e99, 0])
+def test_a_ramp_that_finds_no_knee_ends(knee: float) -> None:
+    """Nothing breaks, or everything does."""
+    assert len(tried(4, 1.25, knee)) == MOST_STEPS
+
+
+def step_result(rate: float, service_ms: int, errors: int = 0, queries: int = 100) -> StageResult:
+    """A step all of whose queries take the same time."""
+    replies = [reply(0, service_ms, error=NOT_SENT if n < errors else None) for n in range(queries)]
+    return StageResult(rate, 0, S, 0.0, replies)
+
+
+@pytest.mark.parametrize(
+    ("service_ms", "errors", "broken"), [(99, 0, False), (101, 0, True), (9, 5, False), (9, 6, True), (9, 100, True)]
+)
+def test_a_step_breaks_by_its_p99_or_by_more_than_5_percent_errors(service_ms: int, errors: int, broken: bool) -> None:  # noqa: FBT001 - a case
+    """A step that answers few queries fast has not held its bound."""
+    result = step_result(10, service_ms, errors)
+    assert is_broken(result, Ramp(p99_ms=100)) == broken
+    assert (step_of(result)["answered"], step_of(result)["errors"]) == (100 - errors, errors)
+
+
+def test_only_the_first_step_of_a_ramp_has_the_whole_warm_up() -> None:
+    """Servers are warm then; a second is left out of each step that follows."""
+    ramp = Ramp(p99_ms=100, factor=2, step_s=3)
+    stages: list[Stage] = []
+
+    def run(stage: Stage) -> StageResult:
+        stages.append(stage)
+        return step_result(stage.rate_per_s or 0, 200 if (stage.rate_per_s or 0) > 30 else 50)
+
+    made = list(ramp_stages(task(ramp=ramp, rate_per_s=20, warm_up_s=5), ramp, run))
+
+    assert [round(stage.rate_per_s or 0, 1) for stage in stages] == [20, 40, 28.3, 33.6, 30.8]
+    assert [stage.warm_up_s for stage in stages] == [5, 1, 1, 1, 1]
+    assert len(made) == 5
+
+
+def test_a_ramp_on_a_server_that_answers_nothing_ends_where_a_step_has_no_query() -> None:
+    """From 4/s by halves: at 0.25/s, no query is due in 3 s."""
+    ramp = Ramp(p99_ms=100, factor=2, step_s=3)
+    made = list(ramp_stages(task(rate_per_s=4), ramp, lambda stage: step_result(stage.rate_per_s or 0, 9, 100)))
+
+    assert [stage.rate_per_s for stage in made] == [4, 2, 1, 0.5]
+
+
+# --- documents meanwhile ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stated", "seconds"), [("1s", 1), ("30s", 30), ("500ms", 0.5), ("2m", 120), ("250", 0.25), ("500micros", 0.0005)]
+)
+def test_a_refresh_interval_is_read_as_elasticsearch_does(stated: str, seconds: float) -> None:
+    """A bare number is one of milliseconds."""
+    assert refresh_interval_s({"index.refresh_interval": stated}) == pytest.approx(seconds)
+
+
+def test_without_a_refresh_interval_it_is_a_second() -> None:
+    """Elasticsearch's own default."""
+    assert refresh_interval_s({}) == 1
+
+
+@pytest.mark.parametrize("stated", ["-1", "0", "0s", "-1ms"])
+def test_an_index_that_is_never_refreshed_is_refused(stated: str) -> None:
+    """0, too, ends refreshes: seen on 8.19.21."""
+    with pytest.raises(ProfileError) as refused:
+        refresh_interval_s({"index.refresh_interval": stated})
+    assert str(refused.value) == (
+        f"index.refresh_interval: got {stated}, with which no document becomes searchable; expected a time such as 1s "
+        "where queries are sent while documents stream"
+    )
+
+
+def test_the_lag_is_how_long_ago_the_newest_searchable_document_was_the_newest_in_kafka() -> None:
+    """100/s for 10 s, then 1,000/s; searches are 2 s behind, whatever the rate. Kafka's end stays at the end."""
+    in_kafka = [(0.0, 0), (10.0, 1000), (15.0, 6000), (20.0, 6000)]
+    searchable = [(7.0, 500), (12.0, 1000), (14.0, 3000)]
+
+    assert searchable_lag_s(in_kafka, searchable) == pytest.approx(2.0)
+    assert searchable_lag_s([], searchable) is None
+    assert searchable_lag_s(in_kafka, []) is None
+
+
+def index_of(present: set[int]) -> type[BaseHTTPRequestHandler]:
+    """An Elasticsearch that has these events, and counts them."""
+    timeline = EVENTS.timeline
+    assert timeline is not None
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            ranges = body.get("aggs", {}).get("before", {}).get("filters", {}).get("filters", {})
+            buckets = {
+                name: {"doc_count": sum(timeline.instant_ms(number) < int(name) for number in present)}
+                for name in ranges
+            }
+            answer = {"hits": {"total": {"value": len(present)}}, "aggregations": {"before": {"buckets": buckets}}}
+            content = orjson.dumps(answer)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    return Handler
+
+
+def found(present: set[int]) -> int:
+    """Documents before the first gap, as one reading finds it."""
+    with serving(index_of(present)) as url:
+        connection = QueryConnection(url, task(url))
+        documents = Searchable(EVENTS, connection, task(url))._read()
+        connection.close()
+    return documents
+
+
+@pytest.mark.parametrize(
+    ("present", "documents"),
+    [
+        (set(range(700)), 700),
+        # 3 and 40 are still under way: below them everything is there, and the count looks 250 and 500 documents back.
+        (set(range(700)) - {660}, 449),
+        (set(range(700)) - {300}, 199),
+        (set(range(700)) - {3}, 0),
+        (set(), 0),
+    ],
+)
+def test_documents_count_as_searchable_up_to_an_instant_before_which_none_is_missing(
+    present: set[int], documents: int
+) -> None:
+    """Looked for 0, 250, 500 … documents before as many as there are."""
+    assert found(present) == documents
+
+
+def test_what_one_copy_of_a_shard_finds_counts_only_when_the_others_must_find_it() -> None:
+    """The reading is held back for as long as another copy may not have refreshed."""
+    with serving(index_of(set(range(700)))) as url:
+        held = Searchable(EVENTS, QueryConnection(url, task(url)), task(url, hold_s=3600))
+        at_once = Searchable(EVENTS, QueryConnection(url, task(url)), task(url))
+        with held, at_once:
+            at_once.wait(threading.Event())
+            for _ in _until(lambda: len(held._readings) > 0):
+                pass
+    assert (at_once.documents(), held.documents()) == (700, 0)
+
+
+def _until(is_so: Any) -> Iterator[None]:
+    """Looks again and again."""
+    give_up = threading.Event()
+    for _ in itertools.takewhile(lambda _: not is_so(), range(500)):
+        yield None
+        give_up.wait(0.01)
+
+
+def test_progress_says_how_far_and_how_long() -> None:
+    """The most important first: what does not fit is left out behind."""
+    word = {"elapsed_s": 3.2, "lasts_s": 11.0, "sent": 2424, "errors": 0, "rate_per_s": None}
+    assert progress_text(word) == "3 s of 11 s, 2,424 queries sent"
+    assert progress_text({**word, "lasts_s": None, "rate_per_s": 14.0, "errors": 1009}) == (
+        "3 s, at 14.0/s, 2,424 queries sent, 1,009 errors"
+    )
