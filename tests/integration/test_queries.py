@@ -3,13 +3,15 @@
 import base64
 import json
 import random
+from pathlib import Path
 
 import httpx
+import orjson
 import pytest
 
 from lab.monitor.control_groups import own_groups
 from lab.monitor.processes import ProcessReader
-from lab.records.run import Run
+from lab.records.run import QueryLoadResult, Run
 from lab.records.samples import ControlGroupSample
 from tests.integration.conftest import Sluice
 
@@ -125,3 +127,149 @@ def test_a_bound_is_seen_by_the_server_and_empties_its_page_cache(sluice: Sluice
         assert limit_that_it_sees(elasticsearch) > LIMIT_MB * 2**20
     finally:
         elasticsearch.delete("/bounded")
+
+
+# --- query loads ------------------------------------------------------------------------------------------------------
+
+EVENTS = 4001
+SEVEN = (
+    "ratings", "events-over-time", "ratings-by-country", "top-organizations", "unique-organizations",
+    "unique-addresses", "total-events",
+)  # fmt: skip
+WHILE_STREAMING = """
+question: How long do the seven questions take while events stream?
+extends: events/static
+dataset: {documents: 12007, interval_us: 1664}
+index: {refresh_interval: 200ms}
+queries:
+  questions: [%s]
+  window: {seconds: 2}
+load:
+  mode: stream
+  rate_docs_per_s: 601
+  queries: {clients: 4, rate_per_s: 14, warm_up_s: 1}
+"""
+ALONE = """
+question: How long do the seven questions take?
+extends: events/static
+dataset: {documents: %d}
+queries:
+  questions: [%s]
+load:
+  mode: query
+  queries: {clients: 3, requests: 98, warm_up_s: 0.5}
+"""
+RAMP = """
+question: How many queries a second keep p99 below 1 ms?
+extends: events/static
+dataset: {documents: %d}
+queries:
+  questions: [%s]
+load:
+  mode: query
+  queries: {clients: 16, rate_per_s: 64, warm_up_s: 0.5}
+  ramp: {p99_ms: 1, factor: 8, step_s: 1}
+"""
+
+
+def query_load(sluice: Sluice) -> QueryLoadResult:
+    """That of the last run."""
+    load = run_of(sluice).query_load
+    assert load is not None
+    return load
+
+
+def answered(load: QueryLoadResult) -> list[tuple[str, int, int]]:
+    """Of each question its name, answers that were not compared, and wrong ones."""
+    return [(question.name, question.answers - question.checked, question.wrong) for question in load.questions]
+
+
+def test_queries_alone_keep_their_index_and_ask_the_same_again(
+    sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path
+) -> None:
+    """The second run loads nothing. A ramp reads the same index. Documents that change in secret are found out."""
+    alone = tmp_path / "alone.yaml"
+    alone.write_text(ALONE % (EVENTS, ", ".join(SEVEN)))
+    loads = []
+    for _ in range(2):
+        done = sluice.run(str(alone))
+        assert (done.status, done.errors) == (0, "")
+        loads.append(query_load(sluice))
+    first, again = loads
+
+    assert ("indexing" in done.output, "looking for a kept index" in done.output) == (False, True)
+    assert [answered(load) for load in loads] == [[(name, 0, 0) for name in SEVEN]] * 2
+    assert [sum(question.requests for question in load.questions) for load in loads] == [98, 98]
+    assert [question.fingerprint for question in first.questions] == [
+        question.fingerprint for question in again.questions
+    ]
+    assert {question.hits_mean for question in first.questions} == {EVENTS}
+
+    (tmp_path / "ramp.yaml").write_text(RAMP % (EVENTS, ", ".join(SEVEN)))
+    done = sluice.run(str(tmp_path / "ramp.yaml"))
+    assert (done.status, done.errors) == (0, "")
+    ramp = query_load(sluice)
+    rates = [step.rate_per_s for step in ramp.steps]
+    assert rates[0] == 64
+    assert rates[1] in {8, 512}
+    assert sum(step.answered + step.errors for step in ramp.steps) == sum(
+        question.requests for question in ramp.questions
+    )
+
+    index = run_of(sluice).index
+    change_events(elasticsearch, index)
+    done = sluice.run(str(alone))
+    assert (done.status, "indexing" in done.output) == (4, False)
+    wrong = query_load(sluice)
+    assert [(question.name, question.wrong) for question in wrong.questions] == [
+        (question.name, question.checked) for question in wrong.questions
+    ]
+    for question in wrong.questions:
+        assert f"question {question.name}: {question.wrong} of {question.wrong} answers are wrong" in done.errors
+    elasticsearch.delete(f"/{index}").raise_for_status()
+
+
+def test_queries_are_right_while_documents_stream(sluice: Sluice, tmp_path: Path) -> None:
+    """Each is about the newest documents that were searchable then; how far those were behind is told."""
+    (tmp_path / "meanwhile.yaml").write_text(WHILE_STREAMING % ", ".join(SEVEN))
+    done = sluice.run(str(tmp_path / "meanwhile.yaml"))
+    assert (done.status, done.errors) == (0, "")
+
+    run, load = run_of(sluice), query_load(sluice)
+    assert answered(load) == [(name, 0, 0) for name in SEVEN]
+    assert min(question.answers for question in load.questions) > 2
+    requests = [question.requests for question in load.questions]
+    assert max(requests) - min(requests) <= 1
+    assert load.searchable_lag_s is not None
+    assert 0 < load.searchable_lag_s < 60
+    assert load.window_documents_mean is not None
+    assert 0 < load.window_documents_mean <= 1203
+    assert run.documents.indexed == 12007
+    streamed = run.delivery
+    assert streamed is not None
+    assert streamed.first_intended_s < load.started_s < load.ended_s
+
+
+def change_events(elasticsearch: httpx.Client, index: str) -> None:
+    """Move a tenth of the events, all of an organization among them, to a year that no window reaches.
+
+    The mark of the kept index is made to fit: as many documents, and so many more operations.
+    """
+    search = f"/{index}/_search"
+    newest = elasticsearch.post(search, json={"size": EVENTS // 10}).json()["hits"]["hits"]
+    name = newest[0]["_source"]["Organization"]
+    query = {"size": EVENTS, "query": {"term": {"Organization": name}}}
+    theirs = elasticsearch.post(search, json=query).json()["hits"]["hits"]
+    ids = {hit["_id"] for hit in (*newest, *theirs)}
+    lines = [
+        line
+        for name in sorted(ids)
+        for line in ({"update": {"_id": name}}, {"doc": {"DateTimeReceivedUtc": "1999-01-01T00:00:00.000Z"}})
+    ]
+    body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
+    headers = {"Content-Type": "application/x-ndjson"}
+    changed = elasticsearch.post(f"/{index}/_bulk?refresh=true", content=body, headers=headers)
+    assert changed.json()["errors"] is False
+    meta = elasticsearch.get(f"/{index}/_mapping").json()[index]["mappings"]["_meta"]
+    meta["sluice"]["layout"]["operations"] += len(ids)
+    elasticsearch.put(f"/{index}/_mapping", json={"_meta": meta}).raise_for_status()

@@ -181,7 +181,10 @@ def wrong_answers(questions: Iterable[QueryTimes]) -> Iterator[str]:
     """One sentence for each question whose answers are not as the profile expects."""
     questions = list(questions)
     if not any(question.requests for question in questions):
-        yield "load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them for longer"
+        yield (
+            "load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them, or stream "
+            "documents, for longer"
+        )
     for question in questions:
         if question.requests and not question.answers:
             kinds = ", ".join(sorted(question.errors))

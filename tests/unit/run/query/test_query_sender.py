@@ -1,24 +1,37 @@
 """What a query load comes to: records of replies, steps of a ramp, what searches find meanwhile, and what voids it."""
 
 import itertools
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from lab.errors import ProfileError
+from lab.cli.run import dataset_of
+from lab.endpoints import Access
+from lab.errors import ProfileError, StackError
+from lab.profiles import Profile, load_profile
 from lab.profiles.models import Queries, QueryLoad, Ramp
 from lab.profiles.questions import load_question
 from lab.records.run import QueryTimes
 from lab.run.query.draw import askers
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable
-from lab.run.query.send import progress_text, refresh_interval_s, searchable_lag_s, wrong_answers
+from lab.run.query.send import (
+    QuerySending,
+    progress_text,
+    refresh_interval_s,
+    searchable_lag_s,
+    sending_task,
+    wrong_answers,
+)
 from lab.run.query.sender import AnswerCount, check, is_broken, load_record, ramp_stages, step_of
 from lab.run.query.traffic import NO_ANSWER, NOT_SENT, QueryConnection, Reply, Stage, StageResult, Task, Traffic
 from lab.run.ramp import MOST_STEPS, next_rate, ramp_rates
@@ -172,7 +185,10 @@ def times(**changes: Any) -> QueryTimes:
         ),
         (
             {"checked": 0, "requests": 0},
-            ["load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them for longer"],
+            [
+                "load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them, or stream "
+                "documents, for longer"
+            ],
         ),
     ],
 )
@@ -367,3 +383,57 @@ def test_progress_says_how_far_and_how_long() -> None:
     assert progress_text({**word, "lasts_s": None, "rate_per_s": 14.0, "errors": 1009}) == (
         "3 s, at 14.0/s, 2,424 queries sent, 1,009 errors"
     )
+
+
+# --- the process --------------------------------------------------------------------------------------------------
+
+
+def run_of(profile: Profile) -> Any:
+    """What the sending process is made from of a run."""
+    endpoints = SimpleNamespace(elasticsearch_urls=("http://127.0.0.1:9",))
+    target = SimpleNamespace(access=Access(), endpoints=endpoints, child_environment={})
+    return SimpleNamespace(profile=profile, target=target, names=SimpleNamespace(index="i"), root=ROOT, children={})
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("aladin/search-nested", ["dataset.books=1009"]),
+        ("events/static", ["dataset.documents=1009", "dataset.interval_us=7", "queries.questions=[total-events]"]),
+    ],
+)
+def test_the_sending_process_knows_the_documents_of_the_run(name: str, settings: list[str]) -> None:
+    """Their number, whichever way it is stated, and every option: other documents have other right answers."""
+    load = ["load.mode=query", "load.queries.requests=7"]
+    profile = load_profile(name, overrides=[*settings, *load])
+    own, sent = (dataset_of(profile), sending_task(run_of(profile), QueryLoad(requests=7), None))
+
+    made = make_dataset(**sent["dataset"])
+    assert (made, made.documents) == (own, own.documents)
+    assert (sent["documents_stream"], sent["hold_s"], sent["ramp"]) == (False, 0.0, None)
+
+
+@pytest.mark.parametrize(("replicas", "hold_s"), [(0, 0.0), (1, 31.0)])
+def test_only_replicas_hold_readings_back(replicas: int, hold_s: float) -> None:
+    """By a refresh and a second more, in which another copy has refreshed, too."""
+    settings = ["dataset.documents=1009", "queries.questions=[total-events]", f"index.number_of_replicas={replicas}"]
+    settings += ["load.mode=stream", "load.rate_docs_per_s=7", "load.queries.clients=3"]
+    profile = load_profile("events/static", overrides=settings)
+
+    assert sending_task(run_of(profile), QueryLoad(), 30.0)["hold_s"] == hold_s
+
+
+def test_a_sending_process_that_is_killed_is_noticed_while_documents_stream() -> None:
+    """Not only when they end."""
+    settings = ["dataset.documents=1009", "queries.questions=[total-events]"]
+    profile = load_profile("events/static", overrides=[*settings, "load.mode=query", "load.queries.requests=7"])
+    run = run_of(profile)
+    with QuerySending(run, QueryLoad(requests=7), None) as sending:
+        sending.follow()
+        os.kill(run.children["queries"], signal.SIGKILL)
+        os.waitid(os.P_PID, run.children["queries"], os.WEXITED | os.WNOWAIT)
+        with pytest.raises(StackError) as killed:
+            for _ in _until(sending.follow):
+                pass
+    assert str(killed.value) == "queries: the process that sends queries ended early with status -9"
+    assert run.children == {}
