@@ -294,8 +294,9 @@ class Traffic:
         self.sent += 1
         sent_ns = time.monotonic_ns()
         due_ns = sent_ns if due_ns is None else due_ns
-        content, parsed, error = self._asked(client, body)
+        status, content = self._answer(client, body)
         read_ns = time.monotonic_ns()
+        parsed, error = ({}, status) if isinstance(status, str) else search_result(status, content)
         is_counted = counts(due_ns, read_ns)
         if error is not None:
             self.errors += 1
@@ -317,14 +318,14 @@ class Traffic:
             counts=is_counted,
         )
 
-    def _asked(self, client: int, body: bytes) -> tuple[bytes, Mapping[str, Any], str | None]:
+    def _answer(self, client: int, body: bytes) -> tuple[int | str, bytes]:
+        """Status and content of the answer, or why there is none."""
         try:
-            status, content = self._connections[client].post(self.task.path, body)
+            return self._connections[client].post(self.task.path, body)
         except TimeoutError:
-            return b"", {}, TOO_LATE
+            return TOO_LATE, b""
         except (OSError, HTTPException):
-            return b"", {}, NO_ANSWER
-        return content, *search_result(status, content)
+            return NO_ANSWER, b""
 
 
 class StageUnderWay:

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.client import HTTPException
@@ -10,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+import lab.run.query.traffic as traffic_module
 from lab.profiles.models import Queries, QueryLoad
 from lab.run.query.draw import DrawnQuery
 from lab.run.query.traffic import (
@@ -326,6 +328,21 @@ def test_each_question_has_its_share_and_its_answers_are_kept() -> None:
         sum(count for _, _, count in client[question].answers()) for client in traffic.kept for question in (0, 1)
     ]
     assert sum(counts) == 12
+
+
+def test_reading_what_an_answer_says_is_no_part_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Service time ends with the last byte, however long our own JSON takes."""
+    parsed_ns = []
+
+    def late(status: int, content: bytes) -> Any:
+        parsed_ns.append(time.monotonic_ns())
+        return search_result(status, content)
+
+    monkeypatch.setattr(traffic_module, "search_result", late)
+    with rest((200, RESULT)) as server:
+        _, replies = asked(server.url)
+
+    assert [reply.read_ns <= at_ns for reply, at_ns in zip(replies, parsed_ns, strict=True)] == [True] * 12
 
 
 def test_a_count_that_stopped_at_its_bound_is_no_count_of_hits() -> None:
