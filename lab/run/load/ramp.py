@@ -59,7 +59,7 @@ class RisingStream:
 
     def _step(self, rate: float) -> RampStep | None:
         """Some seconds at one rate, and until the sink has caught up; `None` where too few documents are left."""
-        documents = max(1, round(rate * self._ramp.step_s))
+        documents = self._documents_at(rate)
         if self._next + documents > self._documents:
             return None
         before, started_s = self._ages(), CLOCK.now_s()
@@ -76,8 +76,12 @@ class RisingStream:
             latency_ms=percentiles_ms(counts),
         )
 
+    def _documents_at(self, rate: float) -> int:
+        """How many are produced in a step."""
+        return max(1, round(rate * self._ramp.step_s))
+
     def _is_broken(self, step: RampStep) -> bool:
-        is_late = step.answered < LEAST_ANSWERED * step.rate_per_s * self._ramp.step_s
+        is_late = step.answered < LEAST_ANSWERED * self._documents_at(step.rate_per_s)
         return is_late or step.latency_ms["p99"] > self._ramp.p99_ms
 
     def _catch_up(self) -> None:

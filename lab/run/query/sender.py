@@ -73,7 +73,7 @@ def step_of(result: StageResult) -> dict[str, Any]:
 
 
 def is_broken(result: StageResult, ramp: Ramp) -> bool:
-    """Whether p99 is over its bound, or fewer than 95 % of the queries were answered."""
+    """Whether p99 is over its bound, or more than 1 % of the queries were not answered."""
     step = step_of(result)
     if step["answered"] < LEAST_ANSWERED * len(result.replies) or not step["answered"]:
         return True
