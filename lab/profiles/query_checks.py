@@ -1,6 +1,7 @@
 """What can be wrong with a profile's questions and its query load, beyond what a model of either can see."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from lab.profiles.located import Located
 from lab.profiles.problems import Problem, suggestion
 from lab.profiles.questions import Question, aggregations_of, question_names, read_question
 from lab.profiles.yaml_model import unknown_name
+
+LEAST_IN_A_STEP = 100
+"""Queries of a ramp's step: with fewer, p99 is the slowest one."""
 
 TERM_LEVEL = ("match", "prefix", "range", "term", "terms", "wildcard")
 
@@ -30,6 +34,7 @@ def query_problems(tree: Located, root: Path) -> Iterator[Problem]:
             remedy = suggestion(entry.value, set(texts), "one of `queries.questions`")
             yield Problem(entry.place, "queries.expect_wrong", f'unknown question "{entry.value}", {remedy}')
     yield from _load_problems(tree)
+    yield from _extent_problems(tree)
     yield from _window_problems(tree)
 
 
@@ -83,6 +88,24 @@ def _load_problems(tree: Located) -> Iterator[Problem]:
         if (entry := tree.at("queries", name)) is not None:
             message = "`load.queries` says how many are sent, expected none"
             yield Problem(entry.place, f"queries.{name}", message)
+
+
+def _extent_problems(tree: Located) -> Iterator[Problem]:
+    """A load that its time limit cuts off, steps too short for a p99, and documents that are never searchable."""
+    if not _is_query_load(tree):
+        return
+    duration_s, timeout_s = _number(tree, "load", "queries", "duration_s"), _number(tree, "load", "timeout_s")
+    if duration_s is not None and timeout_s is not None and duration_s >= timeout_s:
+        message = f"got {duration_s:g}, expected less than `load.timeout_s`, which is {timeout_s:g}"
+        yield Problem(tree.place_of("load", "queries", "duration_s"), "load.queries.duration_s", message)
+    rate, step_s = _number(tree, "load", "queries", "rate_per_s"), _number(tree, "load", "ramp", "step_s")
+    if _mode(tree) == "query" and rate and step_s and rate * step_s < LEAST_IN_A_STEP:
+        message = f"got {step_s:g}, expected {LEAST_IN_A_STEP / rate:g} or more: p99 needs {LEAST_IN_A_STEP} queries"
+        yield Problem(tree.place_of("load", "ramp", "step_s"), "load.ramp.step_s", message)
+    refresh = tree.at("index", "refresh_interval")
+    if _mode(tree) == "stream" and refresh is not None and re.fullmatch(r"-.*|0[a-z]*", str(refresh.value)):
+        message = f"got {refresh.value}, with which no document becomes searchable; expected a time such as 1s"
+        yield Problem(refresh.place, "index.refresh_interval", message)
 
 
 # --- questions --------------------------------------------------------------------------------------------------------

@@ -293,8 +293,9 @@ class QueryLoadResult(Record):
         window_s: Length of the windows asked about, in the documents' own time; `None` for all of the data.
         window_documents_mean: Documents in a window, on average.
         started_s: First instant after the warm-up.
-        ended_s: When the last answer was read.
-        clients_busy_mean: Clients with a query under way, on average, by Little's law: Σ service times ÷ duration.
+        ended_s: When the last answer was read, or the end of the load, whichever is later.
+        clients_busy_mean: Clients with a query under way, on average, by Little's law: Σ service times, those of errors
+            included, ÷ duration.
         clients_expected: What that must be in a closed loop: clients × service time ÷ (service time + think time);
             `None` in an open one, and where nothing was answered.
         late_starts: Queries that were sent more than 10 ms after they were due although a client was free.

@@ -2,13 +2,13 @@
 
 import contextlib
 import json
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from lab.clients.elasticsearch import seconds
 from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
 from lab.profiles.models import QueryLoad
@@ -26,8 +26,6 @@ POLL_S = 0.2
 NEXT_COPY_S = 1.0
 """What a copy of a shard may be behind another one, beyond its own refreshes."""
 DEFAULT_REFRESH_INTERVAL = "1s"
-UNITS_S = {"": 0.001, "nanos": 1e-9, "micros": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-"""Of Elasticsearch's time values; a bare number is one of milliseconds."""
 
 
 class QuerySending:
@@ -210,13 +208,13 @@ def refresh_interval_s(index_settings: Mapping[str, Any]) -> float:
         ProfileError: They never do.
     """
     stated = str(index_settings.get("index.refresh_interval", DEFAULT_REFRESH_INTERVAL))
-    number, unit = re.fullmatch(r"(-?\d+)([a-z]*)", stated).groups()  # type: ignore[union-attr]
-    if int(number) <= 0:
+    interval_s = seconds(stated)
+    if interval_s <= 0:
         raise ProfileError(
             f"index.refresh_interval: got {stated}, with which no document becomes searchable; expected a time such "
             "as 1s where queries are sent while documents stream"
         )
-    return int(number) * UNITS_S[unit]
+    return interval_s
 
 
 def samples_of(run: RunContext) -> list[Sample]:

@@ -69,6 +69,16 @@ def test_a_query_load_that_can_be_is_read(asks: Repository) -> None:
             "asks.yaml:3: load.ramp: has no rate to start from, expected `load.queries.rate_per_s`",
         ),
         (
+            "{duration_s: 7}",
+            "{duration_s: 11}, timeout_s: 7",
+            "asks.yaml:3: load.queries.duration_s: got 11, expected less than `load.timeout_s`, which is 7",
+        ),
+        (
+            "{duration_s: 7}",
+            "{rate_per_s: 11}, ramp: {p99_ms: 50, step_s: 7}",
+            "asks.yaml:3: load.ramp.step_s: got 7, expected 9.09091 or more: p99 needs 100 queries",
+        ),
+        (
             "queries:\n  questions: [ratings, top-organizations-exact]\n  window: {seconds: 5}\n",
             "",
             "asks.yaml:3: load.queries: a query load has nothing to ask, expected `queries.questions`",
@@ -110,6 +120,16 @@ def test_a_query_load_that_can_be_is_read(asks: Repository) -> None:
 def test_a_query_load_that_cannot_be_says_why(asks: Repository, before: str, after: str, expected: str) -> None:
     """Line, key, and what was expected."""
     assert expected in changed(asks, before, after)
+
+
+@pytest.mark.parametrize("interval", ["-1", "0", "0s"])
+def test_documents_that_never_become_searchable_are_not_asked_for(asks: Repository, interval: str) -> None:
+    """Elasticsearch takes 0 for never, too."""
+    streams = EVENTS.replace("query, queries: {duration_s: 7}", "stream, rate_docs_per_s: 7, queries: {}")
+    assert refusals(asks, streams, f"index.refresh_interval={interval}") == [
+        f"--set index.refresh_interval: got {interval}, with which no document becomes searchable; expected a time "
+        "such as 1s"
+    ]
 
 
 def test_events_are_asked_about_by_a_query_load_only(asks: Repository) -> None:
