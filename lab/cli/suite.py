@@ -24,7 +24,7 @@ from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
-from lab.suite.plan import Estimate, check_codec, estimate, make_plan, seconds_left
+from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
@@ -86,7 +86,6 @@ def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
     variants, skipped = [], {}
     for variant in chosen.variants:
         try:
-            check_codec(variant.profile)
             variants.append(replace(variant, profile=servers.fitted(variant.profile)))
         except ProfileError as error:
             variants.append(variant)

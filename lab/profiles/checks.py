@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.profiles.datasets import KnownDataset, dataset_in, known_datasets
-from lab.profiles.index_settings import codec_complaint, expected_value, known_settings, parsed_version
+from lab.profiles.index_settings import expected_value, known_settings, parsed_version
 from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
@@ -67,7 +67,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
             yield Problem(entry.place, ".".join(path), message)
     yield from _client_problems(tree)
     yield from _bound_problems(tree)
-    yield from layout_problems(tree, _version(tree))
+    yield from layout_problems(tree)
     yield from query_problems(tree, root)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),
@@ -164,8 +164,6 @@ def _index_problems(tree: Located) -> Iterator[Problem]:
         message = known_settings().complaint(name, _version(tree))
         if message is None and (expected := expected_value(name, entry.value)) is not None:
             message = f"got {shown(entry.plain(), entry)}, expected {expected}"
-        if message is None and name == "codec":
-            message = codec_complaint(entry.value, _version(tree))
         if message is not None:
             yield Problem(entry.place, f"index.{name}", message)
 

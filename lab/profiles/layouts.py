@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from lab.profiles.index_settings import Version, codec_complaint
+from lab.profiles.index_settings import expected_value
 from lab.profiles.layers import WITHOUT_USE_FOR_DIRECT
 from lab.profiles.located import Located
 from lab.profiles.problems import Problem
 from lab.profiles.yaml_model import shown
 
 
-def layout_problems(tree: Located, version: Version) -> Iterator[Problem]:
+def layout_problems(tree: Located) -> Iterator[Problem]:
     """Every problem of a profile whose mode is `query`; none of any other."""
     mode = tree.at("load", "mode")
     if mode is None or mode.value != "query":
         return
-    yield from _route_problems(tree, mode, version)
+    yield from _route_problems(tree, mode)
     for section in WITHOUT_USE_FOR_DIRECT:
         if (entry := tree.at(section)) is not None:
             yield Problem(entry.place, section, "a load of queries has none, expected no such section")
@@ -26,7 +26,7 @@ def layout_problems(tree: Located, version: Version) -> Iterator[Problem]:
         yield Problem(updates.place, "dataset.updates", message)
 
 
-def _route_problems(tree: Located, mode: Located, version: Version) -> Iterator[Problem]:
+def _route_problems(tree: Located, mode: Located) -> Iterator[Problem]:
     """A route without the codec that it begins with, and such a codec without a route that uses it."""
     route, before = tree.at("load", "route"), tree.at("load", "codec_before")
     changes_codec = route is not None and route.value in ("reindexed", "rewritten")
@@ -38,5 +38,6 @@ def _route_problems(tree: Located, mode: Located, version: Version) -> Iterator[
     if not changes_codec:
         message = "an index that is loaded has none, expected none (or `route: reindexed` or `route: rewritten`)"
         yield Problem(before.place, "load.codec_before", message)
-    elif (complaint := codec_complaint(before.value, version)) is not None:
-        yield Problem(before.place, "load.codec_before", complaint)
+    elif (expected := expected_value("codec", before.value)) is not None:
+        message = f"got {shown(before.plain(), before)}, expected {expected}"
+        yield Problem(before.place, "load.codec_before", message)

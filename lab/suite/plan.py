@@ -9,9 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from lab.analysis.suite.folder import planned_runs, runs_left
-from lab.errors import ProfileError
 from lab.profiles import Profile, QueryOnly
-from lab.profiles.index_settings import parsed_version
 from lab.profiles.suites import Crossing as WantedCrossing
 from lab.profiles.suites import Suite, SuiteVariant
 from lab.records.run import Run
@@ -25,7 +23,6 @@ QUERY_BASE_S = 7.0
 """What a run of queries alone takes beside them: servers asked, counters read, report."""
 LAYOUT_BASE_S = 10.0
 """What making an index that is kept takes beside its documents: shards that start, a merge, verification."""
-FIRST_WITH_LEGACY_CODECS = (8,)
 WARM_UPS = 4
 """Warm-up drains that servers just started usually need."""
 RUNS_READ = 20
@@ -129,21 +126,6 @@ def layout_of(profile: Profile) -> str | None:
     made_by = profile.load.model_dump(include={"route", "codec_before", "segments"})
     whole = (profile.dataset.model_dump(), profile.mapping, dict(profile.index), made_by)
     return f"{whole} {profile.elasticsearch.version} {profile.elasticsearch.data_nodes}"
-
-
-def check_codec(profile: Profile) -> None:
-    """Whether the profile's Elasticsearch has its codec, as far as servers were asked: 7.17.7, 8.19.21 and 9.5.3.
-
-    Raises:
-        ProfileError: It has not; a suite leaves such a variant out.
-    """
-    version, load = profile.elasticsearch.version, profile.load
-    before = load.codec_before if isinstance(load, QueryOnly) else None
-    for key, codec in (("index.codec", profile.index.get("codec")), ("load.codec_before", before)):
-        if str(codec).startswith("legacy_") and parsed_version(version) < FIRST_WITH_LEGACY_CODECS:
-            raise ProfileError(
-                f"{key}: got {codec}, which Elasticsearch {version} does not have; its best_compression is that codec"
-            )
 
 
 def server_shape(profile: Profile) -> str:

@@ -36,7 +36,7 @@ class Compose(Servers):
         self._project = project
         self._ran_before: Mapping[str, Container] = {}
 
-    def fitted(self, profile: Profile) -> Profile:
+    def _fitted(self, profile: Profile) -> Profile:
         """The profile itself: containers are started as it asks for them."""
         if refusals := tuple(refusals_of(profile, self._project)):
             raise ProfileError("\n".join(refusals))

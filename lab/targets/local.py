@@ -30,7 +30,7 @@ class Local(Servers):
         self._stack = LocalStack()
         self._ran_before: Collection[int] = ()
 
-    def fitted(self, profile: Profile) -> Profile:
+    def _fitted(self, profile: Profile) -> Profile:
         """The profile itself: servers are started as it asks for them."""
         check_version(profile.elasticsearch.version, read_lock())
         if lack := why_not_here(profile, ROOT):

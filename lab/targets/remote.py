@@ -167,7 +167,7 @@ class Remote(Servers):
         refuse_concurrent_run(servers)
         return servers
 
-    def fitted(self, profile: Profile) -> Profile:
+    def _fitted(self, profile: Profile) -> Profile:
         """The profile with what they are."""
         return self.servers.fitted(profile)
 

@@ -14,7 +14,9 @@ from lab.analysis.result import analyse, write_result
 from lab.clients.target import Target
 from lab.display import RunDisplay
 from lab.endpoints import Endpoints, words_without_secrets
-from lab.profiles import Profile
+from lab.errors import ProfileError
+from lab.profiles import Profile, QueryOnly
+from lab.profiles.index_settings import codec_complaint, parsed_version
 from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
@@ -42,13 +44,19 @@ class Servers(ABC):
 
     stay = True
 
-    @abstractmethod
     def fitted(self, profile: Profile) -> Profile:
         """The profile as it runs on them; nothing is started to find out.
 
         Raises:
-            ProfileError: It asks for what they lack.
+            ProfileError: It asks for what they, or their version, lack.
         """
+        fitted = self._fitted(profile)
+        check_codecs(fitted)
+        return fitted
+
+    @abstractmethod
+    def _fitted(self, profile: Profile) -> Profile:
+        """The same, whatever the version has."""
 
     @abstractmethod
     def endpoints(self) -> Endpoints:
@@ -99,6 +107,15 @@ class Servers(ABC):
             finally:
                 if self.stay:
                     bench.leave()
+
+
+def check_codecs(profile: Profile) -> None:
+    """Raise ProfileError unless the profile's Elasticsearch has its codecs; a suite leaves such a variant out."""
+    version, load = parsed_version(profile.elasticsearch.version), profile.load
+    before = load.codec_before if isinstance(load, QueryOnly) else None
+    for key, codec in (("index.codec", profile.index.get("codec")), ("load.codec_before", before)):
+        if complaint := codec_complaint(codec, version):
+            raise ProfileError(f"{key}: {complaint}")
 
 
 def typed_command() -> tuple[str, ...]:

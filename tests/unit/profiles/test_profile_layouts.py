@@ -27,16 +27,6 @@ REWRITTEN = ("load.route=rewritten", "load.codec_before=default")
             ("load.route=rewritten", "load.codec_before=fast"),
             '--set load.codec_before: got "fast", expected `default` or `best_compression`',
         ),
-        (
-            ("load.route=rewritten", "load.codec_before=legacy_default", "elasticsearch.version=7.17.7"),
-            '--set load.codec_before: got "legacy_default", which Elasticsearch 7.17.7 does not have, expected '
-            "`default` or `best_compression`",
-        ),
-        (
-            ("index.codec=legacy_best_compression", "elasticsearch.version=7.17.7"),
-            '--set index.codec: got "legacy_best_compression", which Elasticsearch 7.17.7 does not have, expected '
-            "`default` or `best_compression`",
-        ),
         ((*REWRITTEN, "verify.expect=consumed"), "--set verify.expect: queries need what is stored, expected `stored`"),
         (
             ("topic.partitions=3",),
@@ -66,13 +56,6 @@ def test_only_a_load_of_queries_has_a_route(repository: Repository) -> None:
     assert repository.refusal("books", "load.route=loaded") == [
         "--set load.route: only a load of queries has it, expected none (or `mode: query`)"
     ]
-
-
-@pytest.mark.parametrize("version", ["8.19.21", "9.5.3"])
-def test_legacy_codecs_are_there_from_8_on(repository: Repository, version: str) -> None:
-    """Deflate can be compared with zstd on one version."""
-    loaded = repository.load("books", "index.codec=legacy_best_compression", f"elasticsearch.version={version}")
-    assert loaded.index["codec"] == "legacy_best_compression"
 
 
 def test_a_load_of_queries_drops_what_it_extends(repository: Repository) -> None:

@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
-from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.suites import Suite, SuiteVariant
-from lab.suite.plan import check_codec, estimate, layout_of, load_s, make_plan, server_shape
+from lab.suite.plan import estimate, layout_of, load_s, make_plan, server_shape
 
 
 def a_profile(**sections: object) -> Profile:
@@ -66,21 +63,3 @@ def test_an_index_that_is_kept_is_loaded_once(tmp_path: Path) -> None:
     plan = make_plan(suite, repeats=None, seed=None, skipped={}, documents=documents, command=())
     expected = estimate(plan, tmp_path)
     assert (expected.each, expected.seconds) == ({"one": 17.0, "two": 17.0}, 10 * 17 + 3 * 17 + 17 + 10 + 10)
-
-
-@pytest.mark.parametrize(
-    ("sections", "key"),
-    [
-        ({"index": {"codec": "legacy_best_compression"}}, "index.codec"),
-        ({"load": of_clients(1, codec_before="legacy_best_compression")}, "load.codec_before"),
-    ],
-)
-def test_a_version_without_the_codec_is_refused(sections: dict[str, object], key: str) -> None:
-    """7.17.7 refuses the name; 8.19.21 and 9.5.3 take it."""
-    check_codec(a_profile(**sections, elasticsearch={"version": "8.19.21"}))
-    with pytest.raises(ProfileError) as caught:
-        check_codec(a_profile(**sections, elasticsearch={"version": "7.17.7"}))
-    assert str(caught.value) == (
-        f"{key}: got legacy_best_compression, which Elasticsearch 7.17.7 does not have; its best_compression is that"
-        " codec"
-    )

@@ -11,12 +11,13 @@ from lab.profiles.suites import Suite, SuiteVariant
 from lab.targets import TargetName, choose
 from lab.targets.choose import TARGET_FILE, remote_endpoints, servers_of
 from lab.targets.local import Local
+from lab.targets.servers import check_codecs
 
 
 class Fixed(Local):
     """Servers with one node."""
 
-    def fitted(self, profile: Profile) -> Profile:
+    def _fitted(self, profile: Profile) -> Profile:
         """The profile, of which it is written down that it ran on them."""
         if profile.elasticsearch.data_nodes != 1:
             raise ProfileError("two.yaml:3: elasticsearch.data_nodes: got 2, expected 1\ntwo.yaml:4: and so on")
@@ -84,3 +85,17 @@ def test_the_file_may_be_named_by_a_variable(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv(TARGET_FILE, "named.yaml")
     assert remote_endpoints(None) == Path("named.yaml")
     assert remote_endpoints(Path("given.yaml")) == Path("given.yaml")
+
+
+@pytest.mark.parametrize("codec", ["index.codec=legacy_best_compression", "load.codec_before=legacy_best_compression"])
+def test_a_version_without_the_codec_is_refused(codec: str) -> None:
+    """7.17.7 refuses the name; 8.19.21 and 9.5.3 take it, so that deflate and zstd can be compared on one version."""
+    key, _, name = codec.partition("=")
+    asked = ("load.route=rewritten", "load.codec_before=default", codec)
+    fitting = load_profile("events/queries", overrides=(*asked, "elasticsearch.version=9.5.3"))
+    check_codecs(fitting)
+    with pytest.raises(ProfileError) as refused:
+        check_codecs(load_profile("events/queries", overrides=(*asked, "elasticsearch.version=7.17.7")))
+    assert str(refused.value) == (
+        f'{key}: got "{name}", which Elasticsearch 7.17.7 does not have, expected `default` or `best_compression`'
+    )
