@@ -19,7 +19,7 @@ from lab.cli.containers import outside as outside_containers
 from lab.console import console
 from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
-from lab.stack.groups import ServerGroups, controllers
+from lab.stack.groups import Bounds, ServerGroups, controllers
 from lab.stack.jdk import (
     find_jdks,
     install_command,
@@ -106,8 +106,11 @@ def memory() -> Iterator[Finding]:
 def bounds() -> Iterator[Finding]:
     """Whether memory and disk reads of Elasticsearch servers can be bounded, which few profiles ask for."""
     groups, version = ServerGroups(state_dir()), controllers().interface.version
-    for what, asked in (("memory bound", (1, None)), ("disk bound", (None, 1))):
-        lacks = [sentence.partition("expected none: ")[2] for sentence in groups.lacks(*asked)]
+    for what, asked in (
+        ("memory bound", Bounds(memory_limit_mb=1)),
+        ("disk bound", Bounds(read_iops_limit=1)),
+    ):
+        lacks = [sentence.partition("expected none: ")[2] for sentence in groups.lacks(asked)]
         sentence = f"not possible: {' and '.join(lacks)}" if lacks else f"by control groups, version {version}"
         yield Finding(what, "optional" if lacks else "good", sentence)
 

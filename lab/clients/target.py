@@ -12,21 +12,22 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
 from lab.monitor import Containers
 from lab.records.run import Server
+from lab.stack.groups import Bounds
 
 PATIENCE_S = 120.0
 """How long a server that does not answer is asked again: it may be restarted while a run is under way."""
 
 
 @contextmanager
-def unbounded(memory_limit_mb: int | None, read_iops_limit: int | None) -> Iterator[None]:
+def unbounded(bounds: Bounds) -> Iterator[None]:
     """Servers that nothing is set of.
 
     Raises:
         ProfileError: A bound is asked for.
     """
-    if memory_limit_mb is not None or read_iops_limit is not None:
+    if bounds != Bounds():
         raise ProfileError(
-            "elasticsearch.memory_limit_mb, read_iops_limit: got a bound, expected none: these servers are used as "
+            "elasticsearch: got a bound of memory or disk reads, expected none: these servers are used as "
             "they are; run it on local servers"
         )
     yield
@@ -47,8 +48,7 @@ class Target:
         index_settings: What every index on them is made with, dotted, without `index.`: the nodes that it may use.
         kept: Kept indices that runs to come on these servers read, besides those that each run looks after.
         containers: Those that the servers run in; `None` where they run in none that is known.
-        bounded: Called with MiB of memory and read operations per second (`None`: no bound), it bounds every
-            Elasticsearch node while its `with` block lasts.
+        bounded: Bounds every Elasticsearch node while its `with` block lasts.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Target:
     index_settings: Mapping[str, object] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
     containers: Containers | None = None
-    bounded: Callable[[int | None, int | None], AbstractContextManager[None]] = unbounded
+    bounded: Callable[[Bounds], AbstractContextManager[None]] = unbounded
 
     @property
     def access(self) -> Access:

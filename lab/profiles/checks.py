@@ -9,7 +9,7 @@ from lab.profiles.index_settings import expected_value, known_settings, parsed_v
 from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
-from lab.profiles.models import Direct, Elasticsearch, Profile
+from lab.profiles.models import BOUNDS, Direct, Elasticsearch, Profile
 from lab.profiles.problems import Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
 from lab.profiles.yaml_model import TreePath, fields_at, model_of, shown, unknown_name
@@ -231,7 +231,10 @@ def _bound_problems(tree: Located) -> Iterator[Problem]:
     if limit is not None and type(limit.value) is int and type(heap_mb) is int and 0 < limit.value <= heap_mb:
         message = f"got {limit.value}, expected more than `elasticsearch.heap_mb`, which is {heap_mb}"
         yield Problem(limit.place, "elasticsearch.memory_limit_mb", message)
-    for name in ("memory_limit_mb", "read_iops_limit"):
+    if limit is not None and (cache := tree.at("elasticsearch", "page_cache_mb")) is not None:
+        message = "`memory_limit_mb` is given already, expected one of the two"
+        yield Problem(cache.place, "elasticsearch.page_cache_mb", message)
+    for name in BOUNDS:
         entry = tree.at("elasticsearch", name)
         if entry is not None and entry.value is not None and tree.at("queries") is None:
             message = "holds while queries are sent, expected `queries` beside it"

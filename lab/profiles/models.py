@@ -99,6 +99,9 @@ class Elasticsearch(Section):
     memory_limit_mb: PositiveInt | None = Field(
         None, description="Most memory of each node in MiB, Java heap and page cache together, while queries are sent"
     )
+    page_cache_mb: int | None = Field(
+        None, ge=64, description="Page cache of each node in MiB, beside all else that it uses, while queries are sent"
+    )
     read_iops_limit: PositiveInt | None = Field(
         None, description="Most read operations of each node on its disk per second, while queries are sent"
     )
@@ -107,6 +110,14 @@ class Elasticsearch(Section):
         default_factory=dict, description="Static settings of each node, verbatim; the target must start the servers"
     )
 
+    @property
+    def bounds(self) -> dict[str, int | None]:
+        """What a run bounds of servers that run, by key."""
+        return {name: getattr(self, name) for name in BOUNDS}
+
+
+BOUNDS = ("memory_limit_mb", "page_cache_mb", "read_iops_limit")
+"""What a run sets on servers that run, and takes back."""
 
 MODE = (
     "drain: everything is ready before the load starts; stream: produce at a rate; query: queries alone, on an index "

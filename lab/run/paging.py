@@ -8,6 +8,7 @@ import psutil
 
 from lab.records.run import Paging, RunWarning, WarningKind
 from lab.stack.disks import disk_of
+from lab.stack.groups import Bounds
 
 KERNEL = Path("/sys")
 
@@ -52,13 +53,13 @@ def text_of(file: Path) -> str:
     return ""
 
 
-def pages_taken_away(paging: Paging | None, memory_limit_mb: int | None) -> RunWarning | None:
+def pages_taken_away(paging: Paging | None, bounds: Bounds) -> RunWarning | None:
     """The kernel takes pages away by itself, so that a limit is not all that bounds the page cache."""
-    if paging is None or not paging.damon_pageout or memory_limit_mb is None:
+    if paging is None or not paging.damon_pageout or bounds.memory is None:
         return None
     return RunWarning(
         kind=WarningKind.PAGES_TAKEN_AWAY,
-        seen=f"the kernel pages out what is cold (DAMON, `pageout`) beside the limit of {memory_limit_mb} MB",
+        seen=f"the kernel pages out what is cold (DAMON, `pageout`) beside {bounds.memory[0]}",
         likely_cause="virtual machines are set up so to give memory back; a pause cools the page cache",
         remedy="compare only runs in turns, each measured right after its warm-up; to stop it, as root: "
         "echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state",

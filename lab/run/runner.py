@@ -38,6 +38,7 @@ from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
 from lab.run.verify.books import DeliveredRecords
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import VerificationTarget, verify, verify_consumed
+from lab.stack.groups import Bounds
 from lab.stack.server import uninterrupted
 from producers.dataset import Dataset
 from producers.delivery import Delivered
@@ -143,7 +144,7 @@ class _RunUnderWay:
             verification = with_problems(verification, wrong_answers(loaded.queries.questions))
         with self.clock.phase("collect"):
             environment = self.collect()
-            if warning := pages_taken_away(environment.paging, self.profile.elasticsearch.memory_limit_mb):
+            if warning := pages_taken_away(environment.paging, Bounds(**self.profile.elasticsearch.bounds)):
                 self.warnings.append(warning)
             store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
         delivery = loaded.delivered and Delivery(
@@ -313,10 +314,9 @@ class _RunUnderWay:
         load = self.profile.load.queries
         if load is None or not verification.verified:
             return None
-        bounds = self.profile.elasticsearch
         with (
             QuerySending(self.context, load, None) as sending,
-            self.target.bounded(bounds.memory_limit_mb, bounds.read_iops_limit),
+            self.target.bounded(Bounds(**self.profile.elasticsearch.bounds)),
             self.clock.phase("load"),
         ):
             self.progress.begin("load", "sending queries", None)

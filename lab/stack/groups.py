@@ -27,7 +27,30 @@ REMOVE_TIMEOUT_S = 3.0
 POLL_S = 0.05
 MIB = 2**20
 MEMORY, READ_IOPS = "elasticsearch.memory_limit_mb", "elasticsearch.read_iops_limit"
+PAGE_CACHE = "elasticsearch.page_cache_mb"
 DATA_FOLDER = "data"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is bounded of each Elasticsearch server; `None` for nothing.
+
+    Attributes:
+        memory_limit_mb: Memory that it may use, page cache included, in MiB.
+        page_cache_mb: Page cache beside all that it uses when the bound is set, in MiB.
+        read_iops_limit: Read operations on its disk per second.
+    """
+
+    memory_limit_mb: int | None = None
+    page_cache_mb: int | None = None
+    read_iops_limit: int | None = None
+
+    @property
+    def memory(self) -> tuple[str, int] | None:
+        """The key that bounds memory, and its value."""
+        if self.page_cache_mb is not None:
+            return PAGE_CACHE, self.page_cache_mb
+        return None if self.memory_limit_mb is None else (MEMORY, self.memory_limit_mb)
 
 
 @dataclass(frozen=True)
@@ -38,6 +61,7 @@ class Interface:
         rule: Sets a disk's read operations per second.
         no_swap: File and value that keep what has no file behind it in memory.
         anonymous: Its name in `memory.stat`.
+        page_cache: The same.
     """
 
     version: int
@@ -45,6 +69,7 @@ class Interface:
     no_memory_limit: str
     memory_used: str
     anonymous: str
+    page_cache: str
     no_swap: tuple[str, str]
     read_iops: str
     rule: str
@@ -57,6 +82,7 @@ V1 = Interface(
     no_memory_limit="-1",
     memory_used="memory.usage_in_bytes",
     anonymous="rss",
+    page_cache="cache",
     no_swap=("memory.swappiness", "0"),
     read_iops="blkio.throttle.read_iops_device",
     rule="{disk} {limit}",
@@ -68,6 +94,7 @@ V2 = Interface(
     no_memory_limit="max",
     memory_used="memory.current",
     anonymous="anon",
+    page_cache="file",
     no_swap=("memory.swap.max", "0"),
     read_iops="io.max",
     rule="{disk} riops={limit}",
@@ -151,11 +178,13 @@ class ServerGroups:
 
     # --- what can be bounded ----------------------------------------------------------------------------------------
 
-    def lacks(self, memory_limit_mb: int | None, read_iops_limit: int | None) -> Iterator[str]:
+    def lacks(self, bounds: Bounds) -> Iterator[str]:
         """Why these bounds cannot be set here, a sentence each; nothing is started or changed to find out."""
-        found = self._controllers
-        if memory_limit_mb is not None and found.memory is None:
-            yield f"{MEMORY}: got {memory_limit_mb}, {self._no_groups('memory')}, or use --target compose"
+        found, read_iops_limit = self._controllers, bounds.read_iops_limit
+        if bounds.memory is not None and found.memory is None:
+            key, value = bounds.memory
+            or_else = ", or use --target compose" if key == MEMORY else ""
+            yield f"{key}: got {value}, {self._no_groups('memory')}{or_else}"
         if read_iops_limit is None:
             return
         if found.disk is None:
@@ -217,9 +246,7 @@ class ServerGroups:
     # --- bounds -----------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def bounded(
-        self, servers: Sequence[ServerProcess], memory_limit_mb: int | None, read_iops_limit: int | None
-    ) -> Iterator[None]:
+    def bounded(self, servers: Sequence[ServerProcess], bounds: Bounds) -> Iterator[None]:
         """Bound each of the servers, and take the bounds back at the end.
 
         Whoever enters finds the kernel done with taking pages away: each server uses no more than its limit.
@@ -228,21 +255,20 @@ class ServerGroups:
             ProfileError: A bound cannot be set here, or the servers need more.
             StackError: A server is in no group, or the kernel did not get it below its limit.
         """
-        if memory_limit_mb is None and read_iops_limit is None:
+        if bounds == Bounds():
             yield
             return
-        if lacks := tuple(self.lacks(memory_limit_mb, read_iops_limit)):
+        if lacks := tuple(self.lacks(bounds)):
             raise ProfileError("\n".join(lacks))
         for entry in servers:
             self._check_is_inside(entry)
-            if memory_limit_mb is not None:
-                self._check_is_enough(entry.spec.name, memory_limit_mb)
+        limits_mb = {entry.spec.name: self._limit_mb(entry.spec.name, bounds) for entry in servers}
         try:
             for entry in servers:
-                if memory_limit_mb is not None:
-                    self._bound_memory(entry, memory_limit_mb)
-                if read_iops_limit is not None:
-                    self._set_read_iops(entry.spec.name, str(read_iops_limit))
+                if (limit_mb := limits_mb[entry.spec.name]) is not None:
+                    self._bound_memory(entry, limit_mb)
+                if bounds.read_iops_limit is not None:
+                    self._set_read_iops(entry.spec.name, str(bounds.read_iops_limit))
             yield
         finally:
             with uninterrupted():
@@ -273,6 +299,16 @@ class ServerGroups:
                     f"again with: ./sluice restart {name}"
                 )
 
+    def _limit_mb(self, name: str, bounds: Bounds) -> int | None:
+        """The limit of one server: the one stated, or what it uses beside page cache and the cache that it may have."""
+        if bounds.page_cache_mb is not None:
+            interface = self._controllers.interface
+            used = read_number(self._memory(name) / interface.memory_used) - self._stat(name)[interface.page_cache]
+            return -(-used // MIB) + bounds.page_cache_mb
+        if bounds.memory_limit_mb is not None:
+            self._check_is_enough(name, bounds.memory_limit_mb)
+        return bounds.memory_limit_mb
+
     def _check_is_enough(self, name: str, limit_mb: int) -> None:
         anonymous_mb = self._stat(name)[self._controllers.interface.anonymous] // MIB
         if limit_mb < anonymous_mb + BESIDE_ANONYMOUS_MB:
@@ -301,8 +337,8 @@ class ServerGroups:
                 return
             if time.monotonic() > deadline:
                 raise StackError(
-                    f"{entry.spec.name}: uses {used // MIB} MB, expected at most {limit_mb} (memory_limit_mb) within "
-                    f"{RECLAIM_TIMEOUT_S:g} s; raise the limit or lower elasticsearch.heap_mb"
+                    f"{entry.spec.name}: uses {used // MIB} MB, expected at most {limit_mb} within "
+                    f"{RECLAIM_TIMEOUT_S:g} s; raise {MEMORY} or {PAGE_CACHE}"
                 )
             self._sleep(POLL_S)
 

@@ -18,7 +18,7 @@ from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch, kafka, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
-from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, ServerGroups
+from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, Bounds, ServerGroups
 from lab.stack.jdk import (
     Jdk,
     choose_jdk,
@@ -417,10 +417,10 @@ class LocalStack:
         return groups
 
     @contextlib.contextmanager
-    def bounded(self, memory_limit_mb: int | None, read_iops_limit: int | None) -> Iterator[None]:
+    def bounded(self, bounds: Bounds) -> Iterator[None]:
         """Bound memory and disk reads of every Elasticsearch server that runs; see `ServerGroups.bounded`."""
         nodes = [entry for entry in self.servers() if entry.spec.kind == "elasticsearch"]
-        with self.groups.bounded(nodes, memory_limit_mb, read_iops_limit):
+        with self.groups.bounded(nodes, bounds):
             yield
 
     def _record(self, entry: ServerProcess) -> None:

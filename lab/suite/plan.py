@@ -10,6 +10,7 @@ from statistics import median
 
 from lab.analysis.suite.folder import planned_runs, runs_left
 from lab.profiles import Profile, QueryOnly
+from lab.profiles.models import BOUNDS
 from lab.profiles.suites import Crossing as WantedCrossing
 from lab.profiles.suites import Suite, SuiteVariant
 from lab.records.run import Run
@@ -83,7 +84,7 @@ def make_plan(
     )
 
 
-SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", "memory_limit_mb", "read_iops_limit"}
+SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", *BOUNDS}
 """What two profiles on the same servers may differ in."""
 
 

@@ -17,6 +17,7 @@ from lab.records.run import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
+from lab.stack.groups import Bounds
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import uninterrupted
@@ -86,6 +87,11 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
         yield (
             f"elasticsearch.data_nodes: got {cluster.data_nodes}, expected at most {MOST_NODES}, the services of "
             "compose.yaml; run it without --target compose"
+        )
+    if cluster.page_cache_mb is not None:
+        yield (
+            f"elasticsearch.page_cache_mb: got {cluster.page_cache_mb}, expected `memory_limit_mb`: a container "
+            "has one limit, from its start on"
         )
     if cluster.read_iops_limit is not None:
         yield (
@@ -189,7 +195,7 @@ def target_of(
 
 
 @contextlib.contextmanager
-def bounded_already(memory_limit_mb: int | None, read_iops_limit: int | None) -> Iterator[None]:  # noqa: ARG001
+def bounded_already(_: Bounds) -> Iterator[None]:
     """The containers as they are: they were made with the profile's limit of memory, and no other is accepted."""
     yield
 

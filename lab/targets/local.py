@@ -12,6 +12,7 @@ from lab.profiles import Profile
 from lab.records.run import Server
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
+from lab.stack.groups import Bounds
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
@@ -35,8 +36,7 @@ class Local(Servers):
         check_version(profile.elasticsearch.version, read_lock())
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
-        cluster = profile.elasticsearch
-        if lacks := tuple(self._stack.groups.lacks(cluster.memory_limit_mb, cluster.read_iops_limit)):
+        if lacks := tuple(self._stack.groups.lacks(Bounds(**profile.elasticsearch.bounds))):
             raise ProfileError("\n".join(lacks))
         return profile
 

@@ -130,8 +130,8 @@ class RemoteServers:
             key, value = f"elasticsearch.{name}", str(getattr(wanted, name))
             if (place := profile.where.get(key)) and value != actual:
                 yield refusal_at(place, key, f"got {value}, expected {actual}, which {owner}; {ONLY_USED}")
-        for name in ("memory_limit_mb", "read_iops_limit"):
-            key, bound = f"elasticsearch.{name}", getattr(wanted, name)
+        for name, bound in wanted.bounds.items():
+            key = f"elasticsearch.{name}"
             if bound is not None:
                 place = profile.where.get(key, profile.name)
                 yield refusal_at(

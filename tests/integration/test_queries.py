@@ -13,6 +13,7 @@ from lab.monitor.control_groups import own_groups
 from lab.monitor.processes import ProcessReader
 from lab.records.run import QueryLoadResult, Run
 from lab.records.samples import ControlGroupSample
+from lab.stack.groups import Bounds
 from tests.integration.conftest import Sluice
 
 BOOKS = 3001
@@ -79,6 +80,7 @@ def test_a_mapping_that_a_question_does_not_fit_is_refused_before_the_load(sluic
 NODE = "elasticsearch-1"
 LIMIT_MB = 2003
 IOPS = 997
+BOUNDS = Bounds(memory_limit_mb=LIMIT_MB, read_iops_limit=IOPS)
 FETCHED = 101
 
 
@@ -96,7 +98,7 @@ def limit_that_it_sees(elasticsearch: httpx.Client) -> int:
 
 def test_a_bound_is_seen_by_the_server_and_empties_its_page_cache(sluice: Sluice, elasticsearch: httpx.Client) -> None:
     """What root has read meanwhile would be charged to nobody's limit: queries must read it from the disk again."""
-    if lacks := tuple(sluice.stack.groups.lacks(LIMIT_MB, IOPS)):
+    if lacks := tuple(sluice.stack.groups.lacks(BOUNDS)):
         pytest.skip("; ".join(lacks))
     draw = random.Random(17)  # noqa: S311 - bytes that nothing can compress, no secret
     lines = [
@@ -114,7 +116,7 @@ def test_a_bound_is_seen_by_the_server_and_empties_its_page_cache(sluice: Sluice
         for file in (sluice.state / "kept").rglob("node-1/data/**/*.*"):
             if file.is_file():
                 file.read_bytes()
-        with sluice.stack.bounded(LIMIT_MB, IOPS):
+        with sluice.stack.bounded(BOUNDS):
             before = group_of_first_node(sluice)
             assert before.memory_used_bytes <= LIMIT_MB * 2**20
             assert before.memory_limit_bytes == limit_that_it_sees(elasticsearch) // 4096 * 4096

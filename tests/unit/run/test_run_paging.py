@@ -6,6 +6,7 @@ import pytest
 
 from lab.records.run import Paging, RunWarning, WarningKind
 from lab.run.paging import pages_taken_away, paging_of, takes_cold_pages_away
+from lab.stack.groups import Bounds
 
 
 def write(file: Path, text: str) -> None:
@@ -59,9 +60,9 @@ def test_the_choice_of_huge_pages_is_the_one_in_brackets(tmp_path: Path) -> None
 
 def test_a_limit_beside_which_pages_are_taken_away_is_warned_of() -> None:
     """The bound is not all that decides."""
-    assert pages_taken_away(paging(damon_pageout=True), 850) == RunWarning(
+    assert pages_taken_away(paging(damon_pageout=True), Bounds(page_cache_mb=64)) == RunWarning(
         kind=WarningKind.PAGES_TAKEN_AWAY,
-        seen="the kernel pages out what is cold (DAMON, `pageout`) beside the limit of 850 MB",
+        seen="the kernel pages out what is cold (DAMON, `pageout`) beside elasticsearch.page_cache_mb",
         likely_cause="virtual machines are set up so to give memory back; a pause cools the page cache",
         remedy="compare only runs in turns, each measured right after its warm-up; to stop it, as root: "
         "echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state",
@@ -70,5 +71,6 @@ def test_a_limit_beside_which_pages_are_taken_away_is_warned_of() -> None:
 
 def test_without_a_limit_or_without_damon_nothing_is_warned_of() -> None:
     """Nor on servers elsewhere."""
-    cases = ((paging(damon_pageout=True), None), (paging(damon_pageout=False), 850), (None, 850))
+    limit = Bounds(memory_limit_mb=850)
+    cases = ((paging(damon_pageout=True), Bounds()), (paging(damon_pageout=False), limit), (None, limit))
     assert [pages_taken_away(*case) for case in cases] == [None, None, None]

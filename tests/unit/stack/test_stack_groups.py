@@ -9,7 +9,7 @@ import pytest
 from lab.errors import ProfileError, StackError
 from lab.stack import groups, server
 from lab.stack.disks import Disk, disk_of
-from lab.stack.groups import ServerGroups
+from lab.stack.groups import Bounds, ServerGroups
 from lab.stack.server import ServerProcess
 from tests.unit.stack.trivial_servers import shell, spec_of, wait_until
 
@@ -48,7 +48,9 @@ class Machine:
         """A server in its groups, which uses so much."""
         for group in self.groups.make(NODE):
             (group / "cgroup.procs").write_text(f"{pid}\n")
-        (self.group / "memory.stat").write_text(f"{self.anonymous} {anonymous_mb * MIB}\n")
+        cache = {"first": "cache", "second": "file"}[self.version]
+        stat = f"{self.anonymous} {anonymous_mb * MIB}\n{cache} {(used_mb - anonymous_mb - 7) * MIB}\n"
+        (self.group / "memory.stat").write_text(stat)
         (self.group / self.used).write_text(f"{used_mb * MIB}\n")
         (self.group / self.limit).write_text("max\n" if self.version == "second" else f"{2**63}\n")
         return ServerProcess(spec=spec_of(self.root, NODE), pid=pid, process_started_s=0)
@@ -106,7 +108,7 @@ def test_a_group_that_is_gone_is_one_sentence_and_no_server(marker: Path, tmp_pa
 def test_bounds_hold_in_the_block_and_are_taken_back(machine: Machine) -> None:
     """Memory in bytes, read operations of the disk that the servers' folder is on."""
     entry = machine.hold(17)
-    with machine.groups.bounded([entry], 850, 500):
+    with machine.groups.bounded([entry], Bounds(memory_limit_mb=850, read_iops_limit=500)):
         assert machine.bounds == BOUNDED[machine.version]
     assert machine.bounds == UNBOUNDED[machine.version]
 
@@ -114,7 +116,10 @@ def test_bounds_hold_in_the_block_and_are_taken_back(machine: Machine) -> None:
 def test_bounds_are_taken_back_from_a_block_that_failed(machine: Machine) -> None:
     """Whatever becomes of the queries."""
     entry = machine.hold(17)
-    with pytest.raises(ZeroDivisionError), machine.groups.bounded([entry], 850, 500):
+    with (
+        pytest.raises(ZeroDivisionError),
+        machine.groups.bounded([entry], Bounds(memory_limit_mb=850, read_iops_limit=500)),
+    ):
         raise ZeroDivisionError
     assert machine.bounds == UNBOUNDED[machine.version]
 
@@ -122,7 +127,7 @@ def test_bounds_are_taken_back_from_a_block_that_failed(machine: Machine) -> Non
 def test_the_next_command_takes_back_what_a_killed_one_has_left(machine: Machine, tmp_path: Path) -> None:
     """As after kill -9; groups of another state folder are somebody else's."""
     entry = machine.hold(17)
-    left = machine.groups.bounded([entry], 850, 500)
+    left = machine.groups.bounded([entry], Bounds(memory_limit_mb=850, read_iops_limit=500))
     left.__enter__()
     machine.another_command(tmp_path / "other").reset()
     assert machine.bounds == BOUNDED[machine.version]
@@ -133,7 +138,7 @@ def test_the_next_command_takes_back_what_a_killed_one_has_left(machine: Machine
 def test_no_bound_changes_nothing(machine: Machine) -> None:
     """Not even of a server that is in no group."""
     entry = ServerProcess(spec=spec_of(machine.root, NODE), pid=17, process_started_s=0)
-    with machine.groups.bounded([entry], None, None):
+    with machine.groups.bounded([entry], Bounds()):
         assert not list(machine.root.rglob("sluice-*"))
 
 
@@ -166,10 +171,17 @@ def test_what_is_in_memory_is_never_swapped_out(machine: Machine) -> None:
     assert (machine.group / name).read_text() == "0"
 
 
+def test_a_bound_of_page_cache_leaves_all_else_to_the_server(machine: Machine) -> None:
+    """700 MB of its own and 7 of the kernel's, whatever a server of that heap comes to use by then."""
+    entry = machine.hold(17, used_mb=757, anonymous_mb=700)
+    with machine.groups.bounded([entry], Bounds(page_cache_mb=64)):
+        assert (machine.group / machine.limit).read_text() == str((700 + 7 + 64) * MIB)
+
+
 def test_a_limit_below_what_the_server_needs_is_refused(machine: Machine) -> None:
     """The kernel would kill it."""
     entry = machine.hold(17, anonymous_mb=742)
-    with pytest.raises(ProfileError) as refusal, machine.groups.bounded([entry], 801, None):
+    with pytest.raises(ProfileError) as refusal, machine.groups.bounded([entry], Bounds(memory_limit_mb=801)):
         pass
     assert str(refusal.value) == (
         "elasticsearch.memory_limit_mb: got 801, expected at least 802: elasticsearch-1 uses 742 MB beside page cache "
@@ -180,7 +192,7 @@ def test_a_limit_below_what_the_server_needs_is_refused(machine: Machine) -> Non
 def test_a_server_that_was_started_outside_is_refused(machine: Machine) -> None:
     """By an older version, or by somebody without the right to make groups."""
     entry = machine.hold(17).model_copy(update={"pid": 19})
-    with pytest.raises(StackError) as refusal, machine.groups.bounded([entry], 850, None):
+    with pytest.raises(StackError) as refusal, machine.groups.bounded([entry], Bounds(memory_limit_mb=850)):
         pass
     assert str(refusal.value) == (
         "elasticsearch-1: is in no control group, expected one of its own, since it was started without; start it "
@@ -192,11 +204,11 @@ def test_a_limit_that_the_kernel_does_not_reach_is_an_error(machine: Machine, mo
     """Nothing is measured under a bound that does not hold; it is taken back."""
     monkeypatch.setattr(groups, "RECLAIM_TIMEOUT_S", 0.0)
     entry = machine.hold(17, used_mb=851)
-    with pytest.raises(StackError) as failure, machine.groups.bounded([entry], 850, None):
+    with pytest.raises(StackError) as failure, machine.groups.bounded([entry], Bounds(memory_limit_mb=850)):
         pass
     assert str(failure.value) == (
-        "elasticsearch-1: uses 851 MB, expected at most 850 (memory_limit_mb) within 0 s; raise the limit or lower "
-        "elasticsearch.heap_mb"
+        "elasticsearch-1: uses 851 MB, expected at most 850 within 0 s; raise elasticsearch.memory_limit_mb or "
+        "elasticsearch.page_cache_mb"
     )
     assert (machine.group / machine.limit).read_text() == UNBOUNDED[machine.version][0]
 
@@ -215,13 +227,13 @@ def test_a_machine_without_control_groups_refuses_bounds_and_starts_servers(tmp_
     for root, disk in lacking(tmp_path):
         machine = ServerGroups(tmp_path / "state", root)
         assert machine.make(NODE) == ()
-        assert tuple(machine.lacks(850, 500)) == (
+        assert tuple(machine.lacks(Bounds(memory_limit_mb=850, read_iops_limit=500))) == (
             f"elasticsearch.memory_limit_mb: got 850, expected none: no control group with the controller `memory` can "
             f"be made in {root}; run as root on a machine that has it, or use --target compose",
             f"elasticsearch.read_iops_limit: got 500, expected none: no control group with the controller `{disk}` can "
             f"be made in {root}; run as root on a machine that has it",
         )
-        assert tuple(machine.lacks(None, None)) == ()
+        assert tuple(machine.lacks(Bounds())) == ()
 
 
 def test_a_folder_on_no_disk_has_no_bound_of_operations(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +244,7 @@ def test_a_folder_on_no_disk_has_no_bound_of_operations(machine: Machine, monkey
 
     monkeypatch.setattr(groups, "disk_of", on_memory)
     state = machine.root.parent / "state"
-    assert tuple(machine.groups.lacks(850, 500)) == (
+    assert tuple(machine.groups.lacks(Bounds(memory_limit_mb=850, read_iops_limit=500))) == (
         f"elasticsearch.read_iops_limit: got 500, expected none: the servers' folder {state} is on tmpfs, which is no "
         "disk of its own; set SLUICE_STATE to a folder on a disk",
     )

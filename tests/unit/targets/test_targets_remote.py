@@ -229,7 +229,7 @@ def test_a_profile_that_asks_for_something_else_is_refused(override: str, expect
     assert said.startswith("--set elasticsearch.")
 
 
-@pytest.mark.parametrize("name", ["memory_limit_mb", "read_iops_limit"])
+@pytest.mark.parametrize("name", ["memory_limit_mb", "page_cache_mb", "read_iops_limit"])
 def test_bounds_of_servers_elsewhere_are_refused(name: str) -> None:
     """Whatever they are already: nothing is set there."""
     profile = load_profile("quickstart")
