@@ -126,6 +126,7 @@ def test_a_sample_is_a_line_with_everything_seen(tmp_path: Path) -> None:
             path,
             {"elasticsearch": reader, "kafka": Answering(offsets(101))},
             CountedClock(1),
+            interval_s=10,
             produced=lambda: 97,
             processes=lambda: {"kafka": os.getpid()},
         )
@@ -169,7 +170,8 @@ def test_a_server_that_is_started_again_is_sampled_again(tmp_path: Path) -> None
     clock = CountedClock(3, before={1: first.close, 2: lambda: second.enter_context(server(elasticsearch, port))})
     reader = ElasticsearchReader([url], "books", timeout_s=2, now=clock.now_s)
     with second:
-        _, samples = sampled(tmp_path / "samples.ndjson", {"elasticsearch": reader}, clock)
+        # An interval in which even a busy machine answers; the clock does not wait for it.
+        _, samples = sampled(tmp_path / "samples.ndjson", {"elasticsearch": reader}, clock, interval_s=10)
     assert [sample.elasticsearch is not None for sample in samples] == [True, False, True]
     assert samples[1].lost == {"elasticsearch": "ConnectError: [Errno 111] Connection refused"}
 
