@@ -6,7 +6,7 @@ around it add what was done in the warm-up and after the last answer. What one q
 over the queries answered per second, so that the up to 2 s that no sample covers are in neither of the two.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from hdrh.histogram import HdrHistogram
@@ -186,20 +186,27 @@ def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | No
 
 
 def server_costs(load: QueryLoadResult, window: Sequence[Sample]) -> Iterator[Metric]:
-    """What the queries cost each server of Elasticsearch; indexing meanwhile is in it.
+    """What the queries cost each node and, as `elasticsearch`, all of them together; indexing meanwhile is in it.
 
     Source: 1.5 cores busy at 300 queries answered per second are 5 ms of CPU for each.
     """
     rate = answers_per_s(load)
-    for name in process_names(window):
-        if not name.startswith(SERVER):
-            continue
-        per_s = {cost: used_per_s(window, name, counter) for cost, counter in USED.items()}
-        for cost, used in per_s.items():
-            yield metric(cost, used / rate if used is not None and rate else None, name)
+    nodes = [name for name in process_names(window) if name.startswith(SERVER)]
+    used = {name: {cost: used_per_s(window, name, counter) for cost, counter in USED.items()} for name in nodes}
+    if nodes and SERVER not in used:
+        used[SERVER] = {cost: whole(per_s[cost] for per_s in used.values()) for cost in USED}
+    for name, per_s in used.items():
+        for cost, used_in_s in per_s.items():
+            yield metric(cost, used_in_s / rate if used_in_s is not None and rate else None, name)
         faults = per_s["query_major_faults"]
         yield metric("query_read_bytes_per_s", per_s["query_read_bytes"], name)
         yield metric("query_major_faults_per_min", None if faults is None else 60 * faults, name)
+
+
+def whole(parts: Iterable[float | None]) -> float | None:
+    """The sum; `None` where a part is not known."""
+    known = list(parts)
+    return None if None in known else sum(part for part in known if part is not None)
 
 
 def caches(window: Sequence[Sample]) -> Iterator[Metric]:

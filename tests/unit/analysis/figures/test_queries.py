@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.queries import search_latency_series, search_rate_series
+from lab.analysis.figures.queries import search_latency_series, search_rate_series, whole
 from lab.analysis.figures.windows import measured_samples
 from lab.analysis.result import analyse
 from lab.records.result import Window
@@ -55,6 +55,8 @@ def test_every_figure_of_a_query_load_is_what_it_was_made_from(tmp_path: Path) -
         ("query_read_bytes", "elasticsearch-1"): 101_000.0,
         ("query_major_faults", "elasticsearch-1"): 2.0,
         ("query_read_bytes_per_s", "elasticsearch-1"): 30 * 101_000.0,
+        ("query_read_bytes_per_s", "elasticsearch"): 30 * 101_000.0,
+        ("query_cpu_ms", "elasticsearch"): 20.0,
         ("query_major_faults_per_min", "elasticsearch-1"): 60 * 30 * 2.0,
         ("request_cache_hit_share", "run"): 3 / 7,
         ("request_cache_hits", "run"): 16 * 30 * 3.0,
@@ -172,3 +174,8 @@ def test_queries_while_documents_stream_are_measured_beside_them(tmp_path: Path)
     assert value_of(result.metrics, "query_cpu_ms", "elasticsearch-1") == pytest.approx(20.0)
     assert "indexing_rate_docs_per_s" in {metric.name for metric in result.metrics}
     assert WarningKind.SHORT_WINDOW in {warning.kind for warning in result.warnings}
+
+
+def test_the_cost_of_all_nodes_is_the_sum_of_theirs() -> None:
+    """Nothing where one of them is not known, so that half a cluster is never taken for a whole one."""
+    assert (whole([2.0, 3.0]), whole([2.0, None]), whole([0.0])) == (5.0, None, 0.0)
