@@ -236,6 +236,7 @@ def _bound_problems(tree: Located) -> Iterator[Problem]:
         yield Problem(cache.place, "elasticsearch.page_cache_mb", message)
     for name in BOUNDS:
         entry = tree.at("elasticsearch", name)
-        if entry is not None and entry.value is not None and tree.at("queries") is None:
-            message = "holds while queries are sent, expected `queries` beside it"
+        mode = tree.at("load", "mode")
+        if entry is not None and entry.value is not None and (mode is None or mode.value != "query"):
+            message = "holds while queries alone are sent, expected none (or `load.mode: query`)"
             yield Problem(entry.place, f"elasticsearch.{name}", message)

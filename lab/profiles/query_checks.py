@@ -94,9 +94,11 @@ def _extent_problems(tree: Located) -> Iterator[Problem]:
     """A load that its time limit cuts off, steps too short for a p99, and documents that are never searchable."""
     if not _is_query_load(tree):
         return
-    duration_s, timeout_s = _number(tree, "load", "queries", "duration_s"), _number(tree, "load", "timeout_s")
-    if duration_s is not None and timeout_s is not None and duration_s >= timeout_s:
-        message = f"got {duration_s:g}, expected less than `load.timeout_s`, which is {timeout_s:g}"
+    duration_s, timeout_s = _number(tree, "load", "queries", "duration_s"), _number(tree, "load", "timeout_s") or 3600
+    warm_up_s = _number(tree, "load", "queries", "warm_up_s") or 5
+    if duration_s is not None and warm_up_s + duration_s >= timeout_s:
+        left = f"less than {timeout_s - warm_up_s:g}, which `load.timeout_s` leaves after the warm-up"
+        message = f"got {duration_s:g}, expected {left}"
         yield Problem(tree.place_of("load", "queries", "duration_s"), "load.queries.duration_s", message)
     rate, step_s = _number(tree, "load", "queries", "rate_per_s"), _number(tree, "load", "ramp", "step_s")
     if _mode(tree) == "query" and rate and step_s and rate * step_s < LEAST_IN_A_STEP:

@@ -30,9 +30,14 @@ def index_name(profile: Profile) -> str:
     Where that changes more than a slash, a hash of the name keeps two profiles apart.
     """
     taken = re.sub(r"[^a-z0-9_.]+", "-", profile.name.lower()).strip("-.")
-    if re.fullmatch(r"[a-z0-9_./-]+", profile.name):
+    if re.fullmatch(r"[a-z0-9_./-]+", profile.name) and not is_kept(f"sluice-{taken}"):
         return f"sluice-{taken}"
     return "-".join(filter(None, ("sluice", taken, hashlib.sha256(profile.name.encode()).hexdigest()[:8])))
+
+
+def is_kept(index: str) -> bool:
+    """Whether an index is a kept one, or what one is made of; `sluice-kept-books` is that of a profile."""
+    return re.fullmatch(f"{KEPT}[0-9a-f]{{12}}({STAGING})?", index) is not None
 
 
 def kept_index(profile: Profile, dataset: Dataset, root: Path) -> str | None:

@@ -11,7 +11,7 @@ from lab.clients.target import Target, cluster_of, topics_of
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.mapping import index_body, load_mapping
-from lab.run.names import KEPT, STAGING, Names, consumer_group, is_our_connector
+from lab.run.names import KEPT, STAGING, Names, consumer_group, is_kept, is_our_connector
 
 GREEN_WITHIN_S = 30
 NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
@@ -129,6 +129,6 @@ def remove_index(cluster: ElasticsearchClient, index: str, run_id: str) -> None:
 def remove_kept(target: Target, indices: Collection[str]) -> None:
     """Delete kept indices that no run will read any more, and what their making may have left; a run made each."""
     with contextlib.closing(cluster_of(target.endpoints, PATIENCE_S)) as cluster, contextlib.suppress(StackError):
-        for index in cluster.marks(f"{KEPT}*"):
+        for index in filter(is_kept, cluster.marks(f"{KEPT}*")):
             if index.removesuffix(STAGING) in indices:
                 cluster.delete_index(index)

@@ -210,8 +210,8 @@ class ServerGroups:
         groups = self._groups(name)
         try:
             for group in groups:
+                # One that is there already keeps its bounds: its server is started again in the middle of a run.
                 group.mkdir(exist_ok=True)
-                self._reset(group)
         except OSError:
             return ()
         if self._controllers.memory:
@@ -224,7 +224,7 @@ class ServerGroups:
         """Recent kernels count a version 1 group's disk operations only once a rule was written, even an empty one."""
         interface = self._controllers.interface
         if self._controllers.disk and interface is V1:
-            with contextlib.suppress(LookupError, OSError):
+            with contextlib.suppress(LookupError, OSError, StackError):
                 self._set_read_iops(name, interface.no_rule)
 
     def remove(self, wait_s: float = 0.0) -> None:
@@ -345,7 +345,10 @@ class ServerGroups:
     def _set_read_iops(self, name: str, limit: str) -> None:
         interface = self._controllers.interface
         rule = interface.rule.format(disk=disk_of(self._folder).number, limit=limit)
-        (self._disk(name) / interface.read_iops).write_text(rule, "ascii")
+        try:
+            (self._disk(name) / interface.read_iops).write_text(rule, "ascii")
+        except OSError as error:
+            raise StackError(f"{READ_IOPS}: cannot be set for {name} here: {error.strerror}") from error
 
 
 def disks_of(rules: Path) -> list[str]:

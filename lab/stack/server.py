@@ -145,24 +145,16 @@ def start(spec: ServerSpec, marker: Path, groups: Sequence[Path] = ()) -> Server
     _children[child.pid] = child
     if child.stdin:
         with contextlib.suppress(BrokenPipeError), child.stdin as gate:
-            enter(groups, spec, child.pid)
+            enter(groups, child.pid)
             gate.write(b"\n")
     return identified(spec, child.pid)
 
 
-def enter(groups: Sequence[Path], spec: ServerSpec, pid: int) -> None:
-    """Put a server's process into control groups; one that has ended already is told by its exit status.
-
-    Raises:
-        StackError: A group does not take it.
-    """
+def enter(groups: Sequence[Path], pid: int) -> None:
+    """Put a server's process into control groups, as far as they take it; who bounds it looks whether they did."""
     for group in groups:
-        try:
+        with contextlib.suppress(OSError):
             (group / "cgroup.procs").write_text(str(pid), "ascii")
-        except ProcessLookupError:
-            return
-        except OSError as error:
-            raise StackError(f"{spec.name}: cannot be put into its control group {group}: {error.strerror}") from error
 
 
 def inherited_environment() -> dict[str, str]:

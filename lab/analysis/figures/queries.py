@@ -87,7 +87,7 @@ def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
         yield from correctness(question)
     yield metric("clients_busy_mean", load.clients_busy_mean)
     yield from searches(window)
-    yield from server_costs(load, window)
+    yield from server_costs(load, window, alone=run.load == "query")
     yield from caches(window)
     yield from search_threads(window)
     yield from page_cache(run, window)
@@ -185,12 +185,15 @@ def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | No
     return last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
 
 
-def server_costs(load: QueryLoadResult, window: Sequence[Sample]) -> Iterator[Metric]:
-    """What the queries cost each node and, as `elasticsearch`, all of them together; indexing meanwhile is in it.
+def server_costs(load: QueryLoadResult, window: Sequence[Sample], *, alone: bool) -> Iterator[Metric]:
+    """What the queries cost each node and, as `elasticsearch`, all of them together.
+
+    Args:
+        alone: Whether nothing is indexed meanwhile; otherwise what one query costs is not known.
 
     Source: 1.5 cores busy at 300 queries answered per second are 5 ms of CPU for each.
     """
-    rate = answers_per_s(load)
+    rate = answers_per_s(load) if alone else None
     nodes = [name for name in process_names(window) if name.startswith(SERVER)]
     used = {name: {cost: used_per_s(window, name, counter) for cost, counter in USED.items()} for name in nodes}
     if nodes and SERVER not in used:

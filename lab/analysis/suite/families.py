@@ -95,19 +95,27 @@ def scope_names(family: Family) -> list[str]:
 
 def lines(result: SuiteResult, family: Family) -> list[Line]:
     """The control with its medians, then every planned comparison."""
-    by_scope = [[row for row in rows(result, metric) if row.is_planned] for metric in family]
+    by_scope = [{key_of(row): row for row in rows(result, metric) if row.is_planned} for metric in family]
+    every = dict.fromkeys(key for of_scope in by_scope for key in of_scope)
+    first = {key: next(of_scope[key] for of_scope in by_scope if key in of_scope) for key in every}
     plan = result.plan
     control = short_name(plan, plan.control)
     factors = {short_name(plan, variant.name): variant.factor or "" for variant in plan.variants}
     return [
         Line(
-            name=_comparison(line[0], control),
-            factor="" if line[0].is_check else factors.get(line[0].variant, ""),
-            is_check=line[0].is_check,
-            cells=tuple(map(_cell, line)),
+            name=_comparison(row, control),
+            factor="" if row.is_check else factors.get(row.variant, ""),
+            is_check=row.is_check,
+            # A question that got no answer at all has no row.
+            cells=tuple(_cell(of_scope[key]) if key in of_scope else Cell(UNKNOWN) for of_scope in by_scope),
         )
-        for line in zip(*by_scope, strict=True)
+        for key, row in first.items()
     ]
+
+
+def key_of(row: Row) -> tuple[str, str, bool]:
+    """What two scopes share of a comparison."""
+    return row.variant, row.against, row.is_check
 
 
 def _comparison(row: Row, control: str) -> str:

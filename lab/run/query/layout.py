@@ -14,7 +14,7 @@ from lab.profiles import Profile, QueryOnly
 from lab.records.base import Count, Record
 from lab.records.run import Layout
 from lab.records.verification import Documents, Verification
-from lab.run.names import KEPT, SET_IN_PLACE, layout_fingerprint
+from lab.run.names import KEPT, SET_IN_PLACE, is_kept, layout_fingerprint
 from lab.run.phases import RunContext, wait_for_merges
 from lab.run.prepare import started_shards
 from lab.run.query.routes import ROUTES, codec_problems
@@ -86,7 +86,7 @@ def refuse_updates(profile: Profile, dataset: Dataset) -> None:
 
 def whole_indices(cluster: ElasticsearchClient) -> dict[str, KeptIndex | None]:
     """All kept indices, open or closed, by name; `None` for those that were left half-made."""
-    return {index: kept_by(mark) for index, mark in cluster.marks(f"{KEPT}*").items()}
+    return {index: kept_by(mark) for index, mark in cluster.marks(f"{KEPT}*").items() if is_kept(index)}
 
 
 def kept_by(mark: Mapping[str, object]) -> KeptIndex | None:
@@ -102,7 +102,8 @@ def put_away(run: RunContext, cluster: ElasticsearchClient) -> None:
     indices = {name: kept for name, kept in whole_indices(cluster).items() if name != run.names.index}
     whole = {name: kept.layout.made_by for name, kept in indices.items() if kept}
     others = sorted(whole.keys() - run.target.kept, key=whole.__getitem__, reverse=True)
-    stay = (run.target.kept & whole.keys()) | set(others[: MOST_KEPT - 1])
+    of_this_run = 1 if is_kept(run.names.index) else 0
+    stay = (run.target.kept & whole.keys()) | set(others[: MOST_KEPT - of_this_run])
     for index in indices:
         if index in stay:
             cluster.close_index(index)

@@ -264,19 +264,19 @@ def test_how_to_authenticate_with_kafka_may_be_said_by_the_target(repository: Re
     ("profile", "override", "expected"),
     [
         (
-            "aladin/search-flat",
-            "memory_limit_mb=1024",
-            "memory_limit_mb: got 1024, expected more than `elasticsearch.heap_mb`, which is 1024",
+            "events/queries",
+            "memory_limit_mb=512",
+            "memory_limit_mb: got 512, expected more than `elasticsearch.heap_mb`, which is 512",
         ),
         (
             "quickstart",
             "memory_limit_mb=1301",
-            "memory_limit_mb: holds while queries are sent, expected `queries` beside it",
+            "memory_limit_mb: holds while queries alone are sent, expected none (or `load.mode: query`)",
         ),
         (
-            "quickstart",
+            "events/ingest-queries",
             "read_iops_limit=503",
-            "read_iops_limit: holds while queries are sent, expected `queries` beside it",
+            "read_iops_limit: holds while queries alone are sent, expected none (or `load.mode: query`)",
         ),
     ],
 )

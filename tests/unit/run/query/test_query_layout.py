@@ -12,7 +12,7 @@ from lab.errors import ProfileError
 from lab.profiles import load_profile, override
 from lab.records.run import Layout
 from lab.records.verification import Documents, Verification
-from lab.run.names import kept_index
+from lab.run.names import index_name, is_kept, kept_index
 from lab.run.query.layout import LAYOUT, KeptIndex, found, have_layout, put_away, refuse_updates
 from lab.run.query.routes import codec_problems, numbers_of
 from lab.stack.places import ROOT
@@ -252,3 +252,10 @@ def test_a_changed_mapping_makes_another_index(tmp_path: Path) -> None:
         (tmp_path / "mappings" / "events.static.json").write_text(text)
         indices.append(kept_index(profile, dataset, tmp_path))
     assert len(set(indices)) == 2
+
+
+@pytest.mark.parametrize("name", ["kept-books", "kept/books", "kept-0123456789ab"])
+def test_a_profile_whose_name_begins_with_kept_has_an_index_of_its_own(name: str) -> None:
+    """No run takes it for a kept one, which it would close or delete."""
+    index = index_name(load_profile("quickstart").model_copy(update={"name": name}))
+    assert (index.startswith("sluice-kept-"), is_kept(index)) == (True, False)
