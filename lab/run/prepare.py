@@ -126,9 +126,12 @@ def remove_index(cluster: ElasticsearchClient, index: str, run_id: str) -> None:
         cluster.delete_index(index)
 
 
-def remove_kept(target: Target, indices: Collection[str]) -> None:
-    """Delete kept indices that no run will read any more, and what their making may have left; a run made each."""
+def remove_kept(target: Target, indices: Collection[str], run_ids: Collection[str]) -> None:
+    """Delete the kept indices, and what their making may have left, that one of these runs has made.
+
+    One that another run made is that run's, or somebody else's, who may be reading it.
+    """
     with contextlib.closing(cluster_of(target.endpoints, PATIENCE_S)) as cluster, contextlib.suppress(StackError):
-        for index in filter(is_kept, cluster.marks(f"{KEPT}*")):
-            if index.removesuffix(STAGING) in indices:
+        for index, mark in cluster.marks(f"{KEPT}*").items():
+            if is_kept(index) and index.removesuffix(STAGING) in indices and mark.get("run") in run_ids:
                 cluster.delete_index(index)

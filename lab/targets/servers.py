@@ -89,7 +89,7 @@ class Servers(ABC):
             finally:
                 # Servers of others keep nothing of ours.
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
-                    remove_kept(target, {kept})
+                    remove_kept(target, {kept}, {folder.run_id})
             become_latest(folder.path, runs)
         return folder, conclude(folder)
 
@@ -155,6 +155,7 @@ class VariantBench(ABC):
     datasets: Mapping[str, Dataset]
     command: Sequence[str]
     target: Target | None = field(default=None, init=False)
+    run_ids: set[str] = field(default_factory=set, init=False)
 
     @abstractmethod
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
@@ -165,6 +166,7 @@ class VariantBench(ABC):
         assert self.target is not None  # noqa: S101 - `prepare` comes first
         profile = self.profiles[variant.name]
         target = replace(self.target, fresh=warm_up, kept=self.kept)
+        self.run_ids.add(folder.run_id)
         try:
             write_records(profile, self.datasets[variant.name], target, folder, self.command)
         finally:
@@ -179,9 +181,9 @@ class VariantBench(ABC):
         return frozenset(filter(None, names))
 
     def leave(self) -> None:
-        """Remove what runs of the suite have shared in servers that stay after it."""
+        """Remove what runs of the suite have made and shared in servers that stay after it."""
         if self.target is not None and self.kept:
-            remove_kept(self.target, self.kept)
+            remove_kept(self.target, self.kept, self.run_ids)
 
 
 @dataclass

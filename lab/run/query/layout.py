@@ -63,11 +63,21 @@ def have_layout(
     fingerprint = str(layout_fingerprint(run.profile, run.dataset, run.root))
     kept = found(run, cluster, fingerprint)
     if kept is None:
+        refuse_others(run, cluster)
         kept = made(run, cluster, fingerprint, try_out)
     else:
         try_out()
     cluster.clear_caches(run.names.index)
     return kept.layout, kept.documents, kept.verification
+
+
+def refuse_others(run: RunContext, cluster: ElasticsearchClient) -> None:
+    """Raise ProfileError if the index is there on servers of others: another user's run may be making it."""
+    if run.target.name == "remote" and cluster.index_owner(run.names.index) is not None:
+        raise ProfileError(
+            f"index {run.names.index}: exists and is not whole, expected none; another run is making it, or one was "
+            "killed: wait for it, or delete the index"
+        )
 
 
 def refuse_updates(profile: Profile, dataset: Dataset) -> None:

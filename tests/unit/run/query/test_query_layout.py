@@ -13,7 +13,8 @@ from lab.profiles import load_profile, override
 from lab.records.run import Layout
 from lab.records.verification import Documents, Verification
 from lab.run.names import index_name, is_kept, kept_index
-from lab.run.query.layout import LAYOUT, KeptIndex, found, have_layout, put_away, refuse_updates
+from lab.run.prepare import remove_kept
+from lab.run.query.layout import LAYOUT, KeptIndex, found, have_layout, put_away, refuse_others, refuse_updates
 from lab.run.query.routes import codec_problems, numbers_of
 from lab.stack.places import ROOT
 from producers.registry import make_dataset
@@ -120,7 +121,7 @@ class Cluster:
         return "green", 0
 
     def __getattr__(self, name: str) -> Any:
-        def answer(index: str, *_: object) -> object:
+        def answer(index: str = "", *_: object) -> object:
             if name not in self.seen:
                 self.calls.append(f"{name} {index}")
             return self.seen.get(name)
@@ -133,7 +134,7 @@ def run_of(*keep: str) -> Any:
     return SimpleNamespace(
         names=SimpleNamespace(index=OWN),
         profile=load_profile("events/static", overrides=ASKED),
-        target=SimpleNamespace(kept=frozenset(keep)),
+        target=SimpleNamespace(name="local", kept=frozenset(keep)),
         progress=SilentProgress(),
     )
 
@@ -259,3 +260,28 @@ def test_a_profile_whose_name_begins_with_kept_has_an_index_of_its_own(name: str
     """No run takes it for a kept one, which it would close or delete."""
     index = index_name(load_profile("quickstart").model_copy(update={"name": name}))
     assert (index.startswith("sluice-kept-"), is_kept(index)) == (True, False)
+
+
+def test_a_kept_index_of_another_run_is_never_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A colleague may be reading it; nor is that of a profile whose name begins with `kept`."""
+    cluster = Cluster(
+        {OWN: whole("20260101-000011"), f"{OWN}-staging": {"run": "20260101-000013"}, "sluice-kept-x": {}}
+    )
+    monkeypatch.setattr("lab.run.prepare.cluster_of", lambda *_: cluster)
+    target = cast("Any", SimpleNamespace(endpoints=None))
+    remove_kept(target, {OWN}, {"20260101-000013"})
+    assert cluster.calls == [f"delete_index {OWN}-staging", "close "]
+
+
+def test_an_index_that_another_user_is_making_is_refused() -> None:
+    """It would be deleted and made anew under him; on servers of our own nobody else makes one."""
+    run, cluster = run_of(), Cluster({}, index_owner="20260101-000017")
+    run.target.name = "local"
+    refuse_others(run, client(cluster))
+    run.target.name = "remote"
+    with pytest.raises(ProfileError) as refused:
+        refuse_others(run, client(cluster))
+    assert str(refused.value) == (
+        f"index {OWN}: exists and is not whole, expected none; another run is making it, or one was killed: wait for "
+        "it, or delete the index"
+    )
