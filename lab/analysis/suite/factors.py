@@ -140,14 +140,17 @@ def _crossing(findings: Findings, wanted: Crossing, figures: Sequence[VariantMet
         return f"{about}: it wins at every level, from {_place(found[0].at)} on ({tried})."
     mean = passing([(level.at, level.mean) for level in found])
     earliest = passing([(level.at, level.best) for level in found])
-    at_first = found[0].best < 0
-    low = f"no lower end, since {_place(found[0].at)} is undecided" if at_first else f"{_place(earliest or 0)}"
+    is_open = all(level.best < 0 for level in found)
+    first = (
+        f"{_place(found[0].at)} is undecided" if found[0].worst >= 0 else f"it wins at {_place(found[0].at)} already"
+    )
+    low = f"no lower end, since {first}" if is_open else f"{_place(earliest or 0)}"
     if mean is None or all(level.mean < 0 for level in found):
         return (
             f"{about}: it wins at the latest from {_place(surely)} on; only bracketed, since the mean ratio is a gain"
             f" at every level ({tried})."
         )
-    interval = f"at the latest from {_place(surely)}, {low}" if at_first else f"interval {low} to {_place(surely)}"
+    interval = f"at the latest from {_place(surely)}, {low}" if is_open else f"interval {low} to {_place(surely)}"
     return f"{about}: it wins from {_place(mean)} on, interpolated between levels ({interval}; {tried})."
 
 
@@ -159,10 +162,10 @@ def _common_name(findings: Findings, factor: str) -> str:
 
 def _no_win(found: Sequence[Level]) -> str:
     last = found[-1]
-    if last.best > 0:
-        return f"it does not win here, and loses at the largest level, {_place(last.at)}"
     if any(level.worst < 0 for level in found):
         return f"it wins at some levels and not at the largest one, {_place(last.at)}, so that no ratio can be named"
+    if last.best > 0:
+        return f"it does not win here, and loses at the largest level, {_place(last.at)}"
     return f"it is not shown to win here, up to {_place(last.at)}"
 
 

@@ -178,6 +178,22 @@ LEVELS = "levels 1×, 4×, 16×"
             f"it does not win here, and loses at the largest level, 16× ({LEVELS}).",
             id="loses",
         ),
+        pytest.param(
+            [(0.7, 0.8, 0.9), (0.9, 1.02, 1.3), (0.7, 0.8, 0.9)],
+            f"it wins from 4.48× on, interpolated between levels (at the latest from 10.8×, no lower end, since it wins"
+            f" at 1× already; {LEVELS}).",
+            id="wins, undecided, wins",
+        ),
+        pytest.param(
+            [(0.9, 1.0, 1.1), (1.1, 1.2, 1.3), (0.7, 0.8, 0.9)],
+            f"it wins from 7.46× on, interpolated between levels (interval 5.36× to 10.8×; {LEVELS}).",
+            id="undecided, loses, wins",
+        ),
+        pytest.param(
+            [(0.7, 0.8, 0.9), (0.7, 0.8, 0.9), (1.1, 1.2, 1.3)],
+            f"it wins at some levels and not at the largest one, 16×, so that no ratio can be named ({LEVELS}).",
+            id="wins, wins, loses",
+        ),
     ],
 )
 def test_the_place_from_which_a_level_wins_has_an_interval(
