@@ -18,6 +18,9 @@ SAME = log(1.05)
 DETECTED = frozenset({"faster", "slower", "higher", "lower"})
 """Verdicts that claim a difference."""
 TIMES_THAT_ARE_SPEED = ("latency_ms", "service_time_ms", "took_ms", "drain_s", "wall_time_s")
+SEARCHES_OF_SHARDS = "search_rate_per_s"
+"""Counted on every shard that a query asks: more shards make it higher, and no query faster."""
+
 READ_PER_S = frozenset({"bytes/s"})
 """What a server reads from its disk per second is a cost: more of it is not faster."""
 
@@ -112,6 +115,8 @@ def change_text(ratio: float) -> str:
 
 def is_speed(metric: str) -> int:
     """1 for a metric of which more is faster, -1 where less is faster, 0 for one that is no speed."""
+    if metric == SEARCHES_OF_SHARDS:
+        return 0
     definition = BY_NAME.get(metric)
     if definition is not None and definition.unit.endswith("/s") and definition.unit not in READ_PER_S:
         return 1

@@ -202,6 +202,7 @@ def test_an_effect_of_too_few_blocks_makes_no_crowd() -> None:
         ("query_latency_ms_p99_9", -1),
         ("query_took_ms_mean", -1),
         ("search_latency_ms", -1),
+        ("search_rate_per_s", 0),
         ("query_read_bytes_per_s", 0),
         ("query_major_faults_per_min", 0),
         ("query_cpu_ms", 0),
