@@ -1,7 +1,7 @@
 """`run.json`: what was done, when, on what, and what came of it."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -285,6 +285,9 @@ class QueryTimes(Record):
         return self.requests - sum(self.errors.values())
 
 
+ANSWERS_EVERY_S: Final = 0.1
+
+
 class QueryLoadResult(Record):
     """A query load: what was asked for, and what came of it between two instants, warm-up not counted.
 
@@ -300,6 +303,7 @@ class QueryLoadResult(Record):
             `None` in an open one, and where nothing was answered.
         late_starts: Queries that were sent more than 10 ms after they were due although a client was free.
         sender_cpu_s: CPU time of the sending process over the same time.
+        answers_read: Answers read in each `ANSWERS_EVERY_S` from `started_s` on; of a ramp, those between its steps, too.
         searchable_lag_s: How far the newest searchable document was behind the newest in Kafka, on average, where
             documents streamed meanwhile.
         steps: Of a ramp; empty without one.
@@ -321,6 +325,7 @@ class QueryLoadResult(Record):
     clients_expected: float | None
     late_starts: Count
     sender_cpu_s: float
+    answers_read: tuple[Count, ...]
     searchable_lag_s: float | None
     questions: tuple[QueryTimes, ...]
     steps: tuple[RampStep, ...] = ()

@@ -64,6 +64,11 @@ def percentiles_of(histogram: HdrHistogram | None) -> dict[str, float]:
     return {name: values_us[percent] / 1000 for name, percent in PERCENTILES.items()}
 
 
+def is_known(percentile: str, recorded: int) -> bool:
+    """Whether so many values have this percentile: p99 of fewer than 100 is only their maximum by another name."""
+    return recorded * (100 - PERCENTILES[percentile]) >= 100 - 1e-9 or percentile == "max"
+
+
 def mean_ms(histogram: HdrHistogram | None) -> float | None:
     """Mean of a histogram in µs, to its three digits; `None` when there is none."""
     return None if histogram is None else histogram.get_mean_value() / 1000

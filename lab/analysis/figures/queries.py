@@ -2,18 +2,19 @@
 
 Times are those of the measured part. A server's counters grow between the first and the last sample inside it, the same
 two for all of them: within, queries are sent all the time, so that growth per second has no bias, while the samples
-around it add what was done in the warm-up and after the last answer. What one query costs is that growth per second
-over the queries answered per second, so that the up to 2 s that no sample covers are in neither of the two.
+around it add what was done in the warm-up and after the last answer. What one query costs is that growth over the answers
+read between the same two samples.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, used_per_s
 from lab.analysis.figures.definitions import metric
-from lab.analysis.figures.latency import added, mean_ms, percentiles_of
+from lab.analysis.figures.latency import added, is_known, mean_ms, percentiles_of
 from lab.analysis.figures.rates import (
     Point,
     answered,
@@ -29,7 +30,7 @@ from lab.analysis.figures.rates import (
 from lab.analysis.figures.windows import measured_samples
 from lab.analysis.statistics.knee import Knee, knee
 from lab.records.result import Metric, Window
-from lab.records.run import QueryLoadResult, QueryTimes, Run
+from lab.records.run import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes, Run
 from lab.records.samples import ProcessSample, Sample
 
 SCOPES = ("primaries", "total")
@@ -67,6 +68,16 @@ def answers_per_s(load: QueryLoadResult) -> float | None:
     return sum(question.answers for question in load.questions) / lasted_s if lasted_s > 0 else None
 
 
+def answers_per_s_between(load: QueryLoadResult, window: Sequence[Sample]) -> float | None:
+    """Answers read per second from the first sample to the last; answers of one interval count as spread over it."""
+    if len(window) < 2:
+        return None
+    until = np.concatenate(([0], np.cumsum(load.answers_read)))
+    instants_s = load.started_s + ANSWERS_EVERY_S * np.arange(len(until))
+    first, last = np.interp([window[0].at_s, window[-1].at_s], instants_s, until)
+    return float(last - first) / (window[-1].at_s - window[0].at_s)
+
+
 def ramp_knee(run: Run) -> Knee | None:
     """The knee of a run's ramp, of queries or of documents, with its interval; `None` where there was no ramp."""
     if run.document_ramp is not None:
@@ -87,7 +98,7 @@ def of_queries(run: Run, samples: Sequence[Sample]) -> Iterator[Metric]:
         yield from correctness(question)
     yield metric("clients_busy_mean", load.clients_busy_mean)
     yield from searches(window)
-    yield from server_costs(load, window, alone=run.load == "query")
+    yield from server_costs(window, answers_per_s_between(load, window) if run.load == "query" else None)
     yield from caches(window)
     yield from search_threads(window)
     yield from page_cache(run, window)
@@ -111,9 +122,10 @@ def times(load: QueryLoadResult, questions: Sequence[QueryTimes], scope: str) ->
 
 def of_histogram(stem: str, histogram: HdrHistogram | None, scope: str) -> Iterator[Metric]:
     """Mean and percentiles of how long something took, as its definition has them."""
-    figures = percentiles_of(histogram) | {"mean": mean_ms(histogram)}
+    recorded = histogram.get_total_count() if histogram else 0
+    figures = {name: value for name, value in percentiles_of(histogram).items() if is_known(name, recorded)}
     for share in SHARES[stem]:
-        yield metric(f"{stem}_{share}", figures.get(share), scope)
+        yield metric(f"{stem}_{share}", mean_ms(histogram) if share == "mean" else figures.get(share), scope)
 
 
 def correctness(question: QueryTimes) -> Iterator[Metric]:
@@ -185,22 +197,22 @@ def _searched(before: Sample, after: Sample, scope: str) -> tuple[int, int] | No
     return last.query_total - first.query_total, last.query_time_ms - first.query_time_ms
 
 
-def server_costs(load: QueryLoadResult, window: Sequence[Sample], *, alone: bool) -> Iterator[Metric]:
+def server_costs(window: Sequence[Sample], answers_per_s: float | None) -> Iterator[Metric]:
     """What the queries cost each node and, as `elasticsearch`, all of them together.
 
     Args:
-        alone: Whether nothing is indexed meanwhile; otherwise what one query costs is not known.
+        answers_per_s: Answers read per second between the first and the last sample; `None` where something else costs
+            the nodes as well, so that what one query costs is not known.
 
     Source: 1.5 cores busy at 300 queries answered per second are 5 ms of CPU for each.
     """
-    rate = answers_per_s(load) if alone else None
     nodes = [name for name in process_names(window) if name.startswith(SERVER)]
     used = {name: {cost: used_per_s(window, name, counter) for cost, counter in USED.items()} for name in nodes}
     if nodes and SERVER not in used:
         used[SERVER] = {cost: whole(per_s[cost] for per_s in used.values()) for cost in USED}
     for name, per_s in used.items():
         for cost, used_in_s in per_s.items():
-            yield metric(cost, used_in_s / rate if used_in_s is not None and rate else None, name)
+            yield metric(cost, used_in_s / answers_per_s if used_in_s is not None and answers_per_s else None, name)
         faults = per_s["query_major_faults"]
         yield metric("query_read_bytes_per_s", per_s["query_read_bytes"], name)
         yield metric("query_major_faults_per_min", None if faults is None else 60 * faults, name)

@@ -148,6 +148,7 @@ class QuerySending:
             clients_expected=done["clients_expected"],
             late_starts=done["late_starts"],
             sender_cpu_s=done["sender_cpu_s"],
+            answers_read=done["answers_read"],
             searchable_lag_s=self._lag_s(started_s, ended_s),
             questions=tuple(
                 QueryTimes(**question, expected_wrong=question["name"] in queries.expect_wrong)

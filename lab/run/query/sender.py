@@ -7,12 +7,13 @@ It is told a task, then `go`, a line of JSON each, and `stop` where documents st
 import contextlib
 import gc
 import json
+import math
 import os
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any, BinaryIO, Final
 from lab.errors import SluiceError
 from lab.profiles.models import Ramp
 from lab.profiles.questions import load_question
+from lab.records.run import ANSWERS_EVERY_S
 from lab.run.query.draw import Asker, askers
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable, SearchableError
@@ -158,6 +160,16 @@ def question_record(asker: Asker, replies: Sequence[Reply], count: AnswerCount, 
     }
 
 
+def answers_read(read_ns: Iterable[int], started_ns: int, ended_ns: int) -> list[int]:
+    """How many answers were read in each interval from the one instant to the other."""
+    every_ns = int(ANSWERS_EVERY_S * 1e9)
+    counts = [0] * math.ceil((ended_ns - started_ns) / every_ns)
+    for instant_ns in read_ns:
+        if started_ns <= instant_ns < ended_ns:
+            counts[(instant_ns - started_ns) // every_ns] += 1
+    return counts
+
+
 def load_record(traffic: Traffic, stages: Sequence[StageResult], counts: Sequence[AnswerCount]) -> dict[str, Any]:
     """What `QueryLoadResult` says, instants by the monotonic clock. Of a ramp, all steps count together."""
     replies = [reply for stage in stages for reply in stage.replies]
@@ -177,6 +189,7 @@ def load_record(traffic: Traffic, stages: Sequence[StageResult], counts: Sequenc
         "window_documents_mean": mean([(float(reply.documents), 1) for reply in replies if reply.error is None]),
         "late_starts": sum(reply.was_free and reply.sent_ns - reply.due_ns > LATE_NS for reply in replies),
         "sender_cpu_s": sum(stage.cpu_s for stage in stages),
+        "answers_read": answers_read(traffic.read_ns, stages[0].started_ns, stages[-1].ended_ns),
         "questions": [
             question_record(
                 asker, [reply for reply in replies if reply.question == place], counts[place], is_open=is_open

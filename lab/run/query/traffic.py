@@ -219,6 +219,7 @@ class Traffic:
         sent: Queries so far, those of the warm-up, too.
         errors: Those without an answer.
         kept: Client → question → its answers.
+        read_ns: When each answer was read, those of the warm-up, too.
     """
 
     def __init__(self, task: Task, askers: Sequence[Asker], searchable: Callable[[], int]) -> None:
@@ -227,6 +228,7 @@ class Traffic:
         self.searchable = searchable
         self.sent = 0
         self.errors = 0
+        self.read_ns: list[int] = []
         clients = range(task.load.clients)
         most_bytes = KEPT_BYTES // (len(clients) * max(1, len(askers)))
         self.kept = [[KeptAnswers(most_bytes) for _ in askers] for _ in clients]
@@ -301,6 +303,7 @@ class Traffic:
         if error is not None:
             self.errors += 1
             return Reply(question, due_ns, sent_ns, read_ns, was_free, error, counts=is_counted)
+        self.read_ns.append(read_ns)
         if is_counted:
             self.kept[client][question].keep(drawn, body, content)
         first, stop = drawn.rows

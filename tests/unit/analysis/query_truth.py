@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.analysis.result import RunAnalysis, analyse
-from lab.records.run import Layout, Phase, QueryLoadResult, QueryTimes, RampStep, Run
+from lab.records.run import ANSWERS_EVERY_S, Layout, Phase, QueryLoadResult, QueryTimes, RampStep, Run
 from lab.records.samples import ControlGroupSample, ElasticsearchSample, NodeCounters, ProcessSample, Sample
 from tests.unit.analysis import synthetic
 from tests.unit.analysis.synthetic import START_S, Truth, encoded, written
@@ -116,6 +116,7 @@ def query_load(truth: QueryTruth) -> QueryLoadResult:
         clients_expected=truth.expected,
         late_starts=truth.late_starts,
         sender_cpu_s=truth.sender_share * MEASURED_S,
+        answers_read=(round(truth.per_s * ANSWERS_EVERY_S),) * round(MEASURED_S / ANSWERS_EVERY_S),
         searchable_lag_s=None,
         questions=(
             times_of(truth, "rating", (20, 40, 60, 80), first, dict(truth.errors)),

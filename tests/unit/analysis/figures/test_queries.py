@@ -35,7 +35,7 @@ def test_every_figure_of_a_query_load_is_what_it_was_made_from(tmp_path: Path) -
         ("query_latency_ms_mean", "rating"): 55.0,
         ("query_latency_ms_p50", "run"): 25.0,
         ("query_latency_ms_max", "run"): 85.0,
-        ("query_latency_ms_p99_9", "total"): 15.0,
+        ("query_latency_ms_p99", "total"): 15.0,
         ("query_service_time_ms_mean", "run"): (340 * 50 + 170 * 10) / 510,
         ("query_service_time_ms_mean", "rating"): 50.0,
         ("query_service_time_ms_p50", "run"): 20.0,
@@ -75,6 +75,18 @@ def test_every_figure_of_a_query_load_is_what_it_was_made_from(tmp_path: Path) -
     }
     actual = {key: value_of(metrics, *key) for key in expected}
     assert actual == {key: pytest.approx(value, rel=0.001) for key, value in expected.items()}
+    assert value_of(metrics, "query_latency_ms_p99_9", "total") is None, "of 170 answers it is not known"
+
+
+def test_what_a_query_costs_is_of_the_answers_between_the_samples(tmp_path: Path) -> None:
+    """The servers did 30 queries a second between all samples; the last second of the part, without one, had 130."""
+    run = query_run(QueryTruth())
+    load = query_load(QueryTruth())
+    read = (*load.answers_read[:-8], *(8 * [13]))
+    changed = run.model_copy(update={"query_load": load.model_copy(update={"answers_read": read})})
+    metrics = analyse(written(tmp_path, changed, query_samples(QueryTruth()), PROFILE)).result.metrics
+
+    assert value_of(metrics, "query_cpu_ms", "elasticsearch") == pytest.approx(20.0, rel=0.005)
 
 
 def test_counters_grow_between_the_samples_inside_the_measured_part() -> None:

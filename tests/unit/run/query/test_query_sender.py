@@ -32,7 +32,7 @@ from lab.run.query.send import (
     sending_task,
     wrong_answers,
 )
-from lab.run.query.sender import AnswerCount, check, is_broken, load_record, ramp_stages, step_of
+from lab.run.query.sender import AnswerCount, answers_read, check, is_broken, load_record, ramp_stages, step_of
 from lab.run.query.traffic import NO_ANSWER, NOT_SENT, QueryConnection, Reply, Stage, StageResult, Task, Traffic
 from lab.run.ramp import MOST_STEPS, next_rate, ramp_rates
 from lab.stack.places import ROOT
@@ -84,6 +84,13 @@ def test_littles_law_holds_for_clients_that_pause() -> None:
 
     assert (record["clients_busy_mean"], record["clients_expected"]) == (pytest.approx(1.0), pytest.approx(1.0))
     assert record["sender_cpu_s"] == 1.5
+
+
+def test_answers_are_counted_when_they_are_read() -> None:
+    """In tenths of a second from the beginning on; what comes before it or at its end is not of the load."""
+    read_ns = [9 * S, 10 * S, 10 * S + 99 * MS, 10 * S + 100 * MS, 10 * S + 349 * MS, 10 * S + 350 * MS]
+
+    assert answers_read(read_ns, 10 * S, 10 * S + 350 * MS) == [2, 1, 0, 1]
 
 
 def test_queries_with_errors_keep_clients_busy() -> None:
