@@ -303,7 +303,7 @@ class QueryLoadResult(Record):
             `None` in an open one, and where nothing was answered.
         late_starts: Queries that were sent more than 10 ms after they were due although a client was free.
         sender_cpu_s: CPU time of the sending process over the same time.
-        answers_read: Answers read in each `ANSWERS_EVERY_S` from `started_s` on; of a ramp, those between its steps, too.
+        answers_read: Answers read in each `ANSWERS_EVERY_S` from `started_s` on, also between steps of a ramp.
         searchable_lag_s: How far the newest searchable document was behind the newest in Kafka, on average, where
             documents streamed meanwhile.
         steps: Of a ramp; empty without one.

@@ -66,7 +66,7 @@ def percentiles_of(histogram: HdrHistogram | None) -> dict[str, float]:
 
 def is_known(percentile: str, recorded: int) -> bool:
     """Whether so many values have this percentile: p99 of fewer than 100 is only their maximum by another name."""
-    return recorded * (100 - PERCENTILES[percentile]) >= 100 - 1e-9 or percentile == "max"
+    return recorded * (100 - PERCENTILES[percentile]) >= 100 - 1e-9 or percentile in {"p50", "max"}
 
 
 def mean_ms(histogram: HdrHistogram | None) -> float | None:

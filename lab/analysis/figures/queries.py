@@ -2,8 +2,8 @@
 
 Times are those of the measured part. A server's counters grow between the first and the last sample inside it, the same
 two for all of them: within, queries are sent all the time, so that growth per second has no bias, while the samples
-around it add what was done in the warm-up and after the last answer. What one query costs is that growth over the answers
-read between the same two samples.
+around it add what was done in the warm-up and after the last answer. What one query costs is that growth over the
+answers read between the same two samples.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

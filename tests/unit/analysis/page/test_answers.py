@@ -11,19 +11,19 @@ from tests.unit.analysis.synthetic import Truth, question, run, samples, written
 
 
 def test_each_question_has_its_figures_under_its_name(tmp_path: Path) -> None:
-    """Means are per answer; percentiles are those of the histograms, in ms."""
+    """Means are per answer; percentiles are those of the histograms, in ms; 7 answers have no p90."""
     written(tmp_path, run(Truth()), samples(Truth()))
     values = {metric.name: metric.value for metric in analyse(tmp_path).result.metrics if metric.scope == "cheap-books"}
     assert values == {
         "query_service_time_ms_mean": pytest.approx(197 / 7, rel=0.001),
         "query_service_time_ms_p50": 29.007,
-        "query_service_time_ms_p90": 37.023,
-        "query_service_time_ms_p99": 41.023,
-        "query_service_time_ms_p99_9": 41.023,
+        "query_service_time_ms_p90": None,
+        "query_service_time_ms_p99": None,
+        "query_service_time_ms_p99_9": None,
         "query_service_time_ms_max": 41.023,
         "query_took_ms_mean": pytest.approx(75 / 7, rel=0.001),
         "query_took_ms_p50": 11.007,
-        "query_took_ms_p99": 19.007,
+        "query_took_ms_p99": None,
         "requests_per_answer": 3,
         "ids_joined_per_answer": 11,
         "books_per_answer": 13,

@@ -72,7 +72,7 @@ def test_the_answer_tells_what_was_asked_and_how_fast_it_was_answered(html: str)
 def test_each_question_has_its_times_and_all_of_them_together(html: str) -> None:
     """Requests, errors, rate, mean and percentiles of the service time, took."""
     text = plain(html)
-    assert "rating 340 0 20 50 ms 40.0 ms 80.1 ms 80.1 ms 80.1 ms 80.1 ms 20.0 ms" in text
+    assert "rating 340 0 20 50 ms 40.0 ms 80.1 ms 80.1 ms – 80.1 ms 20.0 ms" in text
     assert "all of them 510 0 30 36.7 ms" in text
     assert "Service time: query sent until its answer was read. A closed loop has no latency:" in text
 
