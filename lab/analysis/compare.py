@@ -159,14 +159,17 @@ def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
     """Whether a metric depends on an input: one that counts documents on all, any other not on their shape.
 
     How queries were sent, and which, matters to their own figures only. These do not depend on what counts as a
-    document: a question is one of the same books, however many documents they are.
+    document: a question is one of the same books, however many documents they are. A knee may be one of documents or
+    of queries.
     """
+    if metric == "knee_rate_per_s":
+        return True
     if name in LOAD_OF_QUERIES:
         return is_of_queries(metric)
     if name.startswith(QUESTION):
         return scope == name.removeprefix(QUESTION)
     if name == RAMP_BOUND:
-        return metric == "knee_rate_per_s"
+        return False
     if name not in PER_DOCUMENT:
         return True
     return not is_of_queries(metric) and (unit in DOCUMENT_UNITS or any(part in metric for part in DOCUMENT_METRICS))

@@ -205,7 +205,13 @@ class Effect(Record):
 
 Agreement = Annotated[
     Literal[
-        "same direction", "opposite", "published as no change", "ours is undecided", "ours is the same", "not measured"
+        "same direction",
+        "opposite",
+        "published as no change",
+        "the source contradicts itself",
+        "ours is undecided",
+        "ours is the same",
+        "not measured",
     ],
     BeforeValidator(lambda word: "ours is undecided" if word == "not detectable" else word),
 ]

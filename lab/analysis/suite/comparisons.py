@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from statistics import geometric_mean
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
 from lab.analysis.suite.figures import compared_metrics
@@ -12,6 +12,8 @@ from lab.records.suite import Agreement, Effect, MetricKey, PublishedStep, Suite
 
 Pair = tuple[str, str]
 """A variant and what it is compared with."""
+
+CONTRADICTS: Final = "the source contradicts itself"
 
 Compared = TypeVar("Compared", Effect, PublishedStep)
 
@@ -65,8 +67,21 @@ def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Compa
 
 
 def published_of(steps: Iterable[PublishedStep], pair: Pair, metric: MetricKey) -> PublishedStep | None:
-    """The source's figure beside a comparison: of several, such as of other machines, the first one not confounded."""
-    return of_pair(sorted(steps, key=lambda step: step.confounded is not None), pair, metric)
+    """The source's figure beside a comparison: of several, such as of other machines, all that are not confounded."""
+    those = [s for s in steps if (s.variant, s.against, s.metric, s.scope) == (*pair, metric.name, metric.scope)]
+    chosen = [step for step in those if step.confounded is None] or those
+    if len(chosen) < 2:
+        return chosen[0] if chosen else None
+    insides = {step.is_inside for step in chosen}
+    agreements = {step.agreement for step in chosen}
+    return chosen[0].model_copy(
+        update={
+            "published_low": min(step.published_low or step.published_ratio for step in chosen),
+            "published_high": max(step.published_high or step.published_ratio for step in chosen),
+            "agreement": agreements.pop() if len(agreements) == 1 else CONTRADICTS,
+            "is_inside": insides.pop() if len(insides) == 1 else None,
+        }
+    )
 
 
 def is_detected(effect: Effect | None) -> bool:

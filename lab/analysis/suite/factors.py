@@ -12,13 +12,42 @@ from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.text import number
 from lab.records.suite import Crossing, Effect, MetricKey, VariantMetric
 
+BOUNDS = ("elasticsearch.page_cache_mb", "elasticsearch.memory_limit_mb", "elasticsearch.read_iops_limit")
+PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What a setting can act through: below `least` of the metric, it had nothing to act on."""
+
+    settings: tuple[str, ...]
+    metric: MetricKey
+    least: float
+    otherwise: str
+
+
+PATHS = (
+    Path(
+        BOUNDS,
+        MetricKey(name="query_read_bytes", scope="elasticsearch"),
+        PAGE_BYTES,
+        "queries read nothing from the disk",
+    ),
+    Path(
+        ("queries.request_cache",),
+        MetricKey(name="request_cache_hit_share", scope="run"),
+        0.01,
+        "no answer came from the request cache",
+    ),
+)
+
 
 def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tuple[str, ...]:
     """Where a level of a factor begins to win, if the suite looks for it, then what it says of each factor."""
     factors = dict.fromkeys(variant.factor for variant in findings.plan.variants if variant.factor)
     return (
         *(_crossing(findings, wanted, figures) for wanted in findings.plan.crossings),
-        *(_factor(findings, factor) for factor in factors),
+        *(_factor(findings, factor, figures) for factor in factors),
     )
 
 
@@ -32,13 +61,33 @@ def turned(findings: Findings, factor: str) -> frozenset[str]:
     return frozenset(variant.name for variant in findings.plan.variants if variant.factor == factor)
 
 
-def _factor(findings: Findings, factor: str) -> str:
+def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> str | None:
+    """Why what a comparison turns had nothing to act on; `None` where it had, or where that is not known."""
+    ours, theirs = (set(findings.plan.variant(name).overrides) for name in pair)
+    turned = {override.partition("=")[0] for override in ours ^ theirs}
+    for path in PATHS:
+        values = [
+            figure.median
+            for figure in figures
+            if figure.variant in pair and (figure.name, figure.scope) == (path.metric.name, path.metric.scope)
+        ]
+        known = [value for value in values if value is not None]
+        if turned and turned <= set(path.settings) and known and max(known) < path.least:
+            return path.otherwise
+    return None
+
+
+def _factor(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -> str:
     pairs = pairs_of(findings, factor)
     effects = {pair: effect for pair in pairs if (effect := findings.on(pair, findings.metric)) is not None}
     clauses = "; ".join(_clause(findings, pair, effect) for pair, effect in effects.items())
     label = lower_first(metric_label(findings.metric))
     ending = f" ({label}): {clauses}{_published(findings, factor)}" if clauses else ""
-    return f"{factor[:1].upper()}{factor[1:]} {_is_real(list(effects.values()))}{ending}."
+    why = {idle(findings, pair, figures) for pair in effects}
+    reason = why.pop() if len(why) == 1 else None
+    could = not reason or any(map(is_detected, effects.values()))
+    told = _is_real(list(effects.values())) if could else f"could not act here, since {reason}"
+    return f"{factor[:1].upper()}{factor[1:]} {told}{ending}."
 
 
 def _is_real(effects: Sequence[Effect]) -> str:
@@ -129,6 +178,8 @@ def passing(points: Sequence[tuple[float, float]]) -> float | None:
 def _crossing(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> str:
     found = levels(findings, wanted, figures)
     axis, metric = lower_first(metric_label(wanted.over)), lower_first(metric_label(wanted.metric))
+    if any(findings.plan.variant(against).working_set < 1 for _, against in pairs_of(findings, wanted.factor)):
+        axis = f"{axis} (the part asked about)"
     about = f"`{_common_name(findings, wanted.factor)}` along {axis}, by {metric}"
     if len(found) < 2:
         return f"{about}: not known, since {len(found)} of at least 2 levels were measured with that axis."

@@ -8,7 +8,7 @@ from math import log
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.statistics.effects import change_text
 from lab.analysis.suite.comparisons import is_detected
-from lab.analysis.suite.names import published_text, ratio_text, short_name
+from lab.analysis.suite.names import SIGNS, published_text, ratio_text, short_name
 from lab.analysis.suite.rows import Row, rows
 from lab.analysis.text import UNKNOWN, figure
 from lab.records.suite import Effect, MetricKey, SuiteResult
@@ -21,7 +21,6 @@ LEAST_SCOPES = 3
 STRONGEST = 2.0
 """A ratio of this, or its inverse, has the full colour."""
 UNDETECTED = {"same within 5 %": "=", "undecided": "?"}
-SIGNS = {"same direction": "✓", "opposite": "✗", "published as no change": "="}
 KEY = "▲ higher, ▼ lower, = same within 5 %, ? undecided"
 
 

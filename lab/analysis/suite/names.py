@@ -7,6 +7,15 @@ from lab.records.suite import Effect, MetricKey, PublishedStep, SuitePlan
 WHOLE_RUN = frozenset({"run", "primaries"})
 """Scopes that a metric's label need not name."""
 
+SIGNS: dict[str, str] = {
+    "same direction": "✓",
+    "opposite": "✗",
+    "published as no change": "=",
+    "the source contradicts itself": "±",
+    "not measured": "",
+}
+"""Agreement with a source in one character; all others are `?`."""
+
 SUITE_TERMS = {
     "variant": "A profile with some values changed: one cell of the suite.",
     "control": "The variant that stands for `nothing changed`.",

@@ -23,7 +23,7 @@ from lab.analysis.suite.families import (
 from lab.analysis.suite.families import lines as family_lines
 from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
 from lab.analysis.suite.folder import SuiteRecords
-from lab.analysis.suite.names import lower_first, metric_label, published_text, short_name
+from lab.analysis.suite.names import SIGNS, lower_first, metric_label, published_text, short_name
 from lab.analysis.suite.rows import Row, head_and_cells, rows
 from lab.analysis.text import bytes_text, duration
 from lab.records.suite import MetricKey, SuiteResult, SuiteRun
@@ -49,7 +49,6 @@ COLUMNS = (
 STYLES = {"faster": "green", "slower": "red", "higher": "blue", "lower": "blue", "control": "bold"}
 MOST_SCOPES, LONGEST_CELL = 7, 7
 """Beside each other in 80 columns, with room for the names of the variants."""
-SIGNS = {"same direction": "✓", "opposite": "✗", "published as no change": "=", "not measured": ""}
 
 
 # --- suite.csv ------------------------------------------------------------------------------------------------------
@@ -174,7 +173,7 @@ def suite_table(result: SuiteResult, metric: MetricKey | None = None) -> Table |
     shown = [row for row in rows(result, metric) if row.is_planned]
     if any(row.published for row in shown):
         table.add_column("published", no_wrap=True)
-        table.caption = "published: ✓ same direction, ✗ opposite, = no change, ? ours claims none"
+        table.caption = "published: ✓ same direction, ✗ opposite, = no change, ± both ways, ? ours claims none"
         if any(row.published and row.published.confounded for row in shown):
             table.caption += ", † confounded"
         table.caption_justify = "left"

@@ -3,9 +3,19 @@
 import pytest
 
 from lab.analysis.suite.answer import Findings
-from lab.analysis.suite.comparisons import planned_pairs
+from lab.analysis.suite.comparisons import planned_pairs, published_of
 from lab.analysis.suite.factors import factor_sentences, passing
-from lab.records.suite import Crossing, Effect, MetricKey, PublishedStep, SuitePlan, Variant, VariantMetric, Verdict
+from lab.records.suite import (
+    Agreement,
+    Crossing,
+    Effect,
+    MetricKey,
+    PublishedStep,
+    SuitePlan,
+    Variant,
+    VariantMetric,
+    Verdict,
+)
 
 TIME = MetricKey(name="indexing_latency_ms", scope="primaries")
 OF_ONE = MetricKey(name="indexing_latency_ms", scope="ratings")
@@ -99,6 +109,70 @@ def test_a_factor_is_real_if_a_comparison_shows_a_difference() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("read_bytes", "told"),
+    [
+        pytest.param((0.0, 11.0), "Memory could not act here, since queries read nothing from the disk", id="no reads"),
+        pytest.param((0.0, 8192.0), "Memory makes no difference of more than 5 %", id="reads of one of both"),
+        pytest.param((None, None), "Memory makes no difference of more than 5 %", id="not measured"),
+    ],
+)
+def test_a_factor_with_nothing_to_act_on_is_not_called_the_same(
+    read_bytes: tuple[float | None, float | None], told: str
+) -> None:
+    """A bound of page cache above what is read says nothing of memory."""
+    bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
+    figures = [
+        VariantMetric(
+            variant=variant,
+            name="query_read_bytes",
+            scope="elasticsearch",
+            unit="bytes",
+            values=(value,),
+            median=value,
+            low=value,
+            high=value,
+        )
+        for variant, value in zip(("control", "64 MB"), read_bytes, strict=True)
+    ]
+    (sentence,) = factor_sentences(
+        findings([bound], [an_effect("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures
+    )
+
+    assert sentence.startswith(f"{told} (indexing latency): ")
+
+
+def test_a_difference_is_told_whatever_it_acted_through() -> None:
+    """Fewer than a page was read for a query, and yet it took longer."""
+    bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
+    told = factor_sentences(findings([bound], [an_effect("64 MB", (1.1, 1.2, 1.3), "slower")]), ())
+
+    assert told[0].startswith("Memory is a real factor")
+
+
+@pytest.mark.parametrize(
+    ("agreements", "expected"),
+    [
+        (("opposite", "opposite"), ("opposite", 0.5, 2.0)),
+        (("opposite", "same direction"), ("the source contradicts itself", 0.5, 2.0)),
+    ],
+)
+def test_a_source_with_two_figures_is_shown_with_both(
+    agreements: tuple[Agreement, Agreement], expected: tuple[str, float, float]
+) -> None:
+    """Of two machines, say; a confounded one is left out where there is another."""
+    first, second = agreements
+    steps = (
+        a_step(confounded="another machine").model_copy(update={"published_ratio": 9.0}),
+        a_step().model_copy(update={"agreement": first}),
+        a_step().model_copy(update={"published_ratio": 2.0, "agreement": second}),
+    )
+    shown = published_of(steps, ("6 nodes", "control"), OF_ONE)
+
+    assert shown is not None
+    assert (shown.agreement, shown.published_low, shown.published_high) == expected
+
+
 def test_a_factor_that_did_not_run_is_told() -> None:
     """It is neither real nor none."""
     assert factor_sentences(findings([turned("6 nodes", "nodes")], []), ()) == ("Nodes was not measured.",)
@@ -143,7 +217,7 @@ def crossing_of(*ends: tuple[float, float, float]) -> str:
     return factor_sentences(findings(variants, effects, crossing=True), figures)[0]
 
 
-ABOUT = "`best` along size on disk, by indexing latency: "
+ABOUT = "`best` along size on disk (the part asked about), by indexing latency: "
 LEVELS = "levels 1×, 4×, 16×"
 
 
