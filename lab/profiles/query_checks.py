@@ -100,7 +100,12 @@ def _extent_problems(tree: Located) -> Iterator[Problem]:
         left = f"less than {timeout_s - warm_up_s:g}, which `load.timeout_s` leaves after the warm-up"
         message = f"got {duration_s:g}, expected {left}"
         yield Problem(tree.place_of("load", "queries", "duration_s"), "load.queries.duration_s", message)
+    requests = _number(tree, "load", "queries", "requests")
     rate, step_s = _number(tree, "load", "queries", "rate_per_s"), _number(tree, "load", "ramp", "step_s")
+    if rate and requests and warm_up_s + requests / rate >= timeout_s:
+        left = f"less than {(timeout_s - warm_up_s) * rate:,.0f}, for which `load.timeout_s` leaves time at that rate"
+        message = f"got {requests:,.0f}, expected {left}"
+        yield Problem(tree.place_of("load", "queries", "requests"), "load.queries.requests", message)
     if _mode(tree) == "query" and rate and step_s and rate * step_s < LEAST_IN_A_STEP:
         message = f"got {step_s:g}, expected {LEAST_IN_A_STEP / rate:g} or more: p99 needs {LEAST_IN_A_STEP} queries"
         yield Problem(tree.place_of("load", "ramp", "step_s"), "load.ramp.step_s", message)

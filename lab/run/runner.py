@@ -305,7 +305,9 @@ class _RunUnderWay:
         load = self.profile.load
         if load.ramp is None or load.rate_docs_per_s is None:
             return self.producing.stream(check)
-        rising = RisingStream(self.producing, self.sink, load.ramp, load.rate_docs_per_s, lambda: sampler.latest)
+        rising = RisingStream(
+            self.producing, self.sink, load.ramp, load.rate_docs_per_s, latest=lambda: sampler.latest, check=check
+        )
         delivered, self.document_ramp = rising.run()
         return delivered
 

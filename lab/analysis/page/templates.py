@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from lab.analysis.text import bytes_text, count, duration, figure, number
 from lab.endpoints import without_secrets
+from lab.records.run import Environment as MachineAndSoftware
 
 
 def prose(text: str) -> Markup:
@@ -45,6 +46,22 @@ def indented_json(tree: object) -> str:
     return orjson.dumps(tree, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()
 
 
+def paging_text(environment: MachineAndSoftware) -> str:
+    """What decides which pages of files stay in memory, and how Elasticsearch opens the files; empty if not known."""
+    paging = environment.paging
+    if paging is None:
+        return ""
+    read_ahead = "" if paging.read_ahead_kb is None else f"{paging.disk} reads ahead up to {paging.read_ahead_kb:,} KiB"
+    parts = (
+        read_ahead,
+        f"store type {environment.index_settings.get('index.store.type', 'fs, the default')}",
+        f"{bytes_text(paging.swap_bytes)} of swap" if paging.swap_bytes else "no swap",
+        f"huge pages: {paging.transparent_huge_pages}" if paging.transparent_huge_pages else "",
+        "the kernel pages out what is cold (DAMON)" if paging.damon_pageout else "",
+    )
+    return "; ".join(filter(None, parts))
+
+
 PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parents[1]),
     autoescape=True,
@@ -66,6 +83,7 @@ PAGES.filters.update(
             indented_json,
             inlined,
             number,
+            paging_text,
             prose,
             with_small_unit,
             without_secrets,

@@ -34,8 +34,9 @@ class Producing:
         self._check_sink = check_sink
         return self.produce("load", "streaming", self.run.profile.load.rate_docs_per_s)
 
-    def step(self, start: int, stop: int, rate_docs_per_s: float | None) -> Delivered:
+    def step(self, start: int, stop: int, rate_docs_per_s: float | None, check_sink: Callable[[], None]) -> Delivered:
         """Produce some of the documents while the sink runs, at a rate or as fast as possible."""
+        self._check_sink = check_sink
         return self.produce("load", "streaming", rate_docs_per_s, start, stop)
 
     def produce(

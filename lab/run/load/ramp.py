@@ -26,18 +26,29 @@ class RisingStream:
 
     Args:
         latest: The newest sample.
+        check: Raises an error if what takes part in the run has ended.
     """
 
     def __init__(
-        self, producing: Producing, sink: Sink, ramp: Ramp, rate_docs_per_s: float, latest: Callable[[], Sample | None]
+        self,
+        producing: Producing,
+        sink: Sink,
+        ramp: Ramp,
+        rate_docs_per_s: float,
+        *,
+        latest: Callable[[], Sample | None],
+        check: Callable[[], None],
     ) -> None:
         self._producing = producing
         self._sink = sink
+        self._check = check
         self._ramp = ramp
         self._rate_docs_per_s = rate_docs_per_s
         self._latest = latest
         self._documents = producing.run.dataset.documents
+        self._timeout_s = producing.run.profile.load.timeout_s
         self._next = 0
+        self._is_behind = False
         self._parts: list[Delivered] = []
 
     def run(self) -> tuple[Delivered, DocumentRamp]:
@@ -47,7 +58,7 @@ class RisingStream:
         """
         steps = tuple(self._steps())
         if self._next < self._documents:
-            self._parts.append(self._producing.step(self._next, self._documents, None))
+            self._parts.append(self._producing.step(self._next, self._documents, None, self._check))
         return together(self._parts), DocumentRamp(p99_bound_ms=self._ramp.p99_ms, steps=steps)
 
     def _steps(self) -> Iterator[RampStep]:
@@ -62,10 +73,15 @@ class RisingStream:
         documents = self._documents_at(rate)
         if self._next + documents > self._documents:
             return None
+        if self._is_behind and not self._catch_up(self._timeout_s):
+            raise StackError(
+                f"load.ramp: the sink has not caught up with {self._next:,} documents within {self._timeout_s:g} s"
+                " (load.timeout_s)"
+            )
         before, started_s = self._ages(), CLOCK.now_s()
-        self._parts.append(self._producing.step(self._next, self._next + documents, rate))
+        self._parts.append(self._producing.step(self._next, self._next + documents, rate, self._check))
         self._next += documents
-        self._catch_up()
+        self._is_behind = not self._catch_up(CAUGHT_UP_WITHIN_S)
         counts = grown(before, self._ages())
         return RampStep(
             rate_per_s=rate,
@@ -84,18 +100,20 @@ class RisingStream:
         is_late = step.answered < LEAST_ANSWERED * self._documents_at(step.rate_per_s)
         return is_late or step.latency_ms["p99"] > self._ramp.p99_ms
 
-    def _catch_up(self) -> None:
-        deadline = time.monotonic() + CAUGHT_UP_WITHIN_S
+    def _catch_up(self, within_s: float) -> bool:
+        """Wait until the sink is done with all that was produced; whether it is in time."""
+        deadline = time.monotonic() + within_s
         acknowledged_s = CLOCK.now_s()
         while time.monotonic() < deadline:
-            self._sink.refuse_end()
+            self._check()
             sample = self._latest()
             if sample and sample.sink and sample.at_s > acknowledged_s:
                 sink = sample.sink
                 if sink.records_read >= self._next and not sink.records_in_flight:
-                    return
+                    return True
             self._producing.run.progress.update(0, "the sink catches up")
             time.sleep(POLL_S)
+        return False
 
     def _ages(self) -> HdrHistogram:
         """Ages of all records so far.

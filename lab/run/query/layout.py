@@ -122,13 +122,17 @@ def put_away(run: RunContext, cluster: ElasticsearchClient) -> None:
 
 
 def found(run: RunContext, cluster: ElasticsearchClient, fingerprint: str) -> KeptIndex | None:
-    """The index of the run's layout, opened, if it is as it was when it was verified."""
+    """The index of the run's layout, opened, if it is whole and as it was when it was verified."""
     index = run.names.index
     kept = whole_indices(cluster).get(index)
     if kept is None or kept.layout.fingerprint != fingerprint:
         return None
     cluster.open_index(index)
-    started_shards(cluster, run.profile, index)
+    try:
+        started_shards(cluster, run.profile, index)
+    except ProfileError:
+        # A primary shard is lost, as with the node that held it.
+        return None
     seen = (cluster.index_settings(index)["index.uuid"], cluster.operations(index), cluster.count(index))
     if seen != (kept.uuid, kept.operations, kept.documents.indexed):
         return None

@@ -29,11 +29,7 @@ class SearchableError(Exception):
 
 
 class Searchable:
-    """Asks again four times a second, in a thread of its own, over a connection of its own.
-
-    Attributes:
-        lost: Readings that failed.
-    """
+    """Asks again four times a second, in a thread and over a connection of its own; failed readings are left out."""
 
     def __init__(self, dataset: Dataset, connection: QueryConnection, task: Task) -> None:
         assert dataset.timeline is not None  # noqa: S101 - as the profile's checks have seen
@@ -46,7 +42,6 @@ class Searchable:
         self._documents = 0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
-        self.lost = 0
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -81,7 +76,6 @@ class Searchable:
                 asked_s = time.monotonic()
                 self._readings.append((asked_s, self._read()))
             except (OSError, HTTPException, ValueError, LookupError, TypeError):
-                self.lost += 1
                 continue
             # What one copy of a shard finds, another may find only after its own refresh.
             while self._readings and self._readings[0][0] <= asked_s - self._hold_s:

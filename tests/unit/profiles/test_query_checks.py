@@ -76,6 +76,12 @@ def test_a_query_load_that_can_be_is_read(asks: Repository) -> None:
         ),
         (
             "{duration_s: 7}",
+            "{requests: 101, rate_per_s: 10}, timeout_s: 13",
+            "asks.yaml:3: load.queries.requests: got 101, expected less than 80, for which `load.timeout_s` leaves "
+            "time at that rate",
+        ),
+        (
+            "{duration_s: 7}",
             "{rate_per_s: 11}, ramp: {p99_ms: 50, step_s: 7}",
             "asks.yaml:3: load.ramp.step_s: got 7, expected 9.09091 or more: p99 needs 100 queries",
         ),

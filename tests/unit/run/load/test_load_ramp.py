@@ -1,5 +1,6 @@
 """A document rate that rises: the age of each step's records, its end, and what all steps did together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -96,10 +97,12 @@ class Produced:
         """What a ramp looks at of its run."""
         made = type("Run", (), {})()
         made.dataset, made.progress = type("Documents", (), {"documents": self.documents}), SilentProgress()
+        made.profile = type("Profile", (), {"load": type("Load", (), {"timeout_s": 0.3})})
         return made
 
-    def step(self, start: int, stop: int, rate: float | None) -> Delivered:
+    def step(self, start: int, stop: int, rate: float | None, check: Callable[[], None]) -> Delivered:
         """Produce some documents."""
+        check()
         self.steps.append((start, stop, rate))
         self.sink.ages.record_value(10_000_000 if rate and rate > self.sink.knee else 10_000, stop - start)
         return replace(PART, rate_docs_per_s=rate)
@@ -112,11 +115,20 @@ class Produced:
         return sample
 
 
+def no_check() -> None:
+    """All that takes part runs."""
+
+
+def rising_stream(producing: Produced, sink: Sink, ramp: Ramp, check: Callable[[], None] = no_check) -> RisingStream:
+    """A ramp that begins at 100 documents/s."""
+    return RisingStream(producing, sink, ramp, 100, latest=producing.latest, check=check)  # type: ignore[arg-type]
+
+
 def ramped(knee: float, documents: int) -> tuple[Produced, list[tuple[float, int, float]]]:
     """What was produced, and rate, documents and p99 of each step."""
     sink = Sink(knee)
     producing = Produced(sink, documents)
-    rising = RisingStream(producing, sink, Ramp(p99_ms=2000, factor=2, step_s=3), 100, producing.latest)  # type: ignore[arg-type]
+    rising = rising_stream(producing, sink, Ramp(p99_ms=2000, factor=2, step_s=3))
     _, ramp = rising.run()
     return producing, [(step.rate_per_s, step.answered, round(step.latency_ms["p99"] / 1000, 1)) for step in ramp.steps]
 
@@ -151,10 +163,46 @@ def test_a_sink_that_tells_no_ages_cannot_be_ramped(monkeypatch: pytest.MonkeyPa
 
     sink = Mute(300)
     producing = Produced(sink, 9001)
-    rising = RisingStream(producing, sink, Ramp(p99_ms=2000), 100, producing.latest)  # type: ignore[arg-type]
+    rising = rising_stream(producing, sink, Ramp(p99_ms=2000))
     with pytest.raises(StackError) as refused:
         rising.run()
     assert str(refused.value) == (
         "load.ramp: the sink does not tell how old its records were (timed out), expected its histogram of record "
         "ages; use a connector of Sluice"
+    )
+
+
+def test_a_ramp_ends_with_what_takes_part_in_it() -> None:
+    """A sending process that died while documents stream beside it, say."""
+    sink = Sink(300)
+    producing = Produced(sink, 9001)
+
+    def check() -> None:
+        if len(producing.steps) == 3:
+            raise StackError("queries: the process that sends queries ended")
+
+    rising = rising_stream(producing, sink, Ramp(p99_ms=2000, factor=2, step_s=3), check)
+    with pytest.raises(StackError, match="the process that sends queries ended"):
+        rising.run()
+
+
+def test_no_step_begins_behind_a_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records of the step before would be counted among its own, and be late for the sink's sake."""
+    monkeypatch.setattr(lab.run.load.ramp, "CAUGHT_UP_WITHIN_S", 0.1)
+    monkeypatch.setattr(lab.run.load.ramp, "POLL_S", 0.01)
+
+    class Behind(Produced):
+        def latest(self) -> Any:
+            sample = super().latest()
+            sample.sink.records_in_flight = 7
+            return sample
+
+    sink = Sink(300)
+    producing = Behind(sink, 9001)
+    rising = rising_stream(producing, sink, Ramp(p99_ms=2000))
+    with pytest.raises(StackError) as refused:
+        rising.run()
+    assert len(producing.steps) == 1
+    assert str(refused.value) == (
+        "load.ramp: the sink has not caught up with 1,000 documents within 0.3 s (load.timeout_s)"
     )
