@@ -13,10 +13,13 @@ from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.folder import read_run
 from lab.analysis.page.drawing import BLUE, BREAK, GREEN, GREY, ORANGE, RED, VIOLET
 from lab.analysis.page.svg import WIDTH, Chart, drawn, inline
+from lab.analysis.statistics.effects import is_speed
+from lab.analysis.suite.answer import Findings
+from lab.analysis.suite.crossings import axis_label, common_name, crossing_sentence, levels
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
 from lab.analysis.suite.rows import Row
 from lab.errors import ProfileError
-from lab.records.suite import MetricKey, SuiteResult, SuiteRun
+from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun, VariantMetric
 
 ROW_HEIGHT = 40
 COLOURS = {
@@ -135,6 +138,54 @@ def _ticks(first: float, last: float) -> list[float]:
         if first <= tick <= last and all(abs(math.log(tick / other)) >= gap for other in chosen):
             chosen.append(tick)
     return sorted(chosen)
+
+
+# --- where a level begins to win ------------------------------------------------------------------------------------
+
+
+def crossing_chart(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> Chart:
+    """The comparisons of a factor along an axis, with their intervals, and the line that tells where 1 is passed."""
+    points = [
+        {"x": level.at, "y": math.exp(level.mean), "low": math.exp(level.best), "high": math.exp(level.worst)}
+        for level in levels(findings, wanted, figures)
+    ]
+    inverse = " (inverse)" if is_speed(wanted.metric.name) > 0 else ""
+    return Chart(
+        f"{wanted.factor}: from where on {common_name(findings, wanted.factor)} wins",
+        f"{metric_label(wanted.metric)} as ratio{inverse} to what it is compared with, over"
+        f" {lower_first(axis_label(findings, wanted))}: below 1 it wins. Bars: intervals of the verdicts.",
+        crossing_sentence(findings, wanted, figures),
+        _crossing(points, axis_label(findings, wanted)) if len(points) > 1 else None,
+        {},
+    )
+
+
+def _crossing(points: Sequence[Mapping[str, Any]], axis: str) -> str:
+    ends = [point[end] for point in points for end in ("low", "high")]
+    first, last = min(1.0, *ends), max(1.0, *ends)
+    margin = (last / first) ** 0.05
+    scale = alt.Scale(type="log", domain=[first / margin, last * margin], nice=False)
+    y_axis = alt.Axis(values=_ticks(first / margin, last * margin), labelExpr="toString(datum.value)")
+    places = [point["x"] for point in points]
+    x = alt.X(
+        "x:Q",
+        title=axis.lower(),
+        scale=alt.Scale(type="log", domain=[min(places) / 1.2, max(places) * 1.2], nice=False),
+        axis=alt.Axis(values=places, labelExpr="format(datum.value, '.3~r') + '×'", grid=False),
+    )
+    y = alt.Y("y:Q", title="ratio", scale=scale, axis=y_axis)
+    base = alt.Chart(inline(points))
+    return drawn(
+        [
+            alt.Chart(inline([{"y": 1}])).mark_rule(stroke="currentColor", opacity=0.55).encode(y=y),
+            base.mark_line(stroke=BLUE, strokeWidth=1.6).encode(x=x, y=y),
+            base.mark_rule(stroke=BLUE, strokeWidth=3).encode(
+                x=x, y=alt.Y("low:Q", scale=scale, axis=y_axis, title="ratio"), y2="high:Q"
+            ),
+            base.mark_point(filled=True, size=70, opacity=1, color=BLUE).encode(x=x, y=y),
+        ],
+        height=200,
+    )
 
 
 # --- drift ----------------------------------------------------------------------------------------------------------

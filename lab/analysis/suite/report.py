@@ -43,6 +43,7 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),
+        crossings=sections.crossings(result),
         groups=sections.switch(result),
         limits=list(sections.limit_rows(result)),
         published=list(sections.published_rows(result)),

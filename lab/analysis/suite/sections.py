@@ -6,8 +6,9 @@ from pathlib import Path
 
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.page.svg import Chart
-from lab.analysis.suite.charts import drift_chart, ladder_chart, rate_over_time
-from lab.analysis.suite.comparisons import of_pair, verdict_of
+from lab.analysis.suite.answer import Findings
+from lab.analysis.suite.charts import crossing_chart, drift_chart, ladder_chart, rate_over_time
+from lab.analysis.suite.comparisons import of_pair, planned_pairs, verdict_of
 from lab.analysis.suite.families import Family, families, family_label, lines, scope_names
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import last_attempts
@@ -44,6 +45,13 @@ def switch(result: SuiteResult) -> list[dict[str, object]]:
             ]
             groups.append({"label": family_label(family), "panels": [family_panel(result, family), *single]})
     return groups
+
+
+def crossings(result: SuiteResult) -> list[Chart]:
+    """One chart for each place from which a level of a factor begins to win."""
+    plan = result.plan
+    findings = Findings(plan, result.repeats, planned_pairs(plan), result.effects, result.published, {})
+    return [crossing_chart(findings, wanted, result.figures) for wanted in plan.crossings]
 
 
 def family_panel(result: SuiteResult, family: Family) -> dict[str, object]:

@@ -3,8 +3,10 @@
 import pytest
 
 from lab.analysis.suite.answer import Findings
+from lab.analysis.suite.charts import crossing_chart
 from lab.analysis.suite.comparisons import planned_pairs, published_of
-from lab.analysis.suite.factors import factor_sentences, passing
+from lab.analysis.suite.crossings import passing
+from lab.analysis.suite.factors import factor_sentences
 from lab.records.suite import (
     Agreement,
     Crossing,
@@ -193,11 +195,11 @@ def test_a_line_passes_zero_where_it_stays_below(values: list[float], expected: 
     assert place == (expected if expected is None else pytest.approx(expected))
 
 
-def crossing_of(*ends: tuple[float, float, float]) -> str:
-    """The sentence about levels at working sets of 1×, 4× and 16× the page cache."""
+def three_levels(*ends: tuple[float, float, float]) -> tuple[Findings, list[VariantMetric]]:
+    """Levels at working sets of 1×, 4× and 16× the page cache."""
     shares = (1 / 16, 1 / 4, 1.0)
     variants, effects, figures = [], [], []
-    for share, three in zip(shares, ends, strict=True):
+    for share, three in zip(shares, ends, strict=False):
         reference, name = f"default {share}", f"best {share}"
         variants.append(Variant(name=reference, profile="p", fingerprint=reference, working_set=share))
         variants.append(Variant(name=name, profile="p", fingerprint=name, against=reference, factor="codec"))
@@ -214,7 +216,29 @@ def crossing_of(*ends: tuple[float, float, float]) -> str:
                 high=16,
             )
         )
-    return factor_sentences(findings(variants, effects, crossing=True), figures)[0]
+    return findings(variants, effects, crossing=True), figures
+
+
+def crossing_of(*ends: tuple[float, float, float]) -> str:
+    """The sentence about three levels."""
+    return factor_sentences(*three_levels(*ends))[0]
+
+
+def test_a_crossing_is_drawn_with_its_levels_and_told_beside_it() -> None:
+    """Three points with their bars, and the sentence for who cannot see them."""
+    found, figures = three_levels((1.05, 1.1, 1.15), (1.05, 1.1, 1.15), (0.85, 1 / 1.1, 0.95))
+    chart = crossing_chart(found, found.plan.crossings[0], figures)
+
+    assert "it wins from 8.00× on" in chart.summary
+    assert chart.svg is not None
+    assert [text for text in ("1×", "4×", "16×", "size on disk (the part asked about)") if text not in chart.svg] == []
+
+
+def test_a_crossing_of_one_level_is_not_drawn() -> None:
+    """There is no line through one point."""
+    found, figures = three_levels((1.05, 1.1, 1.15))
+
+    assert crossing_chart(found, found.plan.crossings[0], figures).svg is None
 
 
 ABOUT = "`best` along size on disk (the part asked about), by indexing latency: "
