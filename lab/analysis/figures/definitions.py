@@ -258,6 +258,10 @@ TERMS = {
     "closed loop": "Each client sends its next query once it has read an answer. A slow server is then asked less"
     " often, so that only the service time can be given, and rate and service time are one measurement.",
     "knee": "The highest rate of a ramp at which p99 keeps its bound.",
+    "kept index": "An index of queries alone: made and verified once, then read by all runs with the same layout.",
+    "layout": "What decides how a kept index is stored: documents, mapping, index settings, codec, route, segments,"
+    " version and nodes.",
+    "route": "How documents came to their codec: loaded with it, reindexed from another index, or rewritten in place.",
     "question": "Something a user asks of the index, answered by one search or, with a join, by several.",
     "refresh": "What makes documents indexed since the last one visible to searches.",
     "merge": "The joining of small segments into larger ones, in the background.",
