@@ -189,17 +189,29 @@ def _from_size_s(variant: Variant) -> float:
 
 
 def seconds_left(plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[str, float]) -> float:
-    """How long the runs that count and are still to come will take: those of a variant as long as its runs so far.
+    """How long the runs that are still to come will take, the first of each kind, which does not count, included.
+
+    Those of a variant take as long as its runs so far. One that made a kept index tells nothing of those that read it.
 
     Args:
-        ended: All runs so far; those that do not count tell as much of the time.
+        ended: All runs so far.
         expected: By variant, what stands in for it until one of its runs has ended.
     """
+    layouts = {variant.name: variant.layout for variant in plan.variants}
     taken: dict[str, list[float]] = {}
     for run in ended:
-        taken.setdefault(run.variant, []).append(run.ended_s - run.started_s)
+        if run.block or layouts[run.variant] is None:
+            taken.setdefault(run.variant, []).append(run.ended_s - run.started_s)
     each = {name: median(taken.get(name, [wall_s])) for name, wall_s in expected.items()}
-    return sum(each[name] for _, name in runs_left(plan, ended))
+    left = [name for _, name in runs_left(plan, ended)]
+    tried = {plan.variant(run.variant).kind for run in ended}
+    firsts = {kind: name for name in reversed(left) if (kind := plan.variant(name).kind) not in tried}
+    return sum(each[name] for name in left) + sum(_first_s(plan.variant(name), each[name]) for name in firsts.values())
+
+
+def _first_s(variant: Variant, run_s: float) -> float:
+    """The first run of a kind, which makes the index if that is kept."""
+    return run_s if variant.layout is None else run_s + LAYOUT_BASE_S + _documents_s(variant)
 
 
 def earlier_wall_s(runs: Path, variant: Variant) -> float | None:

@@ -28,16 +28,16 @@ def a_run(variant: str, seconds: float, *, block: int = 0, attempt: int = 1, sta
 @pytest.mark.parametrize(
     ("ended", "left_s"),
     [
-        pytest.param([], 2 * (30 + 40 + 50), id="nothing has run: all of it, as expected"),
-        pytest.param([a_run("static", 70)], 2 * (30 + 70 + 50), id="a warm-up tells how long, and is not done"),
-        pytest.param([a_run("flat", 9, block=1)], 2 * (30 + 40) + 9, id="a run that counts is a part done"),
+        pytest.param([], 3 * (30 + 40 + 50), id="nothing has run: all of it, and the first of each kind"),
+        pytest.param([a_run("static", 70)], 2 * (30 + 70 + 50) + 80, id="a warm-up tells how long, and is not done"),
+        pytest.param([a_run("flat", 9, block=1)], 3 * (30 + 40) + 9, id="a run that counts is a part done"),
         pytest.param(
-            [a_run("flat", 9), a_run("flat", 10), a_run("flat", 90)], 2 * (30 + 40 + 10), id="one slow run is no rule"
+            [a_run("flat", 9), a_run("flat", 10), a_run("flat", 90)], 3 * (30 + 40) + 20, id="one slow run is no rule"
         ),
-        pytest.param([a_run("flat", 9, block=1, status="void")], 2 * (30 + 40 + 9), id="a failed run is repeated"),
+        pytest.param([a_run("flat", 9, block=1, status="void")], 3 * (30 + 40) + 18, id="a failed run is repeated"),
         pytest.param(
             [a_run("flat", 9, block=1, attempt=number, status="void") for number in (1, 2)],
-            2 * (30 + 40) + 9,
+            3 * (30 + 40) + 9,
             id="but not for ever",
         ),
     ],
@@ -45,3 +45,18 @@ def a_run(variant: str, seconds: float, *, block: int = 0, attempt: int = 1, sta
 def test_what_is_left_is_told_from_what_each_variant_takes(ended: list[SuiteRun], left_s: float) -> None:
     """Variants differ in length by far, and warm-up drains are done once: neither may be spread over the rest."""
     assert seconds_left(a_plan(), ended, EXPECTED) == left_s
+
+
+def test_making_a_kept_index_tells_nothing_of_the_runs_that_read_it() -> None:
+    """It takes minutes once for each layout, and they seconds."""
+    plan = a_plan()
+    kept = plan.model_copy(
+        update={
+            "variants": tuple(
+                variant.model_copy(update={"layout": "one", "documents": 120_000}) for variant in plan.variants
+            )
+        }
+    )
+
+    assert seconds_left(kept, [], EXPECTED) == 2 * (30 + 40 + 50) + (30 + 10 + 10)
+    assert seconds_left(kept, [a_run("static", 700)], EXPECTED) == 2 * (30 + 40 + 50)
