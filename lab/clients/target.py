@@ -47,6 +47,7 @@ class Target:
             for good.
         index_settings: What every index on them is made with, dotted, without `index.`: the nodes that it may use.
         kept: Kept indices that runs to come on these servers read, besides those that each run looks after.
+        run_ids: Runs of the suite that is under way: what they have made, its next ones may use.
         containers: Those that the servers run in; `None` where they run in none that is known.
         bounded: Bounds every Elasticsearch node while its `with` block lasts.
     """
@@ -61,6 +62,7 @@ class Target:
     check: Callable[[], str] = str
     index_settings: Mapping[str, object] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
+    run_ids: frozenset[str] = frozenset()
     containers: Containers | None = None
     bounded: Callable[[Bounds], AbstractContextManager[None]] = unbounded
 

@@ -1,6 +1,7 @@
 """A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
 
 from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
@@ -15,7 +16,13 @@ MOST_WARM_UPS = 8
 
 
 class Bench(Protocol):
-    """The servers of a suite, and one run on them."""
+    """The servers of a suite, and one run on them.
+
+    Attributes:
+        run_ids: Runs of the suite so far.
+    """
+
+    run_ids: set[str]
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Bring the servers into the shape that the variant needs.
@@ -68,6 +75,7 @@ class SuiteExecution:
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
         self.ended = list(folder.runs())
+        bench.run_ids |= {Path(run.folder).name for run in self.ended if run.folder}
 
     def execute(self) -> None:
         """Run all that is left, block by block; a run that is not verified is repeated once.

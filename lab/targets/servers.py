@@ -149,6 +149,7 @@ class VariantBench(ABC):
         profiles: By variant.
         datasets: By variant.
         command: The one that the suite was started by.
+        run_ids: Runs of the suite so far, those before it was interrupted included.
     """
 
     profiles: Mapping[str, Profile]
@@ -165,8 +166,8 @@ class VariantBench(ABC):
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
         assert self.target is not None  # noqa: S101 - `prepare` comes first
         profile = self.profiles[variant.name]
-        target = replace(self.target, fresh=warm_up, kept=self.kept)
         self.run_ids.add(folder.run_id)
+        target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
         try:
             write_records(profile, self.datasets[variant.name], target, folder, self.command)
         finally:

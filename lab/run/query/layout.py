@@ -60,10 +60,10 @@ def have_layout(
         StackError: Elasticsearch does not answer, or refuses documents.
     """
     run.progress.begin("fill", "looking for a kept index", None)
+    refuse_others(run, cluster)
     fingerprint = str(layout_fingerprint(run.profile, run.dataset, run.root))
     kept = found(run, cluster, fingerprint)
     if kept is None:
-        refuse_others(run, cluster)
         kept = made(run, cluster, fingerprint, try_out)
     else:
         try_out()
@@ -72,11 +72,18 @@ def have_layout(
 
 
 def refuse_others(run: RunContext, cluster: ElasticsearchClient) -> None:
-    """Raise ProfileError if the index is there on servers of others: another user's run may be making it."""
-    if run.target.name == "remote" and cluster.index_owner(run.names.index) is not None:
+    """Raise ProfileError if the index on servers of others is of another command: it may be making or reading it.
+
+    To read it together would empty its caches in the midst of a measurement.
+    """
+    if run.target.name != "remote":
+        return
+    owner = cluster.index_owner(run.names.index)
+    if owner is not None and owner not in run.target.run_ids:
+        maker = f"run {owner}" if owner else "no run"
         raise ProfileError(
-            f"index {run.names.index}: exists and is not whole, expected none; another run is making it, or one was "
-            "killed: wait for it, or delete the index"
+            f"index {run.names.index}: exists, made by {maker}, expected none; another user works with it, or a run was"
+            " killed: wait for it, or delete the index"
         )
 
 

@@ -64,6 +64,7 @@ class Bench:
         self.warm_up_s = list(warm_up_s)
         self.processes = frozenset({1, 2})
         self.ran: list[tuple[str, bool]] = []
+        self.run_ids: set[str] = set()
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:  # noqa: ARG002 - as a bench has it
         """The servers as they are."""
@@ -229,6 +230,15 @@ def test_an_interrupted_suite_goes_on_where_it_was(folder: SuiteFolder) -> None:
     suite(folder, bench).execute()
     assert bench.counted == ["flat", *NAMES]
     assert bench.ran[0] == ("flat", True)
+
+
+def test_a_resumed_suite_knows_the_runs_of_its_first_part(folder: SuiteFolder) -> None:
+    """What they have left in the servers is the suite's, to be used and to be removed."""
+    with pytest.raises(KeyboardInterrupt):
+        suite(folder, Bench([a_result(), KeyboardInterrupt()])).execute()
+    bench = Bench()
+    suite(folder, bench)
+    assert bench.run_ids == {Path(str(run.folder)).name for run in folder.runs()} != set()
 
 
 def test_a_line_cut_short_by_a_kill_is_done_again(folder: SuiteFolder) -> None:

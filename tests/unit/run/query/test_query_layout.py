@@ -134,7 +134,7 @@ def run_of(*keep: str) -> Any:
     return SimpleNamespace(
         names=SimpleNamespace(index=OWN),
         profile=load_profile("events/static", overrides=ASKED),
-        target=SimpleNamespace(name="local", kept=frozenset(keep)),
+        target=SimpleNamespace(name="local", kept=frozenset(keep), run_ids=frozenset()),
         progress=SilentProgress(),
     )
 
@@ -273,8 +273,8 @@ def test_a_kept_index_of_another_run_is_never_removed(monkeypatch: pytest.Monkey
     assert cluster.calls == [f"delete_index {OWN}-staging", "close "]
 
 
-def test_an_index_that_another_user_is_making_is_refused() -> None:
-    """It would be deleted and made anew under him; on servers of our own nobody else makes one."""
+def test_an_index_that_another_user_works_with_is_refused() -> None:
+    """It would be deleted under him, or its caches emptied; on servers of our own there is nobody else."""
     run, cluster = run_of(), Cluster({}, index_owner="20260101-000017")
     run.target.name = "local"
     refuse_others(run, client(cluster))
@@ -282,6 +282,13 @@ def test_an_index_that_another_user_is_making_is_refused() -> None:
     with pytest.raises(ProfileError) as refused:
         refuse_others(run, client(cluster))
     assert str(refused.value) == (
-        f"index {OWN}: exists and is not whole, expected none; another run is making it, or one was killed: wait for "
-        "it, or delete the index"
+        f"index {OWN}: exists, made by run 20260101-000017, expected none; another user works with it, or a run was "
+        "killed: wait for it, or delete the index"
     )
+
+
+def test_an_index_that_the_suite_itself_has_made_is_used_on_servers_of_others() -> None:
+    """An earlier run of it, also one before it was interrupted."""
+    run = run_of()
+    run.target.name, run.target.run_ids = "remote", frozenset({"20260101-000017"})
+    refuse_others(run, client(Cluster({}, index_owner="20260101-000017")))
