@@ -39,7 +39,7 @@ class Servers:
         """The servers, unless another command holds them."""
         if self.locked:
             raise StackError("another sluice command is using the servers")
-        yield SimpleNamespace(prepare=self.prepare, run=self.run)
+        yield SimpleNamespace(prepare=self.prepare, run=self.run, run_ids=set())
 
     def prepare(self, _variant: Variant) -> frozenset[int]:
         """One server."""
