@@ -83,7 +83,7 @@ def _ladder(rows: Sequence[Row]) -> str:
         alt.Chart(inline(published))
         .mark_point(shape="diamond", filled=False, size=85, stroke="currentColor", strokeWidth=1.4, **below)
         .encode(x=x, y=y),
-        base.mark_text(align="left", fontSize=12, fill="currentColor", yOffset=-7, limit=WIDTH - 130).encode(
+        base.mark_text(align="left", fontSize=12, fill="currentColor", yOffset=-7, limit=WIDTH - 160).encode(
             x=alt.value(0), text="name:N"
         ),
         *_ratio_texts(values, y),
@@ -151,7 +151,7 @@ def crossing_chart(findings: Findings, wanted: Crossing, figures: Sequence[Varia
     ]
     inverse = " (inverse)" if is_speed(wanted.metric.name) > 0 else ""
     return Chart(
-        f"{wanted.factor}: from where on {common_name(findings, wanted.factor)} wins",
+        f"{common_name(findings, wanted.factor)} along {lower_first(metric_label(wanted.over))}",
         f"{metric_label(wanted.metric)} as ratio{inverse} to what it is compared with, over"
         f" {lower_first(axis_label(findings, wanted))}: below 1 it wins. Bars: intervals of the verdicts.",
         crossing_sentence(findings, wanted, figures),
@@ -211,7 +211,7 @@ def drift_chart(result: SuiteResult, metric: MetricKey) -> Chart:
         "Each run relative to the median of its variant, in the order of the runs; the line joins the medians of the"
         " blocks. A slope is a drift of the machine, which ratios within a block do not contain.",
         "Medians of the blocks: " + ", ".join(ratio_text(point["y"]) for point in medians) + ".",
-        _drift(points, medians, lower_first(metric_label(metric))) if len(points) > 1 else None,
+        _drift(points, medians) if len(points) > 1 else None,
         colours,
     )
 
@@ -238,11 +238,11 @@ def _relative_values(result: SuiteResult, metric: MetricKey) -> list[dict[str, A
     ]
 
 
-def _drift(points: Sequence[Mapping[str, Any]], medians: Sequence[Mapping[str, Any]], metric: str) -> str:
+def _drift(points: Sequence[Mapping[str, Any]], medians: Sequence[Mapping[str, Any]]) -> str:
     x = alt.X("x:Q", title="minutes since the suite began", scale=alt.Scale(nice=False, padding=8))
     y = alt.Y(
         "y:Q",
-        title=f"{metric}, relative",
+        title="relative to the median",
         scale=alt.Scale(zero=False, padding=6),
         axis=alt.Axis(tickCount=5, labelExpr="format(datum.value, '.3~f')"),
     )
