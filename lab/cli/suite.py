@@ -184,11 +184,12 @@ class SuiteDisplay:
     def __init__(self, plan: SuitePlan, ended: Iterable[SuiteRun], expected: Mapping[str, float]) -> None:
         self._plan = plan
         self._ended = list(ended)
+        self._earlier = len(self._ended)
         self._expected = expected
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        left = minutes(seconds_left(self._plan, self._ended, self._expected))
+        left = minutes(seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier))
         state = f"[dim]({done} of {total} done, about {left} left)[/dim]"
         console.rule(f"{escape(what)}: {escape(variant.name)} {state}", align="left")
 

@@ -8,10 +8,12 @@ from typing import Any
 
 from lab.profiles.datasets import DEFAULT_MAPPINGS, KnownDataset, dataset_in
 from lab.profiles.located import Located
+from lab.profiles.models import QueryLoad
 from lab.profiles.problems import Problem, suggestion
 from lab.profiles.questions import Question, aggregations_of, question_names, read_question
 from lab.profiles.yaml_model import unknown_name
 
+DEFAULT_WARM_UP_S = QueryLoad.model_fields["warm_up_s"].default
 LEAST_IN_A_STEP = 100
 """Queries of a ramp's step: with fewer, p99 is the slowest one."""
 
@@ -95,15 +97,17 @@ def _extent_problems(tree: Located) -> Iterator[Problem]:
     if not _is_query_load(tree):
         return
     duration_s, timeout_s = _number(tree, "load", "queries", "duration_s"), _number(tree, "load", "timeout_s") or 3600
-    warm_up_s = _number(tree, "load", "queries", "warm_up_s") or 5
+    stated_s = _number(tree, "load", "queries", "warm_up_s")
+    warm_up_s = DEFAULT_WARM_UP_S if stated_s is None else stated_s
     if duration_s is not None and warm_up_s + duration_s >= timeout_s:
         left = f"less than {timeout_s - warm_up_s:g}, which `load.timeout_s` leaves after the warm-up"
         message = f"got {duration_s:g}, expected {left}"
         yield Problem(tree.place_of("load", "queries", "duration_s"), "load.queries.duration_s", message)
     requests = _number(tree, "load", "queries", "requests")
     rate, step_s = _number(tree, "load", "queries", "rate_per_s"), _number(tree, "load", "ramp", "step_s")
-    if rate and requests and warm_up_s + requests / rate >= timeout_s:
-        left = f"less than {(timeout_s - warm_up_s) * rate:,.0f}, for which `load.timeout_s` leaves time at that rate"
+    most = (timeout_s - warm_up_s) * (rate or 0)
+    if rate and requests and requests >= most >= 1:
+        left = f"less than {most:,.0f}, for which `load.timeout_s` leaves time at that rate"
         message = f"got {requests:,.0f}, expected {left}"
         yield Problem(tree.place_of("load", "queries", "requests"), "load.queries.requests", message)
     if _mode(tree) == "query" and rate and step_s and rate * step_s < LEAST_IN_A_STEP:

@@ -1,7 +1,6 @@
 """A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
 
 from collections.abc import Callable, Hashable, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
@@ -75,7 +74,7 @@ class SuiteExecution:
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
         self.ended = list(folder.runs())
-        bench.run_ids |= {Path(run.folder).name for run in self.ended if run.folder}
+        bench.run_ids |= folder.run_ids()
 
     def execute(self) -> None:
         """Run all that is left, block by block; a run that is not verified is repeated once.

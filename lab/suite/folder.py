@@ -46,6 +46,10 @@ class SuiteFolder:
         """The runs that ended so far."""
         return read_runs(self.path)
 
+    def run_ids(self) -> set[str]:
+        """The runs that were begun so far, that of a suite which was killed in its midst included."""
+        return {path.name for kind in ("runs", "warm-up") for path in (self.path / kind).glob("*/*")}
+
     def append(self, run: SuiteRun) -> None:
         """Write down a run that has ended, in place of a line that was cut short when the suite was killed."""
         with (self.path / "runs.ndjson").open("a+b") as file:

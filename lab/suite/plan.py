@@ -188,7 +188,9 @@ def _from_size_s(variant: Variant) -> float:
     return RUN_BASE_S + max(_documents_s(variant), variant.load_s or 0.0)
 
 
-def seconds_left(plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[str, float]) -> float:
+def seconds_left(
+    plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[str, float], *, earlier: int = 0
+) -> float:
     """How long the runs that are still to come will take, the first of each kind, which does not count, included.
 
     Those of a variant take as long as its runs so far. One that made a kept index tells nothing of those that read it.
@@ -196,6 +198,7 @@ def seconds_left(plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[s
     Args:
         ended: All runs so far.
         expected: By variant, what stands in for it until one of its runs has ended.
+        earlier: How many of them ended before the suite was interrupted, on other servers.
     """
     layouts = {variant.name: variant.layout for variant in plan.variants}
     taken: dict[str, list[float]] = {}
@@ -204,7 +207,7 @@ def seconds_left(plan: SuitePlan, ended: Sequence[SuiteRun], expected: Mapping[s
             taken.setdefault(run.variant, []).append(run.ended_s - run.started_s)
     each = {name: median(taken.get(name, [wall_s])) for name, wall_s in expected.items()}
     left = [name for _, name in runs_left(plan, ended)]
-    tried = {plan.variant(run.variant).kind for run in ended}
+    tried = {plan.variant(run.variant).kind for run in ended[earlier:]}
     firsts = {kind: name for name in reversed(left) if (kind := plan.variant(name).kind) not in tried}
     return sum(each[name] for name in left) + sum(_first_s(plan.variant(name), each[name]) for name in firsts.values())
 

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from lab.analysis.figures.cost import process_names
-from lab.analysis.figures.latency import percentiles_ms
+from lab.analysis.figures.latency import is_known, percentiles_ms
 from lab.analysis.figures.queries import search_latency_series, search_rate_series
 from lab.analysis.figures.rates import Point, answered
 from lab.analysis.figures.searches import counter_series, node_sums, process_series
@@ -73,18 +73,15 @@ def meanwhile(samples: Sequence[Sample], axis: Axis) -> list[Chart]:
 def latencies(load: QueryLoadResult) -> Chart:
     """How long the answers to each question took, one row for each."""
     name = times_name(load)
-    rows = [(question.name, percentiles_ms(question.latency or question.service_time)) for question in load.questions]
+    rows = [(question.name, _known_percentiles(question)) for question in load.questions]
     measured = [(question, values) for question, values in rows if values]
     since = "sending of a query" if name == "Service time" else "instant a query was due"
     return Chart(
         f"{name} by question",
         f"From the {since} until its answer was read; the scale is logarithmic. At p99, one in a hundred took longer.",
-        "; ".join(
-            f"{question}: median {figure(v['p50'], 'ms')}, p99 {figure(v['p99'], 'ms')}" for question, v in measured
-        )
-        or "Nothing was answered.",
+        "; ".join(f"{question}: {_times_text(values)}" for question, values in measured) or "Nothing was answered.",
         _latencies(measured) if measured else None,
-        {LABELS[name]: colour for name, colour in PERCENTILES.items()},
+        {LABELS[name]: colour for name, colour in PERCENTILES.items() if any(name in times for _, times in measured)},
     )
 
 
@@ -98,6 +95,7 @@ def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
         {"row": place, "x": times[name], "colour": colour}
         for place, (_, times) in enumerate(rows)
         for name, colour in reversed(PERCENTILES.items())
+        if name in times
     ]
     texts = [(name, _times_text(times)) for name, times in rows]
     low: dict[str, Any] = {"yOffset": 8}
@@ -110,7 +108,14 @@ def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
 
 
 def _times_text(times: Mapping[str, float]) -> str:
-    return f"median {figure(times['p50'], 'ms')}, p99 {figure(times['p99'], 'ms')}"
+    highest = "p99" if "p99" in times else "max"
+    return f"median {figure(times['p50'], 'ms')}, {highest} {figure(times[highest], 'ms')}"
+
+
+def _known_percentiles(question: QueryTimes) -> dict[str, float]:
+    """Those that so many answers have."""
+    times = percentiles_ms(question.latency or question.service_time)
+    return {name: ms for name, ms in times.items() if is_known(name, question.answers)}
 
 
 def right_answers(load: QueryLoadResult) -> Chart:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.suite.comparisons import Pair, is_detected, of_pair, published_of, verdict_of
+from lab.analysis.suite.comparisons import CONTRADICTS, Pair, is_detected, of_pair, published_of, verdict_of
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
 from lab.analysis.suite.names import (
     detectable_text,
@@ -161,7 +161,7 @@ def _verdict(findings: Findings, pair: Pair, metric: MetricKey) -> str:
 
 def _agreed(step: PublishedStep) -> str:
     """What the verdict beside it does not say already."""
-    direction = f", {step.agreement}" if step.agreement in {"same direction", "opposite"} else ""
+    direction = f", {step.agreement}" if step.agreement in {"same direction", "opposite", CONTRADICTS} else ""
     direction += ", confounded" if step.confounded else ""
     if step.is_inside is None:
         return direction

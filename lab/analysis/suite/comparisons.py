@@ -67,18 +67,22 @@ def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Compa
 
 
 def published_of(steps: Iterable[PublishedStep], pair: Pair, metric: MetricKey) -> PublishedStep | None:
-    """The source's figure beside a comparison: of several, such as of other machines, all that are not confounded."""
+    """The source's figure beside a comparison: of several, such as of other machines, all that are not confounded.
+
+    The source contradicts itself where one of them is a gain of more than 5 % and another one a loss, whatever ours is.
+    """
     those = [s for s in steps if (s.variant, s.against, s.metric, s.scope) == (*pair, metric.name, metric.scope)]
     chosen = [step for step in those if step.confounded is None] or those
     if len(chosen) < 2:
         return chosen[0] if chosen else None
     insides = {step.is_inside for step in chosen}
-    agreements = {step.agreement for step in chosen}
+    changes = [step for step in chosen if abs(log(step.published_ratio)) >= SAME] or chosen
+    both_ways = len({step.published_ratio > 1 for step in changes}) > 1 and changes is not chosen
     return chosen[0].model_copy(
         update={
             "published_low": min(step.published_low or step.published_ratio for step in chosen),
             "published_high": max(step.published_high or step.published_ratio for step in chosen),
-            "agreement": agreements.pop() if len(agreements) == 1 else CONTRADICTS,
+            "agreement": CONTRADICTS if both_ways else changes[0].agreement,
             "is_inside": insides.pop() if len(insides) == 1 else None,
         }
     )

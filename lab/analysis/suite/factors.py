@@ -16,7 +16,7 @@ PAGE_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What a setting can act through: below `least` of the metric, it had nothing to act on."""
+    """What a setting can act through: where no run of either variant reached `least`, it had nothing to act on."""
 
     settings: tuple[str, ...]
     metric: MetricKey
@@ -29,13 +29,13 @@ PATHS = (
         BOUNDS,
         MetricKey(name="query_read_bytes", scope="elasticsearch"),
         PAGE_BYTES,
-        "queries read nothing from the disk",
+        "queries read less than a page (4 KiB) each from the disk",
     ),
     Path(
         ("queries.request_cache",),
         MetricKey(name="request_cache_hit_share", scope="run"),
         0.01,
-        "no answer came from the request cache",
+        "fewer than 1 in 100 answers came from the request cache",
     ),
 )
 
@@ -51,16 +51,18 @@ def factor_sentences(findings: Findings, figures: Sequence[VariantMetric]) -> tu
 
 def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> str | None:
     """Why what a comparison turns had nothing to act on; `None` where it had, or where that is not known."""
-    ours, theirs = (set(findings.plan.variant(name).overrides) for name in pair)
-    turned = {override.partition("=")[0] for override in ours ^ theirs}
+    ours, theirs = map(findings.plan.variant, pair)
+    settings = {override.partition("=")[0] for override in set(ours.overrides) ^ set(theirs.overrides)}
+    if ours.profile != theirs.profile or not settings:
+        return None
     for path in PATHS:
-        values = [
-            figure.median
+        highest = [
+            figure.high
             for figure in figures
             if figure.variant in pair and (figure.name, figure.scope) == (path.metric.name, path.metric.scope)
         ]
-        known = [value for value in values if value is not None]
-        if turned and turned <= set(path.settings) and known and max(known) < path.least:
+        known = [value for value in highest if value is not None]
+        if settings <= set(path.settings) and len(known) == len(pair) and max(known) < path.least:
             return path.otherwise
     return None
 
@@ -71,21 +73,32 @@ def _factor(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -
     clauses = "; ".join(_clause(findings, pair, effect) for pair, effect in effects.items())
     label = lower_first(metric_label(findings.metric))
     ending = f" ({label}): {clauses}{_published(findings, factor)}" if clauses else ""
-    why = {idle(findings, pair, figures) for pair in effects}
+    measured = {pair: effect for pair, effect in effects.items() if effect.verdict != TOO_FEW}
+    why = {idle(findings, pair, figures) for pair in measured}
     reason = why.pop() if len(why) == 1 else None
-    could = not reason or any(map(is_detected, effects.values()))
-    told = _is_real(list(effects.values())) if could else f"could not act here, since {reason}"
+    could = not reason or any(map(is_detected, measured.values()))
+    told = _is_real(findings, list(measured.values())) if could else f"could not act here, since {reason}"
     return f"{factor[:1].upper()}{factor[1:]} {told}{ending}."
 
 
-def _is_real(effects: Sequence[Effect]) -> str:
-    measured = [effect for effect in effects if effect.verdict != TOO_FEW]
+def _is_real(findings: Findings, measured: Sequence[Effect]) -> str:
     if not measured:
         return "was not measured"
-    if any(map(is_detected, measured)):
+    detected = [effect for effect in measured if is_detected(effect)]
+    if detected and all(_is_as_the_control(findings, effect) for effect in detected):
+        return "changes no more than the control differs from itself (A/A)"
+    if detected:
         return "is a real factor"
     same = all(effect.verdict == "same within 5 %" for effect in measured)
     return "makes no difference of more than 5 %" if same else "is undecided"
+
+
+def _is_as_the_control(findings: Findings, effect: Effect) -> bool:
+    """Whether a ratio lies where that of the control to itself may lie, too."""
+    check = findings.on((findings.plan.repetition or "", findings.plan.control), findings.metric)
+    if check is None or not (check.low and check.high and effect.ratio):
+        return False
+    return check.low <= effect.ratio <= check.high
 
 
 def _clause(findings: Findings, pair: Pair, effect: Effect) -> str:
@@ -103,9 +116,9 @@ def _parts(findings: Findings) -> Iterator[MetricKey]:
 
 
 def _published(findings: Findings, factor: str) -> str:
-    steps = [step for step in findings.published if step.variant in turned(findings, factor)]
-    clear = Counter(step.agreement for step in steps if not step.confounded)
-    told = [f"{times} {agreement}" for agreement, times in clear.most_common()]
-    confounded = sum(step.confounded is not None for step in steps)
-    told += [f"{confounded} confounded"] if confounded else []
+    """How the source's figures of this metric stand to ours, those of its scopes included."""
+    variants = turned(findings, factor)
+    steps = [s for s in findings.published if s.variant in variants and s.metric == findings.metric.name]
+    words = Counter(f"{step.agreement}{' (confounded)' if step.confounded else ''}" for step in steps)
+    told = [f"{times} {agreement}" for agreement, times in words.most_common()]
     return f"; published ratios: {', '.join(told)}" if told else ""

@@ -64,6 +64,8 @@ def have_layout(
     fingerprint = str(layout_fingerprint(run.profile, run.dataset, run.root))
     kept = found(run, cluster, fingerprint)
     if kept is None:
+        # Another user may have begun to make it meanwhile.
+        refuse_others(run, cluster)
         kept = made(run, cluster, fingerprint, try_out)
     else:
         try_out()
@@ -139,6 +141,7 @@ def found(run: RunContext, cluster: ElasticsearchClient, fingerprint: str) -> Ke
         started_shards(cluster, run.profile, index)
     except ProfileError:
         # A primary shard is lost, as with the node that held it.
+        run.progress.begin("fill", "a shard of the kept index is missing: making it anew", None)
         return None
     seen = (cluster.index_settings(index)["index.uuid"], cluster.operations(index), cluster.count(index))
     if seen != (kept.uuid, kept.operations, kept.documents.indexed):

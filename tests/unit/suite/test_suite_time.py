@@ -60,3 +60,11 @@ def test_making_a_kept_index_tells_nothing_of_the_runs_that_read_it() -> None:
 
     assert seconds_left(kept, [], EXPECTED) == 2 * (30 + 40 + 50) + (30 + 10 + 10)
     assert seconds_left(kept, [a_run("static", 700)], EXPECTED) == 2 * (30 + 40 + 50)
+
+
+def test_after_an_interruption_each_kind_has_a_first_run_again() -> None:
+    """The servers are others, and cold."""
+    ended = [a_run(name, 10) for name in EXPECTED]
+
+    assert seconds_left(a_plan(), ended, EXPECTED) == 2 * (10 + 10 + 10)
+    assert seconds_left(a_plan(), ended, EXPECTED, earlier=3) == 3 * (10 + 10 + 10)

@@ -1,5 +1,7 @@
 """Which factors are real, and where a level begins to win: told from the verdicts alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.analysis.suite.answer import Findings
@@ -8,7 +10,6 @@ from lab.analysis.suite.comparisons import planned_pairs, published_of
 from lab.analysis.suite.crossings import passing
 from lab.analysis.suite.factors import factor_sentences
 from lab.records.suite import (
-    Agreement,
     Crossing,
     Effect,
     MetricKey,
@@ -105,7 +106,7 @@ def test_a_factor_is_real_if_a_comparison_shows_a_difference() -> None:
     assert factor_sentences(findings(variants, effects, *steps), ()) == (
         "Nodes is a real factor (indexing latency): `1 node` against `control` same within 5 % (-2.0 % to +2.0 %);"
         " `6 nodes` against `control` slower by 20 % (+10 % to +30 %), by question 1 undecided; published ratios:"
-        " 1 opposite, 1 confounded.",
+        " 1 opposite, 1 opposite (confounded).",
         "Replicas makes no difference of more than 5 % (indexing latency): `2 replicas` against `control`"
         " same within 5 % (-2.0 % to +2.0 %).",
     )
@@ -114,9 +115,14 @@ def test_a_factor_is_real_if_a_comparison_shows_a_difference() -> None:
 @pytest.mark.parametrize(
     ("read_bytes", "told"),
     [
-        pytest.param((0.0, 11.0), "Memory could not act here, since queries read nothing from the disk", id="no reads"),
+        pytest.param(
+            (0.0, 11.0),
+            "Memory could not act here, since queries read less than a page (4 KiB) each from the disk",
+            id="no reads",
+        ),
         pytest.param((0.0, 8192.0), "Memory makes no difference of more than 5 %", id="reads of one of both"),
         pytest.param((None, None), "Memory makes no difference of more than 5 %", id="not measured"),
+        pytest.param((0.0, None), "Memory makes no difference of more than 5 %", id="of one of both alone"),
     ],
 )
 def test_a_factor_with_nothing_to_act_on_is_not_called_the_same(
@@ -153,26 +159,70 @@ def test_a_difference_is_told_whatever_it_acted_through() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agreements", "expected"),
+    ("ratios", "agreement"),
     [
-        (("opposite", "opposite"), ("opposite", 0.5, 2.0)),
-        (("opposite", "same direction"), ("the source contradicts itself", 0.5, 2.0)),
+        ((0.5, 2.0), "the source contradicts itself"),
+        ((0.5, 0.8), "opposite"),
+        ((1.02, 0.5), "opposite"),
     ],
 )
-def test_a_source_with_two_figures_is_shown_with_both(
-    agreements: tuple[Agreement, Agreement], expected: tuple[str, float, float]
-) -> None:
-    """Of two machines, say; a confounded one is left out where there is another."""
-    first, second = agreements
+def test_a_source_with_two_figures_is_shown_with_both(ratios: tuple[float, float], agreement: str) -> None:
+    """Of two machines, say; it contradicts itself by its own figures. A confounded one is left out beside others."""
     steps = (
         a_step(confounded="another machine").model_copy(update={"published_ratio": 9.0}),
-        a_step().model_copy(update={"agreement": first}),
-        a_step().model_copy(update={"published_ratio": 2.0, "agreement": second}),
+        *(
+            a_step().model_copy(
+                update={
+                    "published_ratio": ratio,
+                    "agreement": "published as no change" if ratio == 1.02 else a_step().agreement,
+                }
+            )
+            for ratio in ratios
+        ),
     )
     shown = published_of(steps, ("6 nodes", "control"), OF_ONE)
 
     assert shown is not None
-    assert (shown.agreement, shown.published_low, shown.published_high) == expected
+    assert (shown.agreement, shown.published_low, shown.published_high) == (agreement, min(ratios), max(ratios))
+
+
+def test_a_variant_that_failed_is_not_called_idle() -> None:
+    """That the reference read nothing says nothing of a bound under which no run came to its end."""
+    bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
+    failed = an_effect("64 MB", (1.0, 1.0, 1.0), "too few runs")
+
+    assert factor_sentences(findings([bound], [failed]), ())[0].startswith("Memory was not measured")
+
+
+def test_a_factor_of_another_profile_is_not_called_idle() -> None:
+    """What the profiles differ in is in no override."""
+    bound = turned("64 MB", "memory").model_copy(
+        update={"overrides": ("elasticsearch.page_cache_mb=64",), "profile": "another"}
+    )
+    figures = [
+        VariantMetric(
+            variant=variant, name="query_read_bytes", scope="elasticsearch", unit="bytes", values=(0.0,), median=0.0,
+            low=0.0, high=0.0,
+        )
+        for variant in ("control", "64 MB")
+    ]  # fmt: skip
+    told = factor_sentences(findings([bound], [an_effect("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
+
+    assert told[0].startswith("Memory makes no difference")
+
+
+def test_a_difference_as_large_as_that_of_the_control_to_itself_is_no_factor() -> None:
+    """The report says of that band that it proves nothing."""
+    variants = [turned("again", ""), turned("reindexed", "made anew")]
+    found = findings(
+        [variants[0].model_copy(update={"factor": None}), variants[1]],
+        [an_effect("again", (0.84, 1.01, 1.21), "undecided"), an_effect("reindexed", (1.01, 1.12, 1.24), "slower")],
+    )
+    found = replace(found, plan=found.plan.model_copy(update={"repetition": "again"}))
+
+    assert factor_sentences(found, ())[0].startswith(
+        "Made anew changes no more than the control differs from itself (A/A)"
+    )
 
 
 def test_a_factor_that_did_not_run_is_told() -> None:
