@@ -19,6 +19,7 @@ from lab.analysis.suite.crossings import axis_label, common_name, crossing_sente
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
 from lab.analysis.suite.rows import Row
 from lab.errors import ProfileError
+from lab.records.run import ANSWERS_EVERY_S
 from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun, VariantMetric
 
 ROW_HEIGHT = 40
@@ -255,20 +256,37 @@ def _drift(points: Sequence[Mapping[str, Any]], medians: Sequence[Mapping[str, A
 # --- the runs behind a figure ---------------------------------------------------------------------------------------
 
 
-def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun]) -> Chart:
-    """One line for each run of a variant; runs whose samples are gone have none."""
-    lines = {f"block {run.block}": line for run in runs if (line := _rate(suite, run))}
+def rate_over_time(suite: Path, variant: str, runs: Sequence[SuiteRun], *, of_queries: bool) -> Chart:
+    """One line for each run of a variant; runs whose records are gone have none.
+
+    Args:
+        of_queries: Whether queries alone were sent, so that nothing was indexed.
+    """
+    rate = _answers if of_queries else _rate
+    lines = {f"block {run.block}": line for run in runs if (line := rate(suite, run))}
     colours = {name: RUN_COLOURS[place % len(RUN_COLOURS)] for place, name in enumerate(lines)}
     points = [
         {"x": x, "y": y, "series": name, "colour": colours[name]} for name, line in lines.items() for x, y in line
     ]
+    what = "Answers read in each second" if of_queries else "Documents per second on primaries between two samples"
     return Chart(
-        f"{variant}: indexing rate over time",
-        "Documents per second on primaries from each sample to the next, one line for each run.",
-        f"{len(lines)} of {len(runs)} runs have samples.",
-        _rates(points) if points else None,
+        f"{variant}: {'queries answered' if of_queries else 'indexing rate'} over time",
+        f"{what}, one line for each run.",
+        f"{len(lines)} of {len(runs)} runs have records.",
+        _rates(points, of_queries=of_queries) if points else None,
         colours,
     )
+
+
+def _answers(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
+    """Seconds since the warm-up ended, and queries answered in the second before."""
+    try:
+        load = read_run(suite / (run.folder or "")).run.query_load
+    except ProfileError:
+        return []
+    read = load.answers_read if load else ()
+    each = round(1 / ANSWERS_EVERY_S)
+    return [(end / each, sum(read[end - each : end])) for end in range(each, len(read) + 1, each)]
 
 
 def _rate(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
@@ -287,8 +305,9 @@ def _rate(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
     ]
 
 
-def _rates(points: Sequence[Mapping[str, Any]]) -> str:
-    x = alt.X("x:Q", title="seconds since the load began", axis=alt.Axis(grid=False, tickCount=7))
-    y = alt.Y("y:Q", title="documents/s", axis=alt.Axis(tickCount=4, labelExpr="format(datum.value, '~s')"))
+def _rates(points: Sequence[Mapping[str, Any]], *, of_queries: bool) -> str:
+    since, what = ("warm-up ended", "queries/s") if of_queries else ("load began", "documents/s")
+    x = alt.X("x:Q", title=f"seconds since the {since}", axis=alt.Axis(grid=False, tickCount=7))
+    y = alt.Y("y:Q", title=what, axis=alt.Axis(tickCount=4, labelExpr="format(datum.value, '~s')"))
     lines = alt.Chart(inline(points)).mark_line(strokeWidth=1.6, opacity=0.85, invalid=BREAK)
     return drawn([lines.encode(x=x, y=y, detail="series:N", color=AS_GIVEN)], height=150)

@@ -170,7 +170,7 @@ def variant_runs(folder: Path, result: SuiteResult) -> Iterator[tuple[str, Chart
         verified = [run for run in attempts if run.status == "verified"]
         yield (
             f"{name}: {', '.join(f'{times} {status}' for status, times in statuses.items())}",
-            rate_over_time(folder, name, verified),
+            rate_over_time(folder, name, verified, of_queries=variant.layout is not None),
             [(run_text(result, run, counts=run in final.values()), report_of(folder, run)) for run in attempts],
         )
 

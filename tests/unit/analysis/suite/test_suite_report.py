@@ -16,9 +16,11 @@ from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
 from lab.errors import ProfileError
-from lab.records.suite import MetricKey, SuiteResult
+from lab.records.suite import MetricKey, SuiteResult, SuiteRun
 from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
+from tests.unit.analysis.query_truth import QueryTruth, query_run, query_samples
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
+from tests.unit.analysis.synthetic import written
 
 ROOT = Path(__file__).parents[4]
 
@@ -113,9 +115,22 @@ def test_samples_that_are_gone_leave_the_other_runs(tmp_path: Path) -> None:
     made = read_suite(suite_folder(tmp_path, small()))
     runs = [counted.run for counted in made.of_variant("aladin/static")]
     next((tmp_path / "runs").glob("2-1-aladin-static")).joinpath("samples.ndjson").unlink()
-    drawn = rate_over_time(tmp_path, "static", runs)
-    assert (list(drawn.colours), drawn.summary) == (["block 1", "block 3"], "2 of 3 runs have samples.")
-    assert rate_over_time(tmp_path / "elsewhere", "static", runs).svg is None
+    drawn = rate_over_time(tmp_path, "static", runs, of_queries=False)
+    assert (list(drawn.colours), drawn.summary) == (["block 1", "block 3"], "2 of 3 runs have records.")
+    assert rate_over_time(tmp_path / "elsewhere", "static", runs, of_queries=False).svg is None
+
+
+def test_of_queries_alone_the_answers_are_drawn_over_time(tmp_path: Path) -> None:
+    """Nothing is indexed meanwhile: a line at zero would say nothing."""
+    written(tmp_path / "runs" / "one", query_run(QueryTruth()), query_samples(QueryTruth()))
+    run = SuiteRun(
+        block=1, variant="seven", attempt=1, folder="runs/one", status="verified", started_s=1.0, ended_s=2.0
+    )
+    drawn = rate_over_time(tmp_path, "seven", [run], of_queries=True)
+
+    assert (drawn.title, drawn.summary) == ("seven: queries answered over time", "1 of 1 runs have records.")
+    assert drawn.svg is not None
+    assert "queries/s" in drawn.svg
 
 
 def test_the_command_and_the_seed_to_run_it_again_are_there(html: str) -> None:
