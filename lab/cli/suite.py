@@ -173,6 +173,15 @@ def minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
+FIGURES_OF_A_RUN = {
+    ("indexing_rate_docs_per_s", "primaries"): "{:,.0f} docs/s",
+    ("indexing_latency_ms", "primaries"): "{:.3f} ms",
+    ("query_rate_per_s", "run"): "{:,.0f} queries/s",
+    ("query_service_time_ms_mean", "run"): "{:.1f} ms",
+}
+"""Metric and scope → how it is told, where a run has it."""
+
+
 class SuiteDisplay:
     """A line before and after each run, with what is left.
 
@@ -198,12 +207,12 @@ class SuiteDisplay:
         self._ended.append(run)
         colour = "green" if run.status == "verified" else "red"
         figures = {} if result is None else {(each.name, each.scope): each.value for each in result.metrics}
-        rate = figures.get(("indexing_rate_docs_per_s", "primaries"))
-        latency = figures.get(("indexing_latency_ms", "primaries"))
+        shown = [
+            text.format(value) for key, text in FIGURES_OF_A_RUN.items() if (value := figures.get(key)) is not None
+        ]
         parts = [
             f"[{colour}]{run.status}[/{colour}]",
-            *([f"{rate:,.0f} docs/s"] if rate is not None else []),
-            *([f"{latency:.3f} ms"] if latency is not None else []),
+            *shown,
             f"{run.ended_s - run.started_s:.0f} s",
             *([escape(run.reason)] if run.reason else []),
         ]
