@@ -78,6 +78,13 @@ def answers_per_s_between(load: QueryLoadResult, window: Sequence[Sample]) -> fl
     return float(last - first) / (window[-1].at_s - window[0].at_s)
 
 
+def answer_rate_series(load: QueryLoadResult) -> list[Point]:
+    """Answers read in each whole second of the measured part; each at the end of its second."""
+    bins = round(1 / ANSWERS_EVERY_S)
+    ends = range(bins, len(load.answers_read) + 1, bins)
+    return [Point(load.started_s + end / bins, float(sum(load.answers_read[end - bins : end]))) for end in ends]
+
+
 def ramp_knee(run: Run) -> Knee | None:
     """The knee of a run's ramp, of queries or of documents, with its interval; `None` where there was no ramp."""
     if run.document_ramp is not None:

@@ -58,7 +58,7 @@ def charts(run: Run, cut: Windows) -> list[Chart]:
     searches: list[Chart] = []
     if run.query_load is not None:
         while_queried = query_axis(run.query_load, axis)
-        searches = meanwhile(samples, while_queried)
+        searches = meanwhile(run.query_load, samples, while_queried)
         if run.load == "query":
             return [*searches, cpu(run, samples, while_queried)]
     of_kafka = [progress(samples, axis), lag(samples, axis)] if run.via == "kafka" else []

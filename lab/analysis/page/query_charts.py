@@ -8,7 +8,7 @@ import altair as alt
 
 from lab.analysis.figures.cost import process_names
 from lab.analysis.figures.latency import is_known, percentiles_ms
-from lab.analysis.figures.queries import search_latency_series, search_rate_series
+from lab.analysis.figures.queries import answer_rate_series, search_latency_series, search_rate_series
 from lab.analysis.figures.rates import Point, answered
 from lab.analysis.figures.searches import counter_series, node_sums, process_series
 from lab.analysis.page.drawing import BLUE, GREEN, GREY, ORANGE, POWERS, RED, VIOLET, node_colours
@@ -53,9 +53,10 @@ def query_axis(load: QueryLoadResult, axis: Axis) -> Axis:
     )
 
 
-def meanwhile(samples: Sequence[Sample], axis: Axis) -> list[Chart]:
-    """What the servers did while queries were sent."""
+def meanwhile(load: QueryLoadResult, samples: Sequence[Sample], axis: Axis) -> list[Chart]:
+    """What came of the queries over time, and what the servers did meanwhile."""
     return [
+        answer_rate(load, axis),
         search_rate(samples, axis),
         search_latency(samples, axis),
         cache("request", samples, axis),
@@ -260,6 +261,19 @@ RULE: dict[str, Any] = {"strokeDash": [5, 4], "stroke": "currentColor"}
 
 
 # --- over time ------------------------------------------------------------------------------------------------------
+
+
+def answer_rate(load: QueryLoadResult, axis: Axis) -> Chart:
+    """Queries answered, second by second."""
+    rows = axis.rows("answers", answer_rate_series(load))
+    colours = {"answers": BLUE}
+    return Chart(
+        "Queries answered",
+        "Answers that the clients read in each second after the warm-up.",
+        extent(rows, "answers per second"),
+        line_chart(rows, colours, axis, "queries/s"),
+        colours,
+    )
 
 
 def search_rate(samples: Sequence[Sample], axis: Axis) -> Chart:

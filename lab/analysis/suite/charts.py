@@ -9,6 +9,7 @@ from typing import Any
 
 import altair as alt
 
+from lab.analysis.figures.queries import answer_rate_series
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.folder import read_run
 from lab.analysis.page.drawing import BLUE, BREAK, GREEN, GREY, ORANGE, RED, VIOLET
@@ -19,7 +20,6 @@ from lab.analysis.suite.crossings import axis_label, common_name, crossing_sente
 from lab.analysis.suite.names import lower_first, metric_label, ratio_text, ratio_with_interval, short_name
 from lab.analysis.suite.rows import Row
 from lab.errors import ProfileError
-from lab.records.run import ANSWERS_EVERY_S
 from lab.records.suite import Crossing, MetricKey, SuiteResult, SuiteRun, VariantMetric
 
 ROW_HEIGHT = 40
@@ -284,9 +284,7 @@ def _answers(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:
         load = read_run(suite / (run.folder or "")).run.query_load
     except ProfileError:
         return []
-    read = load.answers_read if load else ()
-    each = round(1 / ANSWERS_EVERY_S)
-    return [(end / each, sum(read[end - each : end])) for end in range(each, len(read) + 1, each)]
+    return [(round(point.at_s - load.started_s, 2), point.value) for point in answer_rate_series(load)] if load else []
 
 
 def _rate(suite: Path, run: SuiteRun) -> list[tuple[float, float | None]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.analysis.figures.definitions import value_of
-from lab.analysis.figures.queries import search_latency_series, search_rate_series, whole
+from lab.analysis.figures.queries import answer_rate_series, search_latency_series, search_rate_series, whole
 from lab.analysis.figures.windows import measured_samples
 from lab.analysis.result import analyse
 from lab.records.result import Window
@@ -193,3 +193,12 @@ def test_queries_while_documents_stream_are_measured_beside_them(tmp_path: Path)
 def test_the_cost_of_all_nodes_is_the_sum_of_theirs() -> None:
     """Nothing where one of them is not known, so that half a cluster is never taken for a whole one."""
     assert (whole([2.0, 3.0]), whole([2.0, None]), whole([0.0])) == (5.0, None, 0.0)
+
+
+def test_answers_are_counted_by_the_second() -> None:
+    """30 a second of 17 seconds; what is left of the last one is no second."""
+    load = query_load(QueryTruth())
+    cut = load.model_copy(update={"answers_read": load.answers_read[:-3]})
+
+    assert [point.value for point in answer_rate_series(load)] == [30.0] * MEASURED_S
+    assert [point.at_s - PART_S for point in answer_rate_series(cut)] == [float(n) for n in range(1, MEASURED_S)]

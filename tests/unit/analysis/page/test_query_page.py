@@ -182,6 +182,7 @@ def test_a_query_run_draws_what_the_servers_did_meanwhile(tmp_path: Path) -> Non
     drawn = {chart.title: chart.svg is not None for chart in charts(analysis.folder.run, analysis.windows)}
     assert drawn == dict.fromkeys(
         [
+            "Queries answered",
             "Search rate",
             "Search latency",
             "Request cache",
