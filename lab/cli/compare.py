@@ -13,6 +13,7 @@ from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict_text
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.options import RUNS, RunsOption
+from lab.cli.rally import is_summary, lay_beside
 from lab.console import console, table_of
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
@@ -23,7 +24,9 @@ Pairs = list[tuple[Side, Side]]
 
 
 def compare_runs(
-    first: Annotated[str, typer.Argument(help="Run (id, profile or folder), or a suite.")],
+    first: Annotated[
+        str, typer.Argument(help="Run (id, profile or folder), suite, or report of Rally's (.csv, .md, .json).")
+    ],
     second: Annotated[str, typer.Argument(help="The run or suite to compare it with: the same kind as the first.")],
     *,
     force: Annotated[bool, typer.Option("--force", help="Ratios, marked, also where inputs differ.")] = False,
@@ -34,7 +37,10 @@ def compare_runs(
     every: Annotated[bool, typer.Option("--all", help="All metrics, not only the key figures.")] = False,
     runs: RunsOption = RUNS,
 ) -> int:
-    """Compare two runs or two suites. Metrics that cannot be compared are listed and skipped."""
+    """Compare two runs, two suites, or two summaries of Rally's. What cannot be compared is listed and skipped."""
+    if is_summary(first) or is_summary(second):
+        lay_beside(runs, first, second)
+        return 0
     chosen = frozenset(vary or ())
     pairs = sides(runs, first, second)
     check_inputs(pairs, chosen)
