@@ -6,7 +6,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 
 import psutil
 import typer
@@ -30,6 +30,7 @@ from lab.stack.jdk import (
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import is_built
 from lab.stack.ports import accepts_connections
+from lab.stack.runtimes import RUNTIMES
 from lab.stack.shape import StackShape
 
 NEEDED_DISK_BYTES = 5 * 10**9
@@ -84,8 +85,8 @@ def jdks() -> Iterator[Finding]:
         if usable := [jdk.feature for jdk in available if jdk in need]:
             yield Finding(name, "good", f"runs on JDK {max(usable)} (it takes {need})")
         else:
-            verdict: Literal["bad", "optional"] = "bad" if version == StackShape().elasticsearch_version else "optional"
-            yield Finding(name, verdict, f"needs a JDK {need}; install one with: {install_command(need)}")
+            fetched = max(feature for feature in RUNTIMES if need.oldest <= feature <= need.newest)
+            yield Finding(name, "good", f"runs on Java {fetched}, which is fetched when it is needed (it takes {need})")
 
 
 def maven() -> Iterator[Finding]:

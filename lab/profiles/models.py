@@ -13,6 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, PositiveInt, Tag
 from pydantic_core import PydanticCustomError
 
+from producers.registry import DATASETS
+
 Settings = Mapping[str, JsonValue]
 """Settings of Elasticsearch, whose values may be lists."""
 
@@ -39,7 +41,7 @@ class Dataset(Section):
 
     model_config = ConfigDict(extra="allow")
 
-    name: str = Field(description="Dataset of `producers`: aladin, events, file")
+    name: str = Field(description=f"Dataset of `producers`: {', '.join(DATASETS)}")
     documents: PositiveInt | None = Field(None, description="How many documents to stream")
     books: PositiveInt | None = Field(
         None, description="How many entities (books) to stream; their number of documents follows from the model"
@@ -93,6 +95,10 @@ class Elasticsearch(Section):
 
     version: str = Field(
         "8.19.21", pattern=r"^\d+\.\d+\.\d+$", description="Elasticsearch version, where the target starts the servers"
+    )
+    java: PositiveInt | None = Field(
+        None,
+        description="Feature release of the Java of Elasticsearch, such as 21; if absent, the newest that fits",
     )
     data_nodes: int = Field(1, ge=1, le=6, description="Nodes that hold shards; the first one is the master, too")
     heap_mb: int = Field(1024, ge=128, description="Java heap of each node in MiB")

@@ -12,12 +12,18 @@ PhaseName = Literal["prepare", "fill", "load", "settle", "verify", "query", "col
 
 
 class Server(Record):
-    """One server of the run."""
+    """One server of the run.
+
+    Attributes:
+        vector_instructions: What an Elasticsearch node uses of those of the processor, by its log: `native library`,
+            `Panama, 512 bits`; `None` where its log is not here, and in records of 0.2.0 and before.
+    """
 
     name: str
     version: str
     pid: int | None
     command_line_options: tuple[str, ...] = ()
+    vector_instructions: tuple[str, ...] | None = None
 
 
 class Paging(Record):

@@ -145,8 +145,9 @@ def write_config(
     config = folder / "config"
     if not config.is_dir():
         shutil.copytree(home / "config", config)
-        options = config / "jvm.options"
-        options.write_text(with_present_modules(with_own_folders(options.read_text("utf-8"), folder), jdk), "utf-8")
+    options = (home / "config" / "jvm.options").read_text("utf-8")
+    # Each time: it may be another Java than before.
+    write_if_changed(config / "jvm.options", with_present_modules(with_own_folders(options, folder), jdk))
     write_if_changed(config / file_name, yaml.safe_dump(settings, sort_keys=False))
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -184,6 +185,18 @@ def with_present_modules(jvm_options: str, jdk: Jdk) -> str:
         return added is None or set(added[1].split(",")) <= present
 
     return "".join(line for line in jvm_options.splitlines(keepends=True) if is_usable(line))
+
+
+def vector_instructions(log: Path) -> tuple[str, ...] | None:
+    """What a node says of vector instructions since its last start; `None` if its log cannot be read."""
+    try:
+        last_start = log.read_text("utf-8", errors="replace").rpartition("JVM arguments [")[2]
+    except OSError:
+        return None
+    uses = ["native library"] if "Using native vector library" in last_start else []
+    if match := re.search(r"Java vector incubator API enabled; uses preferredBitSize=(\d+)", last_start):
+        uses.append(f"Panama, {match[1]} bits")
+    return tuple(uses)
 
 
 def check_readable(user: int | None, folders: Sequence[Path]) -> None:

@@ -18,7 +18,7 @@ NEWEST_KNOWN = 26
 
 @dataclass(frozen=True)
 class Jdk:
-    """A Java development kit.
+    """A Java development kit, or a runtime, which has no compiler.
 
     Attributes:
         home: What `JAVA_HOME` would be.
@@ -88,12 +88,17 @@ def extra_jvm_options(environment: Mapping[str, str] = os.environ) -> tuple[str,
 
 
 def read_jdk(home: Path) -> Jdk | None:
-    """The JDK at `home`, from its `release` file; `None` if there is no compiler there or the file is not readable."""
+    """The JDK at `home`; `None` if there is no compiler there."""
+    return read_java(home) if (home / "bin" / "javac").exists() else None
+
+
+def read_java(home: Path) -> Jdk | None:
+    """The Java at `home`, from its `release` file; `None` if that is not readable, or there is no launcher."""
     try:
         match = re.search(r'^JAVA_VERSION="(\d[^"]*)"', (home / "release").read_text("utf-8"), re.MULTILINE)
     except OSError:
         return None
-    if match is None or not (home / "bin" / "javac").exists():
+    if match is None or not (home / "bin" / "java").exists():
         return None
     numbers = version_key(match[1])
     return Jdk(home, numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0], match[1])

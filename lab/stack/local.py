@@ -31,8 +31,9 @@ from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_path
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_for_all
+from lab.stack.runtimes import java_runtime
 from lab.stack.server import ServerProcess, ServerSpec, uninterrupted
-from lab.stack.shape import StackShape, choose_elasticsearch_jdk, kafka_version, port_names, ports_of
+from lab.stack.shape import StackShape, choose_elasticsearch_java, kafka_version, port_names, ports_of
 
 
 class StackState(BaseModel):
@@ -293,7 +294,9 @@ class LocalStack:
         lock = read_lock()
         jdks = find_jdks()
         kafka_jdk = choose_jdk(jdks, java_for_kafka(), "Kafka")
-        elasticsearch_jdk = choose_elasticsearch_jdk(shape, lock, jdks)
+        elasticsearch_java = choose_elasticsearch_java(
+            shape, lock, jdks, lambda feature: java_runtime(feature, self._cache_dir)
+        )
         archive = lock.sets[f"elasticsearch-{shape.elasticsearch_version}"][0]
         self._check_memory(shape)
         plugin_version = self._fetch_and_build(
@@ -326,7 +329,7 @@ class LocalStack:
                 version=shape.elasticsearch_version,
                 home=home,
                 folder=folder / f"elasticsearch-{shape.elasticsearch_version}" / f"node-{number}",
-                jdk=elasticsearch_jdk,
+                jdk=elasticsearch_java,
                 heap_mb=shape.elasticsearch_heap_mb,
                 extra_settings=shape.node_settings,
                 ports=ports_of(elasticsearch.node_name(number), ports),

@@ -1,13 +1,14 @@
 """What the servers of this machine shall be: versions, nodes, memory, ports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch
 from lab.stack.artifacts import ArtifactLock, elasticsearch_versions
-from lab.stack.jdk import Jdk, choose_jdk, java_for_elasticsearch
+from lab.stack.jdk import JavaRange, Jdk, choose_jdk, java_for_elasticsearch
+from lab.stack.runtimes import RUNTIMES
 
 MAX_NODES = 6
 MEMORY_BESIDE_HEAP_MB = 300
@@ -22,6 +23,7 @@ class StackShape:
         data_nodes: Elasticsearch nodes, 1 to 6; the first is also the master.
         node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
         plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
+        elasticsearch_java: Feature release of the Java that Elasticsearch runs on; `None`: the newest that fits.
         requested_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
     """
 
@@ -33,6 +35,7 @@ class StackShape:
     node_settings: Mapping[str, object] = field(default_factory=dict)
     plugin_folders: tuple[Path, ...] = ()
     requested_ports: Mapping[str, int] = field(default_factory=dict)
+    elasticsearch_java: int | None = None
 
     @property
     def memory_mb(self) -> int:
@@ -41,18 +44,37 @@ class StackShape:
         return sum(heaps) + MEMORY_BESIDE_HEAP_MB * len(heaps)
 
 
-def choose_elasticsearch_jdk(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk:
-    """The JDK for the shape's Elasticsearch version.
+def choose_elasticsearch_java(
+    shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk], runtime: Callable[[int], Jdk]
+) -> Jdk:
+    """The Java for the shape's Elasticsearch version: a JDK of this machine if one fits, otherwise a runtime.
+
+    Args:
+        runtime: Fetches that of a feature release.
 
     Raises:
-        ProfileError: The version is not available.
-        StackError: The number of nodes cannot be had, or no JDK on this machine fits.
+        ProfileError: The version is not available, or does not run on the Java that is asked for.
+        StackError: The number of nodes cannot be had, or no Java that fits.
     """
     check_version(shape.elasticsearch_version, lock)
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
     supported = java_for_elasticsearch(shape.elasticsearch_version)
+    if shape.elasticsearch_java is not None:
+        check_java(shape.elasticsearch_java, shape.elasticsearch_version)
+        supported = JavaRange(shape.elasticsearch_java, shape.elasticsearch_java)
+    if not any(jdk in supported for jdk in jdks):
+        fetched = [feature for feature in RUNTIMES if supported.oldest <= feature <= supported.newest]
+        if fetched:
+            return runtime(max(fetched))
     return choose_jdk(jdks, supported, f"Elasticsearch {shape.elasticsearch_version}")
+
+
+def check_java(feature: int, version: str) -> None:
+    """Raise ProfileError unless this Elasticsearch version runs on this feature release of Java."""
+    supported = java_for_elasticsearch(version)
+    if not supported.oldest <= feature <= supported.newest:
+        raise ProfileError(f"elasticsearch.java: got {feature}, expected {supported} for Elasticsearch {version}")
 
 
 def check_version(version: str, lock: ArtifactLock) -> None:

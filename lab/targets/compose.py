@@ -93,6 +93,11 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
             f"elasticsearch.page_cache_mb: got {cluster.page_cache_mb}, expected `memory_limit_mb`: a container "
             "has one limit, from its start on"
         )
+    if cluster.java is not None:
+        yield (
+            f"elasticsearch.java: got {cluster.java}, expected none: a container has the Java of its image; run it "
+            "without --target compose"
+        )
     if cluster.read_iops_limit is not None:
         yield (
             f"elasticsearch.read_iops_limit: got {cluster.read_iops_limit}, expected none: the disk of a container is "

@@ -12,11 +12,12 @@ from lab.profiles import Profile
 from lab.records.run import Server
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
+from lab.stack.elasticsearch import vector_instructions
 from lab.stack.groups import Bounds
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
-from lab.stack.shape import StackShape, check_version
+from lab.stack.shape import StackShape, check_java, check_version
 from lab.targets.servers import Servers
 
 CHECK_INTERVAL_S = 1.0
@@ -34,6 +35,8 @@ class Local(Servers):
     def _fitted(self, profile: Profile) -> Profile:
         """The profile itself: servers are started as it asks for them."""
         check_version(profile.elasticsearch.version, read_lock())
+        if profile.elasticsearch.java is not None:
+            check_java(profile.elasticsearch.java, profile.elasticsearch.version)
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
         if lacks := tuple(self._stack.groups.lacks(Bounds(**profile.elasticsearch.bounds))):
@@ -74,6 +77,7 @@ class Local(Servers):
         """The servers in the shape that the profile asks for, with the plugins that any of the profiles needs."""
         shape = StackShape(
             elasticsearch_version=profile.elasticsearch.version,
+            elasticsearch_java=profile.elasticsearch.java,
             data_nodes=profile.elasticsearch.data_nodes,
             elasticsearch_heap_mb=profile.elasticsearch.heap_mb,
             node_settings=profile.elasticsearch.node_settings,
@@ -90,7 +94,17 @@ class Local(Servers):
             endpoints=endpoints,
             process_ids=self._stack.process_ids,
             servers=[
-                Server(name=spec.name, version=spec.version, pid=pid, command_line_options=spec.options)
+                Server(
+                    name=spec.name,
+                    version=spec.version,
+                    pid=pid,
+                    command_line_options=spec.options,
+                    vector_instructions=(
+                        vector_instructions(spec.server_log)
+                        if spec.kind == "elasticsearch" and spec.server_log
+                        else None
+                    ),
+                )
                 for pid, spec in specs.items()
             ],
             java_versions={spec.name: spec.java_version for spec in specs.values()},

@@ -137,6 +137,9 @@ class RemoteServers:
                 yield refusal_at(
                     place, key, f"got {bound}, expected none: nothing is set on servers elsewhere; {ONLY_USED}"
                 )
+        if wanted.java is not None:
+            place = profile.where.get("elasticsearch.java", profile.name)
+            yield refusal_at(place, "elasticsearch.java", f"got {wanted.java}, expected none; {ONLY_USED}")
         for key in (
             *(f"elasticsearch.node_settings.{name}" for name in wanted.node_settings),
             *(f"elasticsearch.cluster_settings.{name}" for name in wanted.cluster_settings),

