@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from producers.dataset import Dataset, DatasetError
-from producers.datasets import events, file
+from producers.datasets import events, file, products, vectors
 from producers.datasets.aladin import datasets as aladin
 
 
@@ -101,7 +101,30 @@ _FILE: Final = Description(
     make=file.make_file,
 )
 
-DATASETS: Final[Mapping[str, Description]] = MappingProxyType({d.name: d for d in (_ALADIN, _EVENTS, _FILE)})
+_PRODUCTS: Final = Description(
+    name="products",
+    summary="products of a price comparison: Korean names, makers, categories, attributes and a year of prices",
+    entity="products",
+    key_order="shuffled",
+    options=(_KEY_ORDER,),
+    make=products.make_products,
+)
+
+_VECTORS: Final = Description(
+    name="vectors",
+    summary="vectors in clusters, with queries whose exact neighbours are known",
+    entity="vectors",
+    key_order="shuffled",
+    options=(
+        Option("dimensions", int, 96, "of each vector"),
+        _KEY_ORDER,
+    ),
+    make=vectors.make_vectors,
+)
+
+DATASETS: Final[Mapping[str, Description]] = MappingProxyType(
+    {d.name: d for d in (_ALADIN, _EVENTS, _PRODUCTS, _VECTORS, _FILE)}
+)
 """What datasets there are."""
 
 

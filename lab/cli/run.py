@@ -24,7 +24,7 @@ def run(
     profile: ProfileArgument,
     *,
     elasticsearch: Annotated[str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Dataset: aladin, events, file.")] = None,
+    dataset: Annotated[str | None, typer.Option(help=f"Dataset: {', '.join(registry.DATASETS)}.")] = None,
     path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
     key: Annotated[str | None, typer.Option(help="Field of that file that holds the key.")] = None,
     documents: Annotated[int | None, typer.Option(help="How many documents.")] = None,

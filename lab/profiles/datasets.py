@@ -16,6 +16,8 @@ DEFAULT_MAPPINGS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("aladin", "nested"): "aladin.nested.static",
         ("aladin", "flat"): "aladin.flat.static",
         ("events", ""): "events.static",
+        ("products", ""): "products.static",
+        ("vectors", ""): "vectors.hnsw",
     }
 )
 """Dataset and model (empty where a dataset has none) → the mapping when a profile names none; else `dynamic`."""

@@ -17,6 +17,12 @@ NAMES = [
     "dynamic",
     "events.no-doc-values",
     "events.static",
+    "products.static",
+    "vectors.bbq-hnsw",
+    "vectors.flat",
+    "vectors.hnsw",
+    "vectors.int4-hnsw",
+    "vectors.int8-hnsw",
 ]
 
 
@@ -94,6 +100,8 @@ def test_readme_explains_every_mapping(name: str) -> None:
         ("aladin.flat.static", "aladin", {"model": "flat", "updates": 0.3}),
         ("events.static", "events", {"payload_chars": 7}),
         ("events.no-doc-values", "events", {"payload_chars": 7}),
+        ("products.static", "products", {}),
+        *((f"vectors.{kind}", "vectors", {}) for kind in ("bbq-hnsw", "flat", "hnsw", "int4-hnsw", "int8-hnsw")),
     ],
 )
 def test_strict_mapping_declares_exactly_the_fields_of_its_documents(
@@ -108,7 +116,7 @@ def test_strict_mapping_declares_exactly_the_fields_of_its_documents(
 
 PYTHON_TYPES = {
     "keyword": str, "text": str, "date": str, "ip": str, "long": int, "integer": int, "double": float, "boolean": bool,
-    "geo_point": dict,
+    "geo_point": dict, "short": int, "half_float": float,
 }  # fmt: skip
 
 
@@ -118,6 +126,7 @@ PYTHON_TYPES = {
         ("aladin.nested.static", "aladin", "nested"),
         ("aladin.flat.static", "aladin", "flat"),
         ("events.static", "events", None),
+        ("products.static", "products", None),
     ],
 )
 def test_declared_types_fit_the_values(name: str, dataset: str, model: str | None) -> None:

@@ -11,8 +11,12 @@ from producers.registry import DATASETS, make_dataset
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("alladin", {}, "alladin: unknown dataset, did you mean `aladin`? there are: aladin, events, file"),
-        ("zzz", {}, "zzz: unknown dataset; there are: aladin, events, file"),
+        (
+            "alladin",
+            {},
+            "alladin: unknown dataset, did you mean `aladin`? there are: aladin, events, products, vectors, file",
+        ),
+        ("zzz", {}, "zzz: unknown dataset; there are: aladin, events, products, vectors, file"),
         (
             "aladin",
             {"shop_mean": 2.0},
@@ -34,7 +38,7 @@ def test_what_is_not_known_is_refused(name: str, options: dict[str, Any], messag
     assert str(refusal.value) == message
 
 
-@pytest.mark.parametrize("name", ["aladin", "events"])
+@pytest.mark.parametrize("name", ["aladin", "events", "products", "vectors"])
 def test_generated_datasets_need_no_option(name: str) -> None:
     """The defaults make 100,000 documents, under the name they were asked for."""
     dataset = make_dataset(name)
