@@ -149,6 +149,8 @@ def _unfit_for_the_load(question: Question, model: str, tree: Located) -> Iterat
     if not _is_query_load(tree):
         if question.is_about_events:
             yield "is about a window of events, expected `load.queries`, which draws one"
+        if question.is_about_vectors:
+            yield "is about the nearest vectors, expected `load.queries`, which draws those that it asks about"
         return
     steps = len(question.models[model])
     if steps > 1:

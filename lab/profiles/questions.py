@@ -29,7 +29,8 @@ OF_THE_WINDOW: Final = (WINDOW_START, WINDOW_END, WINDOW_THIRD)
 Value = str | int
 OF_BOOKS: Final = ("top", "first", "count")
 OF_EVENTS: Final = ("count", "counts_by", "counts_per", "unique", "ids")
-"""Kinds of answers: what a right answer about books, or about events, may be."""
+OF_VECTORS: Final = ("nearest",)
+"""Kinds of answers: what a right answer about books, about events, or about vectors, may be."""
 
 Conditions = Mapping[str, Mapping[Literal["is", "below", "from"], Value]]
 """Field → comparison → a value or `$parameter`."""
@@ -48,11 +49,12 @@ class Parameter(Section):
     book: str | None = Field(None, description="a field of a book drawn at random")
     offer: str | None = Field(None, description="a field of an offer drawn at random; its book is then that one's")
     event: str | None = Field(None, description="a field of an event of the window, drawn at random")
+    near: Literal[True] | None = Field(None, description="true: a vector as those of the dataset, and none of them")
     one_of: list[Value] | None = Field(None, min_length=1, description="a list of values to draw from")
 
     @model_validator(mode="after")
     def _is_one(self) -> "Parameter":
-        _one_of(self, "book", "offer", "event", "one_of")
+        _one_of(self, "book", "offer", "event", "near", "one_of")
         return self
 
 
@@ -69,10 +71,11 @@ class RightAnswer(Section):
     unique: str | None = Field(None, description="how many values a field has")
     within: float = Field(0, ge=0, lt=1, description="how far off that number may be, as a share of it")
     ids: Literal[True] | None = Field(None, description="true: the ids of the events, in any order")
+    nearest: PositiveInt | None = Field(None, description="how many ids, those nearest to the `near` parameter first")
 
     @model_validator(mode="after")
     def _is_one(self) -> "RightAnswer":
-        _one_of(self, *dict.fromkeys((*OF_BOOKS, *OF_EVENTS)))
+        _one_of(self, *dict.fromkeys((*OF_BOOKS, *OF_EVENTS, *OF_VECTORS)))
         for name, other in (("top", "by"), ("by", "top"), ("most", "counts_by"), ("within", "unique")):
             if getattr(self, name) and getattr(self, other) is None:
                 raise ValueError(f"got `{name}` without `{other}`, expected both or none")
@@ -138,13 +141,31 @@ class Question(Section):
         """Whether its truth is said of the events of a window, and not of books."""
         return self.dataset == "events"
 
+    @property
+    def is_about_vectors(self) -> bool:
+        """Whether its truth is said of the nearest vectors."""
+        return self.dataset == "vectors"
+
+    @property
+    def is_about_books(self) -> bool:
+        """Whether its truth is said of books and offers."""
+        return not (self.is_about_events or self.is_about_vectors)
+
     @model_validator(mode="after")
     def _answers_of_its_dataset(self) -> "Question":
-        allowed = OF_EVENTS if self.is_about_events else OF_BOOKS
+        allowed = OF_EVENTS if self.is_about_events else OF_VECTORS if self.is_about_vectors else OF_BOOKS
         answer = self.truth.answer
         if not any(getattr(answer, name) is not None for name in allowed):
             choices = ", ".join(f"`{name}`" for name in allowed)
             raise ValueError(f"truth.answer: expected one of {choices} for the dataset `{self.dataset}`")
+        return self
+
+    @model_validator(mode="after")
+    def _is_near_something(self) -> "Question":
+        near = sum(parameter.near is not None for parameter in self.parameters.values())
+        if near != self.is_about_vectors:
+            wanted = "one parameter" if self.is_about_vectors else f"none for the dataset `{self.dataset}`"
+            raise ValueError(f"parameters: got {near} with `near`, expected {wanted}")
         return self
 
     @model_validator(mode="after")

@@ -287,3 +287,26 @@ def change_events(elasticsearch: httpx.Client, index: str) -> None:
     meta = elasticsearch.get(f"/{index}/_mapping").json()[index]["mappings"]["_meta"]
     meta["sluice"]["layout"]["operations"] += len(ids)
     elasticsearch.put(f"/{index}/_mapping", json={"_meta": meta}).raise_for_status()
+
+
+NEAREST = """
+question: Does an exact index find all of the nearest vectors?
+extends: vectors/nearest
+dataset: {documents: 1009, dimensions: 7}
+mapping: vectors.flat
+load:
+  queries: {clients: 2, duration_s: null, requests: 60, warm_up_s: 0}
+"""
+
+
+def test_an_exact_index_has_a_recall_of_one(sluice: Sluice, tmp_path: Path) -> None:
+    """Elasticsearch and the dataset agree on the nearest vectors, to the last digit of a document."""
+    (tmp_path / "nearest.yaml").write_text(NEAREST)
+    done = sluice.run(str(tmp_path / "nearest.yaml"))
+    assert (done.status, done.errors) == (0, "")
+
+    nearest = query_load(sluice).questions
+    assert [(question.name, question.rows_right, question.wrong) for question in nearest] == [
+        ("nearest-10", 1.0, 0),
+        ("nearest-100", 1.0, 0),
+    ]

@@ -178,7 +178,7 @@ answers | answers | Answers
 answers_wrong | answers | Answers wrong
     Answers that differ from what the dataset says.
 rows_right_share | share | Rows right
-    Share of the rows of the compared answers that are right.
+    Share of the rows of the compared answers that are right; of the nearest vectors, the recall.
 values_right_share | share | Values right
     Share of these rows whose value is right, too.
 clients_busy_mean | clients | Clients busy

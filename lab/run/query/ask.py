@@ -31,12 +31,15 @@ from lab.run.query.right_answers import (
     Values,
     difference,
     drawn_event_values,
+    drawn_vector,
     drawn_window,
+    query_vectors,
     question_values,
     size_of,
 )
 from producers.dataset import Dataset
 from producers.datasets.aladin.shelf import shelf_of
+from producers.datasets.vectors import Vectors
 from producers.latency import Latencies
 from producers.registry import make_dataset
 
@@ -267,11 +270,14 @@ def try_questions_out(run: RunContext) -> None:
             question = load_question(name, run.root)
             model = requests_of(run.profile, question)
             with named(name, model):
-                client.try_out(question.models[model], _values_of_few(question))
+                client.try_out(question.models[model], _values_of_few(question, run.dataset))
 
 
-def _values_of_few(question: Question) -> Values:
-    """Values of a small dataset: what matters is how a request is built."""
+def _values_of_few(question: Question, dataset: Dataset) -> Values:
+    """Values of a small dataset, of vectors of this one: what matters is how a request is built."""
+    if isinstance(dataset, Vectors):
+        (vector,) = query_vectors(dataset, 1)
+        return drawn_vector(question.parameters, vector, random.Random(1))  # noqa: S311 - a sample
     if question.is_about_events:
         events, draw = make_dataset("events", documents=FEW_EVENTS), random.Random(1)  # noqa: S311 - a sample
         assert events.timeline is not None  # noqa: S101 - as events have one

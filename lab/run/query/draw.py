@@ -4,9 +4,10 @@ import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
+import numpy as np
 import orjson
 
 from lab.profiles.models import Queries
@@ -19,15 +20,21 @@ from lab.run.query.right_answers import (
     compared,
     drawn_event_values,
     drawn_values,
+    drawn_vector,
     drawn_window,
+    query_vectors,
     right_answer,
     right_answer_about_events,
 )
 from producers.dataset import Dataset
 from producers.datasets.aladin.shelf import Shelf, shelf_of
+from producers.datasets.vectors import Vectors
 
 ANSWERS_KEPT: Final = 32
 """Right answers that are not worked out again: without a window, and in the same one, there is but one."""
+
+QUERY_VECTORS: Final = 1000
+"""Vectors that are asked about: more would only take longer to find the exact neighbours of."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class DrawnQuery:
     """What one query asks.
 
     Attributes:
-        rows: The first document that it is about, and the first behind them.
+        rows: The first document that it is about, and the first behind them; of a vector, its number and the next.
     """
 
     values: Values
@@ -67,7 +74,8 @@ class Asker:
         self._dataset = dataset
         self._queries = queries
         self._shelf = shelf
-        if shelf is None and not question.is_about_events:
+        self._vectors = dataset if isinstance(dataset, Vectors) and question.is_about_vectors else None
+        if shelf is None and question.is_about_books:
             self._shelf = shelf_of(dataset, book_fields(question), offer_fields(question))
         self._kept = lru_cache(ANSWERS_KEPT)(self._right)
 
@@ -96,6 +104,9 @@ class Asker:
         if self._shelf is not None:
             values = drawn_values(self.question.parameters, self._shelf, draw)
             return DrawnQuery(values, (0, self._dataset.documents))
+        if self._vectors is not None:
+            number = draw.randrange(QUERY_VECTORS)
+            return DrawnQuery(drawn_vector(self.question.parameters, self._asked[number], draw), (number, number + 1))
         assert self._dataset.timeline is not None  # noqa: S101 - events have one
         window = drawn_window(self._dataset.timeline, self._queries.window, draw, searchable)
         values = drawn_event_values(self.question.parameters, self._dataset, window.rows, draw)
@@ -128,11 +139,28 @@ class Asker:
         answer = self.question.truth.answer
         if self._shelf is not None:
             return "books"
+        if self._vectors is not None:
+            return "vectors"
         return "rows" if answer.counts_by or answer.counts_per else "values" if answer.unique else "events"
+
+    @cached_property
+    def _asked(self) -> list[tuple[float, ...]]:
+        """All query vectors."""
+        return query_vectors(self._vectors, QUERY_VECTORS) if self._vectors is not None else []
+
+    @cached_property
+    def _nearest(self) -> list[list[str]]:
+        """The ids nearest to each query vector; worked out for all at once, since each looks at every vector."""
+        assert self._vectors is not None  # noqa: S101 - as the caller has seen
+        queries = self._vectors.queries(np.arange(QUERY_VECTORS))
+        nearest = self._vectors.neighbours(queries, self.question.truth.answer.nearest or 1)
+        return [[key.decode() for key in self._vectors.keys(row)] for row in nearest]
 
     def _right(self, rows: tuple[int, int], values: tuple[tuple[str, Any], ...]) -> tuple[Answer, int | None]:
         if self._shelf is not None:
             return right_answer(self.question, self._shelf, dict(values)), None
+        if self._vectors is not None:
+            return self._nearest[rows[0]], None
         return right_answer_about_events(self.question.truth, self._dataset, rows, dict(values))
 
 
@@ -144,7 +172,7 @@ def askers(
     Args:
         models: Question → which requests of it are sent.
     """
-    about_books = [question for question in questions.values() if not question.is_about_events]
+    about_books = [question for question in questions.values() if question.is_about_books]
     shelf = None
     if about_books:
         shelf = shelf_of(
@@ -159,7 +187,7 @@ def askers(
             dataset,
             queries,
             model=models[name],
-            shelf=None if question.is_about_events else shelf,
+            shelf=shelf if question.is_about_books else None,
         )
         for name, question in questions.items()
     ]

@@ -23,6 +23,7 @@ from lab.profiles.questions import (
 )
 from producers.dataset import Dataset, Timeline
 from producers.datasets.aladin.shelf import Column, Shelf
+from producers.datasets.vectors import SCALE, Vectors
 
 Values = Mapping[str, Value]
 """Parameter → value of one repeat."""
@@ -121,6 +122,19 @@ def holding(conditions: Conditions, table: Mapping[str, Column], rows: int, valu
         for name, value in comparisons.items():
             met &= COMPARISONS[name](table[field], resolved(value, values))
     return met
+
+
+def query_vectors(vectors: Vectors, count: int) -> list[tuple[float, ...]]:
+    """The first query vectors, as a request has them."""
+    return [tuple(row) for row in (vectors.queries(np.arange(count)) / SCALE).tolist()]
+
+
+def drawn_vector(parameters: Mapping[str, Parameter], vector: tuple[float, ...], draw: random.Random) -> dict[str, Any]:
+    """The query vector for the parameter that is near the others, and a choice for each other one."""
+    return {
+        name: vector if parameter.near else draw.choice(parameter.one_of or [])
+        for name, parameter in parameters.items()
+    }
 
 
 # --- events -----------------------------------------------------------------------------------------------------------
@@ -310,6 +324,9 @@ def compared(stated: RightAnswer, answer: Answer, right: Answer, what: str) -> O
     elif isinstance(right, list) and isinstance(answer, list):
         rows = len(set(answer) & set(right)) / len(right) if right else None
         is_right = sorted(answer) == sorted(right) if stated.ids else is_right
+        if stated.nearest:
+            # An index of vectors is an approximation: how near it comes is the recall, and no error.
+            is_right = len(set(answer)) == len(right)
     elif isinstance(right, int) and isinstance(answer, int):
         is_right = abs(answer - right) <= stated.within * right
         bound = f" ± {int(stated.within * right):,}" if stated.within else ""

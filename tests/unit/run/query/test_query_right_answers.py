@@ -16,7 +16,7 @@ BOOKS = 2003
 REPEATS = 41
 DATASET = make_dataset("aladin", books=BOOKS, shops_mean=2.3)
 SHELF = shelf_of(DATASET, BOOK_FIELDS, OFFER_FIELDS)
-ABOUT_BOOKS = [name for name in question_names(REPOSITORY) if not load_question(name, REPOSITORY).is_about_events]
+ABOUT_BOOKS = [name for name in question_names(REPOSITORY) if load_question(name, REPOSITORY).is_about_books]
 DOCUMENTS: list[dict[str, Any]] = [orjson.loads(DATASET.document(number)) for number in range(DATASET.documents)]
 
 
