@@ -39,6 +39,8 @@ def compare_runs(
 ) -> int:
     """Compare two runs, two suites, or two summaries of Rally's. What cannot be compared is listed and skipped."""
     if is_summary(first) or is_summary(second):
+        if force or vary or every:
+            raise ProfileError("--force, --vary, --all: got one, expected none with a report of Rally's")
         lay_beside(runs, first, second)
         return 0
     chosen = frozenset(vary or ())

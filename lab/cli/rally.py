@@ -29,7 +29,7 @@ def write_summary(analysis: RunAnalysis) -> None:
 
 def is_summary(name: str) -> bool:
     """Whether a name is of a file that a summary may be in, and of no run."""
-    return Path(name).suffix in SUFFIXES
+    return Path(name).suffix.lower() in SUFFIXES and not Path(name).is_dir()
 
 
 def lay_beside(runs: Path, first: str, second: str) -> None:
@@ -38,8 +38,9 @@ def lay_beside(runs: Path, first: str, second: str) -> None:
     Raises:
         ProfileError: One cannot be read, or no row of them may be compared.
     """
-    rows = beside(*(_lines(runs, name) for name in (first, second)))
-    compared = [row for row in rows if row.change is not None]
+    of_rally = sum(map(is_summary, (first, second)))
+    rows = beside(_lines(runs, first), _lines(runs, second), of_rally=of_rally)
+    compared = [row for row in rows if row.refused is None]
     if not compared:
         raise ProfileError(f"{first} and {second}: no row of the two measured the same task; expected one at least")
     refused = [row for row in rows if row.refused]
@@ -48,7 +49,7 @@ def lay_beside(runs: Path, first: str, second: str) -> None:
     console.print(table_of(_by_task(shown), "task, metric", "first", "second", "change", right=_RIGHT))
     repeated = sum(bool(row.note) for row in rows)
     if repeated:
-        console.print(f"{count(repeated)} latencies are the service time again, since no rate was asked for: left out")
+        console.print(f"{count(repeated)} latencies equal the service time on both sides: left out")
     console.print("no verdict: one race of each has no spread to tell a difference from chance")
     if refused:
         console.print(f"\n[yellow]![/yellow] not compared: {count(len(refused))} rows")

@@ -98,7 +98,7 @@ class Elasticsearch(Section):
     )
     java: PositiveInt | None = Field(
         None,
-        description="Feature release of the Java of Elasticsearch, such as 21; if absent, the newest that fits",
+        description="Feature release of the Java of Elasticsearch, such as 21; if absent, one here that fits",
     )
     data_nodes: int = Field(1, ge=1, le=6, description="Nodes that hold shards; the first one is the master, too")
     heap_mb: int = Field(1024, ge=128, description="Java heap of each node in MiB")

@@ -166,6 +166,10 @@ class Question(Section):
         if near != self.is_about_vectors:
             wanted = "one parameter" if self.is_about_vectors else f"none for the dataset `{self.dataset}`"
             raise ValueError(f"parameters: got {near} with `near`, expected {wanted}")
+        if self.is_about_vectors and any(not (p.near or p.one_of) for p in self.parameters.values()):
+            raise ValueError("parameters: expected `near` or `one_of` for the dataset `vectors`")
+        if self.is_about_vectors and (self.truth.books or self.truth.offers or self.truth.events):
+            raise ValueError("truth: got conditions, expected `answer` alone for the dataset `vectors`")
         return self
 
     @model_validator(mode="after")

@@ -188,10 +188,13 @@ def with_present_modules(jvm_options: str, jdk: Jdk) -> str:
 
 
 def vector_instructions(log: Path) -> tuple[str, ...] | None:
-    """What a node says of vector instructions since its last start; `None` if its log cannot be read."""
+    """What a node says of vector instructions since its last start; `None` if its log does not go back to it."""
     try:
-        last_start = log.read_text("utf-8", errors="replace").rpartition("JVM arguments [")[2]
+        _, start, last_start = log.read_text("utf-8", errors="replace").rpartition("JVM arguments [")
     except OSError:
+        return None
+    if not start:
+        # The log was begun anew since.
         return None
     uses = ["native library"] if "Using native vector library" in last_start else []
     if match := re.search(r"Java vector incubator API enabled; uses preferredBitSize=(\d+)", last_start):

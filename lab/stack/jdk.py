@@ -43,6 +43,11 @@ class JavaRange:
     oldest: int
     newest: int
 
+    @property
+    def features(self) -> range:
+        """All of them."""
+        return range(self.oldest, self.newest + 1)
+
     def __contains__(self, jdk: Jdk) -> bool:
         """Whether the server runs on this JDK."""
         return self.oldest <= jdk.feature <= self.newest

@@ -305,7 +305,7 @@ class LocalStack:
         home = self.cache.unpacked(archive)
         user = elasticsearch.unprivileged_user()
         folder = self._data_folder(kept=kept)
-        elasticsearch.check_readable(user, (home, folder))
+        elasticsearch.check_readable(user, (home, folder, elasticsearch_java.home))
         ports = self._ports(shape)
         jars = tuple(self.cache.file(artifact) for artifact in lock.sets["kafka"])
         program = kafka.Program(kafka_version(lock), jars, kafka_jdk, self._cache_dir)

@@ -80,11 +80,14 @@ def java_runtime(feature: int, cache: Path) -> Jdk:
     """
     runtime = RUNTIMES[feature]
     home = cache / "java" / runtime.version
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with (home.parent / f"{runtime.version}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not home.is_dir():
-            _unpack(runtime, home)
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with (home.parent / f"{runtime.version}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not home.is_dir():
+                _unpack(runtime, home)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise StackError(f"Java {feature}: cannot be unpacked below {home.parent}: {error}") from error
     java = read_java(home)
     if java is None:
         raise StackError(f"Java {feature}: no runtime in {home}; remove that folder, and it is fetched again")

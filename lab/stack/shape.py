@@ -23,7 +23,7 @@ class StackShape:
         data_nodes: Elasticsearch nodes, 1 to 6; the first is also the master.
         node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
         plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
-        elasticsearch_java: Feature release of the Java that Elasticsearch runs on; `None`: the newest that fits.
+        elasticsearch_java: Feature release of the Java that Elasticsearch runs on; `None`: of one that fits.
         requested_ports: By server name (`elasticsearch-1`, `kafka`, `connect`): the port its clients shall find it at.
     """
 
@@ -63,6 +63,12 @@ def choose_elasticsearch_java(
     if shape.elasticsearch_java is not None:
         check_java(shape.elasticsearch_java, shape.elasticsearch_version)
         supported = JavaRange(shape.elasticsearch_java, shape.elasticsearch_java)
+        if not any(jdk in supported for jdk in jdks) and shape.elasticsearch_java not in RUNTIMES:
+            fitting = java_for_elasticsearch(shape.elasticsearch_version).features
+            there = ", ".join(
+                str(each) for each in fitting if each in RUNTIMES or each in {jdk.feature for jdk in jdks}
+            )
+            raise ProfileError(f"elasticsearch.java: got {shape.elasticsearch_java}, expected one to be had: {there}")
     if not any(jdk in supported for jdk in jdks):
         fetched = [feature for feature in RUNTIMES if supported.oldest <= feature <= supported.newest]
         if fetched:

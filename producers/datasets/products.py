@@ -1,7 +1,7 @@
 """Products of a price comparison: Korean names, makers, categories, attributes and a year of prices, about 1 kB each.
 
-A published test indexes 39 to 40 million of them into each of ten indices (experiments/published/bulk-size.yaml); its
-documents are not public, only what they describe is. Names, kinds and attributes agree: a drill has no screen size.
+A published test (Danawa, 2020) indexes 39 to 40 million of them into each of ten indices; its documents are not public,
+only what they describe is. Names, kinds and attributes agree: a drill has no screen size.
 """
 
 from collections.abc import Iterable, Sequence
@@ -277,7 +277,7 @@ def _tables() -> _Tables:
         numbers=Pieces.of("%d", range(1000)),
         shops=Pieces.of('%s"', SHOPS_SOLD_IN),
         remarks=Pieces.of(',"description":"%s', REMARKS),
-        registered=Pieces.of('"registered":"%s"', [f"{2015 + n // 12}-{1 + n % 12:02d}" for n in range(96)]),
+        registered=Pieces.of('"registered":"%s"', [f"{2011 + n // 12}-{1 + n % 12:02d}" for n in range(96)]),
         ratings=Pieces.of('"rating":%s', [f"{number / 10:.1f}" for number in range(20, 51)]),
     )
 

@@ -36,19 +36,24 @@ class Beside:
     note: str = ""
 
 
-def beside(first: Sequence[Line], second: Sequence[Line]) -> list[Beside]:
-    """Every row of either, in the order of the first."""
+def beside(first: Sequence[Line], second: Sequence[Line], *, of_rally: int = 2) -> list[Beside]:
+    """Every row of either, in the order of the first.
+
+    Args:
+        of_rally: How many of the two are Rally's own; ours have the rows of one index where Rally's have all.
+    """
     ours, theirs = ({(line.metric, line.task): line for line in lines} for lines in (first, second))
-    unlike = unlike_clusters(ours, theirs)
+    unlike = unlike_clusters(ours, theirs, of_rally=of_rally) if of_rally else None
     keys = dict.fromkeys((*ours, *theirs))
     return [_row(key, ours.get(key), theirs.get(key), unlike, _repeats(key, ours, theirs)) for key in keys]
 
 
-def unlike_clusters(first: Mapping[Key, Line], second: Mapping[Key, Line]) -> str | None:
+def unlike_clusters(first: Mapping[Key, Line], second: Mapping[Key, Line], *, of_rally: int = 2) -> str | None:
     """Why rows about a whole cluster are not of the same data; `None` where they are.
 
     Rally counts all indices of a cluster, those of others included.
     """
+    counts = "counts all indices of the cluster" if of_rally > 1 else "is of one index on our side, of all on Rally's"
     for metric in SIZES:
         sizes = [lines[metric, ""] for lines in (first, second) if (metric, "") in lines]
         values = [line.value for line in sizes if line.value is not None]
@@ -56,11 +61,8 @@ def unlike_clusters(first: Mapping[Key, Line], second: Mapping[Key, Line]) -> st
             continue
         if abs(values[0] - values[1]) <= SAME_SIZE * max(values):
             return None
-        return (
-            f"counts all indices of the cluster, which held {number(values[0])} and {number(values[1])} {sizes[0].unit}"
-            f" ({metric.lower()})"
-        )
-    return "counts all indices of the cluster, and one of the two does not say how much they held (dataset size)"
+        return f"{counts}, which held {number(values[0])} and {number(values[1])} {sizes[0].unit} ({metric.lower()})"
+    return f"{counts}, and one of the two does not say how much it held (dataset size)"
 
 
 def _repeats(key: Key, first: Mapping[Key, Line], second: Mapping[Key, Line]) -> bool:
@@ -87,6 +89,8 @@ def _row(key: Key, ours: Line | None, theirs: Line | None, unlike: str | None, r
 def _reasons(row: Beside, ours: Line | None, theirs: Line | None, unlike: str | None) -> Iterator[str]:
     if ours is None or theirs is None:
         yield f"only in the {'second' if ours is None else 'first'}"
+    elif ours.value is None or theirs.value is None:
+        yield f"the {'first' if ours.value is None else 'second'} has no value"
     elif ours.unit != theirs.unit:
         yield f"in {ours.unit or 'no unit'} and {theirs.unit or 'no unit'}"
     elif not row.task and unlike:

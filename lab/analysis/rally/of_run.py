@@ -1,11 +1,11 @@
 """A run in Rally's words.
 
 Rally counts all indices of a cluster; these rows are of the run's own index. Its rows of the least, median and largest
-shard, of heap for segments (0 since Elasticsearch 8) and of ingest pipelines have no counterpart here.
+shard, of errors of bulk requests, of heap for segments (0 since Elasticsearch 8) and of ingest pipelines have no
+counterpart here.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from statistics import fmean, median
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from hdrh.histogram import HdrHistogram
@@ -13,7 +13,7 @@ from hdrh.histogram import HdrHistogram
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.latency import decoded
 from lab.analysis.figures.queries import measured_s
-from lab.analysis.figures.rates import answered, indexing_rate_series
+from lab.analysis.figures.rates import answered
 from lab.analysis.rally.summary import BY_KEY, Line
 from lab.analysis.result import RunAnalysis
 from lab.records.run import QueryTimes
@@ -74,28 +74,19 @@ def _of_index(analysis: RunAnalysis) -> Iterator[Line]:
 
 
 def _of_load(analysis: RunAnalysis) -> Iterator[Line]:
-    """What bulk requests did; nothing for a run that only asks."""
-    run = analysis.folder.run
+    """What bulk requests did; nothing for a run that only asks.
+
+    Rally's least, median and largest throughput are of rates since the task began; only the mean is the same as ours.
+    """
+    run, metrics = analysis.folder.run, analysis.result.metrics
     if run.load == "query":
         return
-    rates = [point.value for point in indexing_rate_series(analysis.windows.window, "primaries")]
-    yield from _throughput(INDEXING, [rate for rate in rates if rate is not None], "docs/s")
-    yield from _times(INDEXING, decoded(run.sink_histograms.bulk_service_time))
-    metrics = analysis.result.metrics
-    requests, failed = (value_of(metrics, name) for name in ("bulk_requests", "bulk_requests_failed"))
-    if requests and failed is not None:
-        yield Line("error rate", INDEXING, 100 * failed / requests, "%")
-
-
-def _throughput(task: str, rates: list[float], unit: str) -> Iterator[Line]:
-    shares: tuple[tuple[str, Callable[[Iterable[float]], float]], ...] = (
-        ("Min", min),
-        ("Mean", fmean),
-        ("Median", median),
-        ("Max", max),
-    )
-    for share, of in shares if rates else ():
-        yield Line(f"{share} Throughput", task, of(rates), unit)
+    rate = value_of(metrics, "indexing_rate_docs_per_s", "primaries")
+    if rate is not None:
+        yield Line("Mean Throughput", INDEXING, rate, "docs/s")
+    # At a rate Rally's latency holds the wait for a request's turn as well, which is not known of bulk requests.
+    service = decoded(run.sink_histograms.bulk_service_time)
+    yield from (line for line in _times(INDEXING, service) if run.load != "stream" or "latency" not in line.metric)
 
 
 def _times(task: str, service: HdrHistogram | None, latency: HdrHistogram | None = None) -> Iterator[Line]:

@@ -7,9 +7,10 @@ same rows.
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,7 +100,13 @@ def read_summary(path: Path) -> list[Line]:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ProfileError(f"{path}: cannot be read: {error}; expected a summary of Rally's") from error
-    lines = list(_of_race(path, text) if path.suffix == ".json" else _of_table(path, text))
+    try:
+        lines = list(_of_race(path, text) if path.suffix.lower() == ".json" else _of_table(path, text))
+    except (csv.Error, ValueError, OverflowError, RecursionError) as error:
+        raise ProfileError(f"{path}: cannot be read: {error}; expected a summary of Rally's") from error
+    twice = len(lines) - len({(line.metric, line.task) for line in lines})
+    if twice:
+        raise ProfileError(f"{path}: {twice} rows stand twice, expected one report; Rally adds to a file that exists")
     if not lines:
         raise ProfileError(f"{path}: no summary of Rally's: expected rows under {', '.join(HEAD)}, or a race.json")
     return lines
@@ -129,9 +136,17 @@ def _number(text: str, where: str) -> float | None:
     if not text:
         return None
     try:
-        return float(text)
-    except ValueError as error:
-        raise ProfileError(f'{where}: Value: got "{text}", expected a number') from error
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    return _finite(value, where, text)
+
+
+def _finite(value: Any, where: str, text: object = None) -> float:
+    """The value if it is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ProfileError(f'{where}: Value: got "{value if text is None else text}", expected a number')
+    return float(value)
 
 
 # --- race.json ------------------------------------------------------------------------------------------------------
@@ -146,9 +161,8 @@ def _of_race(path: Path, text: str) -> Iterator[Line]:
     if not isinstance(results, dict) or "op_metrics" not in results:
         return
     try:
-        yield from _of_cluster(results)
-        for task in results["op_metrics"]:
-            yield from _of_task(task)
+        for line in (*_of_cluster(results), *(line for task in results["op_metrics"] for line in _of_task(task))):
+            yield replace(line, value=_finite(line.value, f"{path}: {line.metric} {line.task}".rstrip()))
     except (AttributeError, KeyError, TypeError) as error:
         raise ProfileError(f"{path}: results: not as Rally 2.12 writes them: {error!r}") from error
 
@@ -175,7 +189,7 @@ def _of_task(task: Mapping[str, Any]) -> Iterator[Line]:
                 percent = share.replace("_", ".").removesuffix(".0")
                 yield Line(f"{percent}th percentile {what}", name, value, "ms")
     if (rate := task.get("error_rate")) is not None:
-        yield Line("error rate", name, 100 * rate, "%")
+        yield Line("error rate", name, 100.0 * _finite(rate, name), "%")
 
 
 # --- written --------------------------------------------------------------------------------------------------------

@@ -369,3 +369,5 @@ def test_vector_instructions_are_those_of_the_last_start(tmp_path: Path, text: s
     (tmp_path / "sluice.log").write_text(text)
     assert vector_instructions(tmp_path / "sluice.log") == expected
     assert vector_instructions(tmp_path / "gone.log") is None
+    (tmp_path / "rolled.log").write_text("[cluster] started\n")
+    assert vector_instructions(tmp_path / "rolled.log") is None, "the log of the start was put away"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.figures.definitions import value_of
 from lab.analysis.rally.beside import Beside, beside
 from lab.analysis.rally.of_run import rally_lines
 from lab.analysis.rally.summary import HEAD, Line, csv_text, markdown_text, read_summary
@@ -85,7 +86,7 @@ def test_clusters_with_the_same_data_are_compared_as_a_whole() -> None:
         (
             [Line("Segment count", "", 7.0, "")],
             [Line("Segment count", "", 7.0, "")],
-            "counts all indices of the cluster, and one of the two does not say how much they held (dataset size)",
+            "counts all indices of the cluster, and one of the two does not say how much it held (dataset size)",
         ),
     ],
 )
@@ -152,6 +153,15 @@ def test_a_race_is_read_in_the_units_of_its_report(tmp_path: Path) -> None:
         ("a.csv", "one,two\n", "a.csv: no summary of Rally's: expected rows under Metric, Task, Value, Unit"),
         ("race.json", "{", "race.json: not JSON"),
         ("race.json", '{"results": {"op_metrics": [7]}}', "race.json: results: not as Rally 2.12 writes them"),
+        ("a.csv", "Metric,Task,Value,Unit\nDataset size,,inf,GB\n", 'a.csv:2: Value: got "inf", expected a number'),
+        ("a.md", "x" * 200_000 + "\n", "a.md: cannot be read"),
+        ("a.csv", 2 * "Metric,Task,Value,Unit\nSegment count,,7,\n", "a.csv: 1 rows stand twice, expected one report"),
+        ("race.json", "[" * 200_000, "race.json: cannot be read"),
+        (
+            "race.json",
+            '{"results": {"op_metrics": [{"task": "a", "throughput": {"mean": "5"}}]}}',
+            'race.json: Mean Throughput a: Value: got "5", expected a number',
+        ),
         ("race.json", "[]", "race.json: no summary of Rally's"),
     ],
 )
@@ -172,15 +182,8 @@ def test_a_run_in_rallys_words_has_its_own_figures(tmp_path: Path) -> None:
 
     assert told["Cumulative indexing time of primary shards", ""] == (last.primaries.index_time_ms / 60_000, "min")
     assert told["Segment count", ""] == (last.primaries.segments_count, "")
-    low, mean, high = (told[f"{share} Throughput", "index-append"][0] for share in ("Min", "Mean", "Max"))
-    assert low is not None
-    assert mean is not None
-    assert high is not None
-    assert low <= mean <= high
-    rate = next(
-        m.value for m in analysis.result.metrics if (m.name, m.scope) == ("indexing_rate_docs_per_s", "primaries")
-    )
-    assert mean == pytest.approx(rate, rel=0.05)
+    rate = value_of(analysis.result.metrics, "indexing_rate_docs_per_s", "primaries")
+    assert told["Mean Throughput", "index-append"] == (rate, "docs/s")
 
 
 def test_questions_are_tasks_in_rallys_words(tmp_path: Path) -> None:
@@ -193,3 +196,13 @@ def test_questions_are_tasks_in_rallys_words(tmp_path: Path) -> None:
     assert told["99th percentile latency"] == told["99th percentile service time"] == pytest.approx(80.0, rel=0.01)
     assert told["error rate"] == 0.0
     assert "99.9th percentile service time" not in told
+
+
+def test_rows_of_our_index_are_told_from_those_of_a_cluster() -> None:
+    """A run beside a report: not the same data. Two runs: what they differ in is what was compared."""
+    first, second = [Line("Dataset size", "", 1.0, "GB")], [Line("Dataset size", "", 2.0, "GB")]
+
+    assert [each.refused for each in beside(first, second, of_rally=1)] == [
+        "is of one index on our side, of all on Rally's, which held 1 and 2 GB (dataset size)"
+    ]
+    assert [each.change for each in beside(first, second, of_rally=0)] == [1.0]
