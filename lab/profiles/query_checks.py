@@ -14,6 +14,8 @@ from lab.profiles.questions import Question, aggregations_of, question_names, re
 from lab.profiles.yaml_model import unknown_name
 
 DEFAULT_WARM_UP_S = QueryLoad.model_fields["warm_up_s"].default
+LEAST_FOR_BBQ = 64
+"""Dimensions below which Elasticsearch refuses `bbq_hnsw` and `bbq_flat`."""
 LEAST_IN_A_STEP = 100
 """Queries of a ramp's step: with fewer, p99 is the slowest one."""
 
@@ -35,6 +37,7 @@ def query_problems(tree: Located, root: Path) -> Iterator[Problem]:
         if isinstance(entry.value, str) and entry.value not in texts:
             remedy = suggestion(entry.value, set(texts), "one of `queries.questions`")
             yield Problem(entry.place, "queries.expect_wrong", f'unknown question "{entry.value}", {remedy}')
+    yield from _dimension_problems(tree, root)
     yield from _load_problems(tree)
     yield from _extent_problems(tree)
     yield from _window_problems(tree)
@@ -203,6 +206,26 @@ def _field_of(mappings: Mapping[str, Any], path: str) -> Mapping[str, Any] | Non
         if entry is None:
             return None
     return dict(entry)
+
+
+def _dimension_problems(tree: Located, root: Path) -> Iterator[Problem]:
+    """Vectors that an index type refuses, each by itself, and only when they are loaded."""
+    dataset = dataset_in(tree)
+    if dataset is None or "dimensions" not in dataset.options:
+        return
+    stated = _number(tree, "dataset", "dimensions")
+    dimensions = int(str(dataset.options["dimensions"].default)) if stated is None else int(stated)
+    name, mappings = _mapping_in(tree, root)
+    for field in (mappings or {}).get("properties", {}).values():
+        index_type = str(field.get("index_options", {}).get("type", ""))
+        if index_type.startswith("bbq") and dimensions < LEAST_FOR_BBQ:
+            expected = f"at least {LEAST_FOR_BBQ}"
+        elif index_type.startswith("int4") and dimensions % 2:
+            expected = "an even number"
+        else:
+            continue
+        message = f"got {dimensions}, expected {expected} for `{index_type}` of mapping {name}"
+        yield Problem(tree.place_of("dataset", "dimensions"), "dataset.dimensions", message)
 
 
 def _why_not_collected(field: Mapping[str, Any] | None) -> str | None:

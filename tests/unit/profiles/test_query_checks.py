@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from lab.errors import ProfileError
+from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.questions import FOLDER
 from tests.unit.profiles.profile_repository import Repository
@@ -201,3 +203,25 @@ def test_fields_that_the_mapping_does_not_have_are_named(asks: Repository) -> No
     (asks.root / "mappings" / "small.json").write_text(json.dumps({"settings": {}, "mappings": mapping}))
     asks.write("asks", text.replace(", top-organizations-exact", ""))
     assert asks.load("asks").mapping == "small"
+
+
+@pytest.mark.parametrize(
+    ("mapping", "dimensions", "expected"),
+    [
+        ("vectors.bbq-hnsw", 63, "got 63, expected at least 64 for `bbq_hnsw` of mapping vectors.bbq-hnsw"),
+        ("vectors.int4-hnsw", 97, "got 97, expected an even number for `int4_hnsw` of mapping vectors.int4-hnsw"),
+    ],
+)
+def test_dimensions_that_an_index_type_refuses_are_told_before_the_load(
+    mapping: str, dimensions: int, expected: str
+) -> None:
+    """Elasticsearch would refuse every document by itself."""
+    with pytest.raises(ProfileError) as refusal:
+        load_profile("vectors/append", overrides=(f"mapping={mapping}", f"dataset.dimensions={dimensions}"))
+    assert str(refusal.value) == f"--set dataset.dimensions: {expected}"
+
+
+@pytest.mark.parametrize(("mapping", "dimensions"), [("vectors.bbq-hnsw", 64), ("vectors.int4-hnsw", 96)])
+def test_dimensions_that_an_index_type_takes_are_fine(mapping: str, dimensions: int) -> None:
+    """The least for one, and the default for the other."""
+    load_profile("vectors/append", overrides=(f"mapping={mapping}", f"dataset.dimensions={dimensions}"))
