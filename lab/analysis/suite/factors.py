@@ -56,13 +56,14 @@ def idle(findings: Findings, pair: Pair, figures: Sequence[VariantMetric]) -> st
     if ours.profile != theirs.profile or not settings:
         return None
     for path in PATHS:
-        highest = [
-            figure.high
+        highest = {
+            figure.variant: figure.high
             for figure in figures
             if figure.variant in pair and (figure.name, figure.scope) == (path.metric.name, path.metric.scope)
-        ]
-        known = [value for value in highest if value is not None]
-        if settings <= set(path.settings) and len(known) == len(pair) and max(known) < path.least:
+        }
+        known = [value for value in highest.values() if value is not None]
+        # A cache that is switched off has no share of hits; what the variant itself did must be known.
+        if settings <= set(path.settings) and highest.get(pair[0]) is not None and max(known) < path.least:
             return path.otherwise
     return None
 
