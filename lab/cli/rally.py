@@ -19,8 +19,12 @@ FILES = "rally.csv", "rally.md"
 
 
 def write_summary(analysis: RunAnalysis) -> None:
-    """Write a run in Rally's words into its folder, as CSV and as Markdown, and say where."""
-    lines = rally_lines(analysis)
+    """Write a run in Rally's words into its folder, as CSV and as Markdown, and say where.
+
+    Raises:
+        ProfileError: The run is not verified.
+    """
+    lines = _verified_lines(analysis)
     for name, text in zip(FILES, (csv_text(lines), markdown_text(lines)), strict=True):
         path = analysis.folder.path / name
         path.write_text(text, "utf-8", newline="")
@@ -60,7 +64,14 @@ _RIGHT = ("first", "second", "change")
 
 
 def _lines(runs: Path, name: str) -> Sequence[Line]:
-    return read_summary(Path(name)) if is_summary(name) else rally_lines(analyse(find_run(runs, name)))
+    return read_summary(Path(name)) if is_summary(name) else _verified_lines(analyse(find_run(runs, name)))
+
+
+def _verified_lines(analysis: RunAnalysis) -> Sequence[Line]:
+    """Rally's reports have no place to say that documents are missing."""
+    if analysis.result.status != "verified":
+        raise ProfileError(f"{analysis.folder.path}: the run is not verified, expected one that is; see its report")
+    return rally_lines(analysis)
 
 
 def _by_task(rows: Sequence[Beside]) -> Iterator[tuple[str, ...]]:

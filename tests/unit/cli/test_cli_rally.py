@@ -80,3 +80,18 @@ def test_reports_that_cannot_be_compared_are_refused(
     status, _, err = ended(monkeypatch, capsys, "compare", str(tmp_path / name), OLDER)
 
     assert (status, message in err, err.count("\n")) == (2, True, 1)
+
+
+@pytest.mark.parametrize("words", [("report", "one", "--as", "rally"), ("compare", "one", OLDER)])
+def test_a_run_that_is_not_verified_has_no_figures_in_rallys_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """Nothing in such a report could say that documents are missing."""
+    written(tmp_path / "books" / "one", run(Truth(dead_lettered=13)), samples(Truth(dead_lettered=13)))
+    made = tmp_path / "books" / "one" / "run.json"
+    made.write_text(made.read_text().replace('"verified": true', '"verified": false', 1))
+    status, _, err = ended(monkeypatch, capsys, *words, "--runs", str(tmp_path), columns=200)
+
+    assert status == 2
+    assert "the run is not verified, expected one that is; see its report" in err
+    assert not (tmp_path / "books/one/rally.csv").exists()
