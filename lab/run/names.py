@@ -92,6 +92,11 @@ class Names:
         return re.fullmatch(f"{re.escape(self.index)}-{RUN_ID}(-dead-letters)?", name) is not None
 
     @property
+    def indices(self) -> tuple[str, ...]:
+        """The indices of the run, each by its own name; `index` is all of them, as a request takes them."""
+        return tuple(self.index.split(","))
+
+    @property
     def dead_letter_topic(self) -> str:
         """Where refused records go."""
         return f"{self.topic}-dead-letters"
