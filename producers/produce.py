@@ -4,7 +4,7 @@ import json
 import pickle
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ ProgressListener = Callable[[Progress], None]
 
 def produce(
     dataset: Dataset,
-    topic: str,
+    topic: str | Sequence[str],
     *,
     client: Mapping[str, str | int | float | bool],
     start: int = 0,
@@ -45,7 +45,7 @@ def produce(
 
     Args:
         dataset: What to send.
-        topic: Where to; it must exist.
+        topic: Where to; it must exist. Of several, each gets its part (`parts_of`), through processes of its own.
         client: Settings of Kafka's client, in its own words, on top of `DEFAULT_CLIENT_SETTINGS`; with at least
             `bootstrap.servers`.
         start: Number of the first document.
@@ -59,9 +59,15 @@ def produce(
         ProduceError: A broker or the topic is missing, or a process ended early.
     """
     stop = dataset.documents if stop is None else stop
+    topics = [topic] if isinstance(topic, str) else list(topic)
     _check(dataset, (start, stop), processes, client)
+    # Each process has one topic, and each topic as many processes.
+    processes = -(-processes // len(topics)) * len(topics)
     schedule = Schedule(0, 0, start, rate_docs_per_s)
-    tasks = [Task(dataset, topic, start, stop, n, processes, rate_docs_per_s, dict(client)) for n in range(processes)]
+    tasks = [
+        Task(dataset, topics[n % len(topics)], start, stop, n, processes, rate_docs_per_s, dict(client))
+        for n in range(processes)
+    ]
     try:
         with Children("producers.worker", "producer process", processes) as children:
             crew = _Crew(children, tasks)

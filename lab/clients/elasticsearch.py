@@ -158,9 +158,9 @@ class ElasticsearchClient:
         self.request("DELETE", f"/{index}?ignore_unavailable=true", accept=(404,))
 
     def index_settings(self, index: str) -> dict[str, object]:
-        """The settings of the index as they are in effect, flat, without the defaults."""
+        """The settings of the index as they are in effect, flat, without the defaults; of several, the first's."""
         _, answer = self.request("GET", f"/{index}/_settings?flat_settings=true")
-        (described,) = answer.values()
+        described = answer[min(answer)]
         return dict(described["settings"])
 
     def index_health(self, index: str, wait_for: str, timeout_s: int) -> tuple[str, int]:

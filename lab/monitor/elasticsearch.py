@@ -7,7 +7,7 @@ import httpx
 import orjson
 
 from lab.endpoints import OPEN, HttpAccess
-from lab.records.samples import ElasticsearchSample, NodeCounters, ShardCounters
+from lab.records.samples import ElasticsearchSample, IndexCounters, NodeCounters, ShardCounters
 
 SHARD_FIELDS = {
     "index_total": "indexing.index_total",
@@ -65,6 +65,7 @@ UNLIMITED_BYTES = 1 << 62
 
 INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache"
 INDEX_FILTER = ",".join(f"_all.*.{field}" for field in SHARD_FIELDS.values())
+EACH_INDEX_FILTER = ",".join(f"indices.*.primaries.{SHARD_FIELDS[name]}" for name in IndexCounters.model_fields)
 NODES_PATH = "_nodes/stats/jvm,process,os,thread_pool"
 NODES_FILTER = ",".join(["nodes.*.name", *(f"nodes.*.{field}" for field in NODE_FIELDS.values())])
 
@@ -86,6 +87,7 @@ class ElasticsearchReader:
     ) -> None:
         self._urls = tuple(url.rstrip("/") for url in urls)
         self._index = index
+        self._index_filter = f"{INDEX_FILTER},{EACH_INDEX_FILTER}" if "," in index else INDEX_FILTER
         self._now = now
         self._failures = 0
         self._client = access.client(timeout=timeout_s)
@@ -100,7 +102,7 @@ class ElasticsearchReader:
         base = self._urls[self._failures % len(self._urls)]
         try:
             before_s = self._now()
-            index = self._get(f"{base}/{self._index}/{INDEX_PATH}", INDEX_FILTER)
+            index = self._get(f"{base}/{self._index}/{INDEX_PATH}", self._index_filter)
             after_s = self._now()
             nodes = self._get(f"{base}/{NODES_PATH}", NODES_FILTER)
         except httpx.TransportError:
@@ -109,6 +111,7 @@ class ElasticsearchReader:
         return ElasticsearchSample(
             primaries=shard_counters(index["_all"]["primaries"]),
             total=shard_counters(index["_all"]["total"]),
+            indices={name: index_counters(stats) for name, stats in index.get("indices", {}).items()},
             nodes={node.get("name", key): node_counters(node) for key, node in nodes["nodes"].items()},
             read_s=(before_s + after_s) / 2,
         )
@@ -132,6 +135,13 @@ def shard_counters(stats: Mapping[str, Any]) -> ShardCounters:
         if value is None and ShardCounters.model_fields[name].is_required():
             raise KeyError(SHARD_FIELDS[name])
     return ShardCounters.model_validate(counters)
+
+
+def index_counters(stats: Mapping[str, Any]) -> IndexCounters:
+    """Counters of one index out of its part of a `_stats` answer."""
+    return IndexCounters.model_validate(
+        {name: _at(stats["primaries"], SHARD_FIELDS[name]) for name in IndexCounters.model_fields}
+    )
 
 
 def node_counters(stats: Mapping[str, Any]) -> NodeCounters:

@@ -11,7 +11,7 @@ LATEST = -1
 
 
 class KafkaReader:
-    """Reads the offsets of one topic; two requests per reading.
+    """Reads the offsets of one topic, or of several; two requests per reading.
 
     It asks as a consumer that never joins its group and reads no record: the group's members do not notice. The admin
     client would be the natural one to ask, but librdkafka ends the whole program (as of 2.16, a segmentation fault)
@@ -19,6 +19,7 @@ class KafkaReader:
     which is what a broker that was just started again answers.
 
     Args:
+        topic: One, or several separated by commas.
         group: Whose committed offsets count.
         client: Further settings of Kafka's client, such as those for TLS.
     """
@@ -26,9 +27,9 @@ class KafkaReader:
     def __init__(
         self, bootstrap: str, topic: str, group: str, *, timeout_s: float, client: Mapping[str, str] | None = None
     ) -> None:
-        self._topic = topic
+        self._topics = topic.split(",")
         self._timeout_s = timeout_s
-        self._partitions: list[int] = []
+        self._partitions: list[tuple[str, int]] = []
         self._consumer = Consumer(
             {
                 **(client or {}),
@@ -57,39 +58,42 @@ class KafkaReader:
         committed = self.committed_offsets()
         return KafkaSample(end_offset=sum(self.end_offsets().values()), committed_offset=sum(committed.values()))
 
-    def committed_offsets(self) -> dict[int, int]:
-        """For each partition the next offset that the group wants; 0 before its first commit.
+    def committed_offsets(self) -> dict[tuple[str, int], int]:
+        """For each topic and partition the next offset that the group wants; 0 before its first commit.
 
         Raises:
             KafkaException: The topic does not exist, or no broker answers.
         """
         return self._offsets(self._consumer.committed)
 
-    def end_offsets(self) -> dict[int, int]:
-        """For each partition the offset that the next record will get; one request for all of them.
+    def end_offsets(self) -> dict[tuple[str, int], int]:
+        """For each topic and partition the offset that the next record will get; one request for all of them.
 
         Raises:
             KafkaException: The topic does not exist, or no broker answers.
         """
         return self._offsets(self._consumer.offsets_for_times, LATEST)
 
-    def _offsets(self, ask: Callable[..., list[TopicPartition]], offset: int = OFFSET_INVALID) -> dict[int, int]:
+    def _offsets(
+        self, ask: Callable[..., list[TopicPartition]], offset: int = OFFSET_INVALID
+    ) -> dict[tuple[str, int], int]:
         # Asked for again after a failure: the topic may have been made anew, with another number of partitions.
-        partitions, self._partitions = self._partitions or self._topics_partitions(), []
-        answers = ask(
-            [TopicPartition(self._topic, partition, offset) for partition in partitions], timeout=self._timeout_s
-        )
+        partitions, self._partitions = self._partitions or self._all_partitions(), []
+        answers = ask([TopicPartition(*place, offset) for place in partitions], timeout=self._timeout_s)
         for answer in answers:
             if answer.error is not None:
                 raise KafkaException(answer.error)
         self._partitions = partitions
-        return {answer.partition: max(0, answer.offset) for answer in answers}
+        return {(answer.topic, answer.partition): max(0, answer.offset) for answer in answers}
 
-    def _topics_partitions(self) -> list[int]:
-        topic = self._consumer.list_topics(self._topic, timeout=self._timeout_s).topics[self._topic]
-        if topic.error is not None:
-            raise KafkaException(topic.error)
-        return sorted(topic.partitions)
+    def _all_partitions(self) -> list[tuple[str, int]]:
+        places = []
+        for name in self._topics:
+            topic = self._consumer.list_topics(name, timeout=self._timeout_s).topics[name]
+            if topic.error is not None:
+                raise KafkaException(topic.error)
+            places += [(name, partition) for partition in sorted(topic.partitions)]
+        return places
 
     def close(self) -> None:
         """Close the connections."""

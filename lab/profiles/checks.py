@@ -65,6 +65,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
         entry = tree.at(*path)
         if entry is not None:
             yield Problem(entry.place, ".".join(path), message)
+    yield from _several_indices_problems(tree)
     yield from _client_problems(tree)
     yield from _bound_problems(tree)
     yield from layout_problems(tree)
@@ -190,6 +191,21 @@ def _useless(tree: Located) -> Iterator[tuple[tuple[str, ...], str]]:
             yield (section,), "a direct load has none, expected no such section (or `via: kafka`)"
         if expect is not None and expect.value == "consumed":
             yield ("verify", "expect"), "a direct load stores everything, expected `stored`"
+
+
+def _several_indices_problems(tree: Located) -> Iterator[Problem]:
+    """What cannot be done with several indices at once."""
+    indices = tree.at("indices")
+    if indices is None or indices.value == 1:
+        return
+    mode = tree.at("load", "mode")
+    for is_there, what in (
+        (mode is not None and mode.value == "query", "a load of queries reads one index"),
+        (tree.at("sink", "command") is not None, "a `sink.command` fills one index"),
+        (tree.at("load", "ramp") is not None, "a load with `ramp` fills one index"),
+    ):
+        if is_there:
+            yield Problem(indices.place, "indices", f"got {shown(indices.plain(), indices)}, expected 1: {what}")
 
 
 def _client_problems(tree: Located) -> Iterator[Problem]:

@@ -174,16 +174,16 @@ class Stream(Section):
 
     mode: Literal["stream"] = Field(description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
-    rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all producer processes")
+    rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all processes or connections")
     queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
     ramp: Ramp | None = Field(None, description="Raise that rate until documents take too long, end to end")
     timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
 
 
 class Direct(Section):
-    """No Kafka and no sink: ready-made bulk requests of the same documents, ids and versions, sent as fast as answered.
+    """No Kafka and no sink: ready-made bulk requests of the same documents, ids and versions.
 
-    What Elasticsearch takes at most, for a drain to be compared with.
+    Without a rate, what Elasticsearch takes at most, for a drain to be compared with.
     """
 
     queries: ClassVar[None] = None
@@ -194,8 +194,10 @@ class Direct(Section):
     connections: PositiveInt = Field(2, description="Connections, each with one bulk request under way")
     batch_documents: PositiveInt = Field(2000, description="Most documents in a bulk request")
     bulk_size_bytes: PositiveInt = Field(5_242_880, description="Most bytes in one; a larger document goes alone")
+    rate_docs_per_s: float | None = Field(
+        None, gt=0, description="Documents due per second, over all processes or connections"
+    )
     timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
-    rate_docs_per_s: ClassVar[None] = None
 
 
 class QueryOnly(Section):
@@ -233,6 +235,9 @@ Load = Annotated[
     | Annotated[QueryOnly, Tag("query")],
     Discriminator(load_kind),
 ]
+
+
+MOST_INDICES = 20
 
 
 class Verify(Section):
@@ -300,6 +305,9 @@ class Profile(Section):
     sink: Sink = Field(default_factory=Sink)
     elasticsearch: Elasticsearch = Field(default_factory=Elasticsearch)
     index: Settings = Field(default_factory=dict, description="Index settings, verbatim, dotted, without `index.`")
+    indices: int = Field(
+        1, ge=1, le=MOST_INDICES, description="Indices that share the documents, each filled from a topic of its own"
+    )
     load: Load = Field(default_factory=Drain)
     verify: Verify = Field(default_factory=Verify)
     queries: Queries | None = Field(None, description="Questions that are asked of the index; none when left out")

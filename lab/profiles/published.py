@@ -39,12 +39,21 @@ Figures = Annotated[list[float], BeforeValidator(_figures)]
 
 
 class PublishedMetric(Section):
-    """A metric of ours that the source measured; a value may be half of `rounded_to` smaller or larger than stated."""
+    """A metric of ours that the source measured.
+
+    A value may be half of `rounded_to` smaller or larger than stated, or up to all of `cut_to` larger.
+    """
 
     scope: str | None = Field(None, min_length=1, description="the metric's scope, such as primaries")
     scopes: list[str] | None = Field(None, min_length=2, description="its scopes, such as questions, in their order")
     unit: str = Field(min_length=1, description="the metric's unit")
     rounded_to: float = Field(0, ge=0, description="what its values are rounded to, such as 0.01")
+    cut_to: float = Field(0, ge=0, description="what its values are cut to, such as 1 where 44:57 stands as 44")
+
+    @property
+    def off(self) -> tuple[float, float]:
+        """By how much a value may be smaller, and larger, than stated."""
+        return self.rounded_to / 2, self.rounded_to / 2 + self.cut_to
 
     @model_validator(mode="after")
     def _has_a_scope(self) -> "PublishedMetric":
@@ -108,6 +117,7 @@ class PublishedComparison:
         source: Document and place.
         note: What a reader must know of the comparison and of the step; `None` where there is nothing.
         confounded: What else differs between the two; `None` where nothing is known to.
+        off: By how much a value may be smaller, and larger, than stated.
     """
 
     variant: str
@@ -119,7 +129,7 @@ class PublishedComparison:
     source: str
     note: str | None
     confounded: str | None
-    rounded_to: float
+    off: tuple[float, float]
 
     @property
     def ratio(self) -> float:
@@ -128,9 +138,9 @@ class PublishedComparison:
 
     @property
     def rounded(self) -> tuple[float, float]:
-        """The smallest and the largest quotient of what the two values may have been rounded from."""
-        off = self.rounded_to / 2
-        return (self.value - off) / (self.against_value + off), (self.value + off) / (self.against_value - off)
+        """The smallest and the largest quotient of what the two values may have been rounded or cut from."""
+        less, more = self.off
+        return (self.value - less) / (self.against_value + more), (self.value + more) / (self.against_value - less)
 
 
 class Published(Section):
@@ -191,7 +201,7 @@ class Published(Section):
             source=f"{self.title} ({self.published_by}), {place}{f': {step.name}' if step.name else ''}",
             note=" ".join(note for note in (drawn.note, step.note) if note) or None,
             confounded=drawn.confounded,
-            rounded_to=self.metrics[metric].rounded_to,
+            off=self.metrics[metric].off,
         )
 
 
@@ -241,7 +251,7 @@ def _of_step(file: Published, position: int, step: Step) -> Iterator[tuple[TreeP
         if metric not in file.metrics:
             yield path, f'unknown metric "{metric}", {suggestion(metric, file.metrics, "one of `metrics`")}'
             continue
-        least, scopes = file.metrics[metric].rounded_to / 2, file.metrics[metric].all_scopes
+        least, scopes = file.metrics[metric].off[0], file.metrics[metric].all_scopes
         if len(stated) != len(scopes):
             yield path, f"got {len(stated)} values, expected {len(scopes)}: {', '.join(scopes)}"
         elif (lowest := min(stated)) <= least:

@@ -132,15 +132,17 @@ class Delivery(Record):
 
 
 class DirectLoad(Record):
-    """What a direct load did: ready-made bulk requests over several connections, sent as fast as they were answered.
+    """What a direct load did: ready-made bulk requests over several connections.
 
     Attributes:
+        rate_docs_per_s: The rate that was asked for; `None` for as fast as they were answered.
         source_bytes: Size of the documents (action lines not counted).
         entities: Books, or whatever the dataset counts, that these documents describe.
         body_bytes: Size of all bulk bodies.
         prepared_s: Time that preparing the bodies took, before the load.
         started_s: When the connections were told to send.
         ended_s: When the last answer was read.
+        index_ended_s: The same of each index, in the order of their names; empty in records of 0.2.0 and before.
         bulk_documents: Documents in the bulk requests that were answered with 200.
         accepted: Documents that Elasticsearch answered with success.
         already_there: Documents of which it had the same or a later version.
@@ -148,12 +150,14 @@ class DirectLoad(Record):
     """
 
     connections: Count
+    rate_docs_per_s: float | None = None
     source_bytes: Count
     entities: Count
     body_bytes: Count
     prepared_s: float
     started_s: float
     ended_s: float
+    index_ended_s: tuple[float, ...] = ()
     bulk_requests: Count
     bulk_requests_failed: Count
     bulk_retries: Count
@@ -375,6 +379,8 @@ class Run(Record):
     """What was done, when, and what came of it. Figures are not in here; they are made from the samples.
 
     Attributes:
+        index: Several are separated by commas, as their topics are.
+        index_documents: The books of each index, where there are several.
         sink_ledger: `None` where it could not be read; `verification.ledger` says why.
         via: `kafka`: through topic and sink; `direct`: ready-made bulk requests, with no topic.
         delivery: `None` for a direct load, and `direct` for every other one.
@@ -398,6 +404,7 @@ class Run(Record):
     index: str
     topic: str | None
     documents: Documents
+    index_documents: dict[str, Documents] = Field(default_factory=dict)
     verification: Verification
     delivery: Delivery | None
     direct: DirectLoad | None = None

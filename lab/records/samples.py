@@ -75,10 +75,18 @@ class NodeCounters(Record):
     memory_used_bytes: Count | None = None
 
 
+class IndexCounters(Record):
+    """Counters of one of several indices under test, summed over its primary shards."""
+
+    index_total: Count
+    index_time_ms: Count
+
+
 class ElasticsearchSample(Record):
-    """The index under test and every node of its cluster at one instant.
+    """The index under test, or all of several, and every node of its cluster at one instant.
 
     Attributes:
+        indices: Each of several indices, by its name; empty of a single one.
         nodes: By node name.
         read_s: Half-way between the request for the index counters and its answer: on a busy machine an answer can
             take a good part of the sampling interval, and a rate is only as good as its instants.
@@ -87,6 +95,7 @@ class ElasticsearchSample(Record):
     primaries: ShardCounters
     total: ShardCounters
     nodes: dict[str, NodeCounters]
+    indices: dict[str, IndexCounters] = Field(default_factory=dict)
     read_s: float | None = None
 
 

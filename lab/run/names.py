@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.profiles import Profile, QueryOnly
@@ -75,6 +75,10 @@ class Names:
     """The names of one run. All begin with `sluice-`, and nothing else is touched.
 
     A topic is never used twice: the consumer group's offsets, and the ids and versions made of offsets, belong to it.
+
+    Attributes:
+        index: All indices of the run, separated by commas, as a request takes them; mostly one.
+        topic: All topics of the run, one for each index in the same order, as a connector takes them.
     """
 
     index: str
@@ -84,22 +88,48 @@ class Names:
     @classmethod
     def of(cls, profile: Profile, run_id: str) -> "Names":
         """The names for a run of the profile."""
-        index = index_name(profile)
-        return cls(index=index, topic=f"{index}-{run_id}", connector=f"{index}-{run_id}")
+        name = index_name(profile)
+        indices = [name]
+        if profile.indices > 1:
+            # Two hyphens in a row are in no profile's index: its own are single.
+            indices = [f"{name}--{number}" for number in range(1, profile.indices + 1)]
+        topics = [f"{index}-{run_id}" for index in indices]
+        return cls(index=",".join(indices), topic=",".join(topics), connector=f"{name}-{run_id}")
 
     def is_topic(self, name: str) -> bool:
         """Whether a topic is one that a run of this profile made, for its documents or for its dead letters."""
-        return re.fullmatch(f"{re.escape(self.index)}-{RUN_ID}(-dead-letters)?", name) is not None
+        return re.fullmatch(rf"{re.escape(self.base)}(--\d+)?-{RUN_ID}(-dead-letters)?", name) is not None
+
+    def is_index(self, name: str) -> bool:
+        """Whether an index has a name that a run of this profile gives, with however many of them."""
+        return re.fullmatch(rf"{re.escape(self.base)}(--\d+)?", name) is not None
+
+    @property
+    def base(self) -> str:
+        """What the names of the profile's indices begin with: that of a single one."""
+        return re.sub(r"--\d+$", "", self.indices[0])
 
     @property
     def indices(self) -> tuple[str, ...]:
-        """The indices of the run, each by its own name; `index` is all of them, as a request takes them."""
+        """The indices one by one."""
         return tuple(self.index.split(","))
 
     @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics one by one, in the order of the indices."""
+        return tuple(self.topic.split(","))
+
+    @property
+    def parts(self) -> tuple["Names", ...]:
+        """The same run as it looks from each of its indices."""
+        return tuple(
+            replace(self, index=index, topic=topic) for index, topic in zip(self.indices, self.topics, strict=True)
+        )
+
+    @property
     def dead_letter_topic(self) -> str:
-        """Where refused records go."""
-        return f"{self.topic}-dead-letters"
+        """Where refused records of all topics go."""
+        return f"{self.connector}-dead-letters"
 
     @property
     def consumer_group(self) -> str:

@@ -18,6 +18,26 @@ NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 PATIENCE_S = 10.0
 
 
+def create_indices(
+    cluster: ElasticsearchClient,
+    profile: Profile,
+    names: Names,
+    run_id: str,
+    *,
+    target_settings: Mapping[str, object] = NO_SETTINGS,
+) -> int:
+    """Make the indices of a run anew, and remove those that earlier runs of the profile had beside them.
+
+    Returns and raises what `create_index` does, of all of them.
+    """
+    for index in cluster.marks(f"{names.base}*").keys() - set(names.indices):
+        if names.is_index(index):
+            cluster.delete_index(index)
+    return sum(
+        create_index(cluster, profile, index, run_id, target_settings=target_settings) for index in names.indices
+    )
+
+
 def create_index(
     cluster: ElasticsearchClient,
     profile: Profile,
@@ -93,11 +113,12 @@ def remove_topics(topics: KafkaTopics, names: Names) -> None:
 
 
 def create_topics(topics: KafkaTopics, profile: Profile, names: Names) -> None:
-    """Make the run's topic and the one for its dead letters."""
+    """Make the run's topics and the one for their dead letters."""
     topic = profile.topic
-    topics.create(
-        names.topic, partitions=topic.partitions, replication_factor=topic.replication_factor, config=topic.config
-    )
+    for name in names.topics:
+        topics.create(
+            name, partitions=topic.partitions, replication_factor=topic.replication_factor, config=topic.config
+        )
     topics.create(names.dead_letter_topic, partitions=1, replication_factor=topic.replication_factor, config={})
 
 
@@ -112,10 +133,11 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
     try:
         # A sink that was interrupted still writes for a moment, and would make the index anew, without our mark.
         topics.wait_until_left(names.consumer_group, PATIENCE_S)
+        for index in names.indices:
+            with contextlib.suppress(StackError):
+                remove_index(cluster, index, run_id)
         with contextlib.suppress(StackError):
-            remove_index(cluster, names.index, run_id)
-        with contextlib.suppress(StackError):
-            topics.delete((names.topic, names.dead_letter_topic))
+            topics.delete((*names.topics, names.dead_letter_topic))
     finally:
         cluster.close()
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,13 +31,14 @@ from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
 from lab.run.paging import pages_taken_away
 from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
-from lab.run.prepare import create_index, create_topics, remove_connectors, remove_topics
+from lab.run.prepare import create_indices, create_topics, remove_connectors, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.query.layout import have_layout, put_away
 from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
 from lab.run.verify.books import DeliveredRecords
+from lab.run.verify.parts import verify_parts
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
-from lab.run.verify.verify import VerificationTarget, verify, verify_consumed
+from lab.run.verify.verify import VerificationTarget, verify_consumed
 from lab.stack.groups import Bounds
 from lab.stack.server import uninterrupted
 from producers.dataset import Dataset
@@ -114,6 +115,7 @@ class _RunUnderWay:
         self.is_direct = self.profile.load.via == "direct"
         self.kept: tuple[Layout, Documents, Verification] | None = None
         self.document_ramp: DocumentRamp | None = None
+        self.index_documents: Mapping[str, Documents] = {}
         self.warnings: list[RunWarning] = []
         self.producing = Producing(context)
         self.sink = Sink(context, self.worker)
@@ -163,6 +165,7 @@ class _RunUnderWay:
             topic=self.topic,
             content_hash=self.context.dataset.content_hash,
             documents=documents,
+            index_documents=dict(self.index_documents),
             verification=verification,
             delivery=delivery,
             direct=loaded.direct,
@@ -217,10 +220,10 @@ class _RunUnderWay:
             put_away(self.context, self.cluster)
         if self.reads_kept_index:
             return
-        unassigned = create_index(
+        unassigned = create_indices(
             self.cluster,
             self.profile,
-            self.names.index,
+            self.names,
             self.context.folder.run_id,
             target_settings=self.target.index_settings,
         )
@@ -355,11 +358,13 @@ class _RunUnderWay:
         if self.profile.verify.expect == "consumed":
             documents, verification = verify_consumed(target, self.kafka, self.cluster)
         else:
-            documents, verification = verify(target, self.kafka, self.cluster, self.progress.update)
+            documents, verification, self.index_documents = verify_parts(
+                target, self.kafka, self.cluster, self.progress.update
+            )
         if loaded.reading:
-            ends = self.kafka.end_offsets(self.names.topic)
+            ends = {topic: self.kafka.end_offsets(topic) for topic in self.names.topics}
             evidence = LedgerEvidence(
-                in_topic={f"{self.names.topic}-{partition}": end for partition, end in ends.items()},
+                in_topic={f"{topic}-{number}": end for topic, of in ends.items() for number, end in of.items()},
                 documents=documents,
                 restarted=tasks_restarted(samples_in(self.context.folder.samples)),
             )

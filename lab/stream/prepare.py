@@ -86,6 +86,9 @@ def refuse_unsuitable(profile: Profile) -> None:
         place = profile.where.get("load.mode", profile.name)
         raise ProfileError(f"{place}: load.mode: got query, expected documents to stream; run it instead")
     place = profile.where.get("load.via") or profile.where.get("sink.command") or profile.name
+    if profile.indices > 1:
+        place = profile.where.get("indices", profile.name)
+        raise ProfileError(f"{place}: indices: got {profile.indices}, expected 1, which a stream fills; run it instead")
     if profile.load.via == "direct":
         raise ProfileError(
             f"{place}: load.via: got direct, expected kafka, which a stream goes through; run it instead"

@@ -30,7 +30,7 @@ from lab.stack.elasticsearch import node_name
 from lab.stack.places import ROOT
 from lab.suite.execution import Bench
 from lab.suite.plan import server_shape
-from producers.dataset import Dataset
+from producers.dataset import BATCH_DOCUMENTS, Dataset
 
 INCLUDED = "routing.allocation.include._name"
 
@@ -81,6 +81,7 @@ class Servers(ABC):
     def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
         """Run a fitted profile once."""
         refuse_updates(profile, dataset)
+        refuse_empty_indices(profile, dataset)
         with self.held():
             target = self.target(profile)
             folder = RunFolder.create(runs, profile.name)
@@ -100,6 +101,7 @@ class Servers(ABC):
         """The servers of a suite, whose fitted profiles and datasets are given by variant."""
         for name, dataset in datasets.items():
             refuse_updates(profiles[name], dataset)
+            refuse_empty_indices(profiles[name], dataset)
         with self.held():
             bench = StartedBench(profiles, datasets, command, self.target)
             try:
@@ -107,6 +109,17 @@ class Servers(ABC):
             finally:
                 if self.stay:
                     bench.leave()
+
+
+def refuse_empty_indices(profile: Profile, dataset: Dataset) -> None:
+    """Raise ProfileError if the dataset has too few documents for each of several indices to get some."""
+    most = max(1, dataset.documents // BATCH_DOCUMENTS)
+    if profile.indices > most:
+        place = profile.where.get("indices", profile.name)
+        raise ProfileError(
+            f"{place}: indices: got {profile.indices}, expected at most {most} for {dataset.documents:,} documents, "
+            f"which are shared out in blocks of {BATCH_DOCUMENTS:,}"
+        )
 
 
 def check_codecs(profile: Profile) -> None:

@@ -62,6 +62,13 @@ indexing_rate_docs_per_s | docs/s | Indexing rate
 indexing_latency_ms | ms | Indexing latency
     Time of Elasticsearch's threads for one document, by the clock: growth of `index_time_in_millis` over growth of
     `index_total`. On full cores it repeats the indexing rate.
+index_finish_s | s | All documents of an index
+    From the first document of any of several indices to the last one of this index; `run`: to the last one of all.
+index_finish_spread_percent | % | Spread of the finish times
+    From the first of several indices that had all of its documents to the last one, of the time until the last one.
+indexing_fairness | share | Fairness between indices
+    Jain's index of the documents in each of several indices when the first of them had all of its own: 1 is even, 1/n
+    is one of n alone.
 source_mb_per_s | MB/s | Source indexed
     Indexing rate on primaries times the mean size of a source document (1 MB = 10⁶ bytes).
 entities_per_s | entities/s | Entities indexed

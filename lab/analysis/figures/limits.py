@@ -114,7 +114,9 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
 
 
 def requested_rate_docs_per_s(run: Run) -> float | None:
-    """The rate that a stream was asked for; `None` for as fast as possible, for a ramp, and for other loads."""
+    """The rate that a load was asked for; `None` for as fast as possible, and for a ramp."""
+    if run.direct is not None:
+        return run.direct.rate_docs_per_s
     is_at_one = run.load == "stream" and run.document_ramp is None
     return run.delivery.rate_docs_per_s if run.delivery and is_at_one else None
 
@@ -133,13 +135,14 @@ def _requested_rate(run: Run, stages: Evidence) -> Limit | None:
     requested = requested_rate_docs_per_s(run)
     if not requested or stages.rate_docs_per_s is None:
         return None
-    if not keeps_up(requested, stages.rate_docs_per_s) or not stages.lag_is_small or is_delivered_late(run):
+    waits = run.direct is None and not stages.lag_is_small
+    if not keeps_up(requested, stages.rate_docs_per_s) or waits or is_delivered_late(run):
         return None
+    lag = "" if run.direct else f" and the lag stayed at {count(stages.lag_records)} records"
     return Limit(
         stage="requested rate",
         evidence=f"{number(requested)} documents/s were asked for, {number(stages.rate_docs_per_s)}/s were indexed"
-        f" and the lag stayed at {count(stages.lag_records)} records: every stage kept up, so this is not the most it"
-        " can do.",
+        f"{lag}: every stage kept up, so this is not the most it can do.",
     )
 
 

@@ -13,6 +13,7 @@ from lab.analysis.figures.cost import (
     used,
 )
 from lab.analysis.figures.definitions import metric
+from lab.analysis.figures.indices import of_indices
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
 from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
 from lab.analysis.figures.rates import (
@@ -104,6 +105,7 @@ def of_documents(run: Run, cut: Windows) -> tuple[Metric, ...]:
     is_stored = run.verification.expect == "stored"
     return (
         *(indexing(run, cut.window) if is_stored else consumed),
+        *of_indices(run, cut),
         *through_kafka(run, cut.load),
         *(bulks(run, cut.load) if is_stored else ()),
         *costs(run, cut),

@@ -57,7 +57,7 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
     return RunWarning(
         kind=WarningKind.DID_NOT_KEEP_UP,
         seen=f"did NOT keep up with {number(requested)}/s:"
-        f" {number(rate)}/s were indexed, up to {count(lag)} records waited",
+        f" {number(rate)}/s were indexed" + ("" if lag is None else f", up to {count(lag)} records waited"),
         likely_cause=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}"
         if limit
         else "a stage had no room left; the samples do not show which",

@@ -30,7 +30,10 @@ def how_loaded(run: Run) -> str:
     """By which way the documents came into Elasticsearch, ending in a preposition."""
     if run.direct is not None:
         connections = f"{run.direct.connections} connection{'s' if run.direct.connections > 1 else ''}"
-        return f"sent as ready-made bulk requests over {connections}, without Kafka and Kafka Connect, straight to"
+        pace = f" at {number(run.direct.rate_docs_per_s)} documents/s" if run.direct.rate_docs_per_s else ""
+        return (
+            f"sent{pace} as ready-made bulk requests over {connections}, without Kafka and Kafka Connect, straight to"
+        )
     command = run.environment.connector.get("command")
     pipeline = f"the pipeline {str(command).partition(' ')[0]}" if command else "Kafka Connect"
     if run.load == "drain":

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from lab.analysis.figures.cost import cpu_cores_series, process_names, servers_are_here
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
-from lab.analysis.figures.rates import Point, indexing_rate_series
+from lab.analysis.figures.rates import Point, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
-from lab.analysis.page.drawing import BLUE, GREY, ORANGE, PROCESS_COLOURS, RED, node_colours
+from lab.analysis.page.drawing import BLUE, GREY, ORANGE, PROCESS_COLOURS, RED, cycle_of_colours, node_colours
 from lab.analysis.page.query_charts import meanwhile, query_axis
 from lab.analysis.page.svg import (
     Axis,
@@ -62,7 +62,8 @@ def charts(run: Run, cut: Windows) -> list[Chart]:
         if run.load == "query":
             return [*searches, cpu(run, samples, while_queried)]
     of_kafka = [progress(samples, axis), lag(samples, axis)] if run.via == "kafka" else []
-    indexing = [rate(samples, axis), latency(samples, axis), *of_kafka]
+    of_indices = [by_index(run, samples, axis)] if run.index_documents else []
+    indexing = [rate(samples, axis), latency(samples, axis), *of_indices, *of_kafka]
     return [*indexing, *searches, cpu(run, samples, axis), percentiles(run)]
 
 
@@ -109,6 +110,23 @@ def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
         "Records in the topic, documents indexed, and records the sink has committed to Kafka as done.",
         extent(rows, "records"),
         line_chart(rows, colours, axis, "records", dashed=committed),
+        colours,
+    )
+
+
+def by_index(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
+    """How several indices share the indexing."""
+    colours = {f"index-{number}": colour for number, colour in enumerate(cycle_of_colours(len(run.index_documents)), 1)}
+    rows = []
+    for name, index in zip(colours, run.index_documents, strict=True):
+        counted = [sample.elasticsearch.indices.get(index) if sample.elasticsearch else None for sample in samples]
+        points = [Point(read_s(s), c.index_total if c else None) for s, c in zip(samples, counted, strict=True)]
+        rows += axis.rows(name, points)
+    return Chart(
+        "Documents by index",
+        "Documents indexed so far in each index; a line that ends early is an index that had all of its documents.",
+        extent(rows, "documents"),
+        line_chart(rows, colours, axis, "records"),
         colours,
     )
 

@@ -1,6 +1,7 @@
 """The parts that a report's charts and Kibana's panels have in common: colours, axes and marks, without the values."""
 
 from collections.abc import Sequence
+from itertools import cycle, islice
 from typing import Any, Literal
 
 import altair as alt
@@ -35,6 +36,11 @@ AXIS: dict[str, Any] = {
     "titlePadding": 8,
 }
 """How axes look, whatever the colours of the page are."""
+
+
+def cycle_of_colours(length: int) -> list[str]:
+    """So many colours, told apart as far as there are some."""
+    return list(islice(cycle((BLUE, ORANGE, GREEN, VIOLET, RED, GREY)), length))
 
 
 def node_colours(names: Sequence[str]) -> dict[str, str]:

@@ -63,6 +63,8 @@ def report(analysis: RunAnalysis) -> str:
         processes_head=sections.COST_COLUMNS,
         processes=sections.processes(result),
         index_work=sections.index_work(result),
+        indices_head=sections.INDEX_COLUMNS,
+        indices=sections.index_loads(result),
         nodes=sections.nodes(result),
         phases=sections.phases(result),
         reads_a_file=isinstance(dataset, dict) and dataset.get("name") == "file",

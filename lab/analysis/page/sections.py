@@ -13,6 +13,8 @@ TILES = (
     ("consumed_rate_docs_per_s", "run"),
     ("indexing_rate_docs_per_s", "primaries"),
     ("indexing_latency_ms", "primaries"),
+    ("index_finish_spread_percent", "run"),
+    ("indexing_fairness", "run"),
     ("source_mb_per_s", "run"),
     ("entities_per_s", "run"),
     ("end_to_end_latency_ms_p50", "run"),
@@ -56,6 +58,19 @@ def tiles(result: Result) -> list[Tile]:
             text = None if value is None else figure(value, definition.unit)
             shown.append(Tile(definition.label, text, definition.meaning))
     return shown
+
+
+INDEX_COLUMNS = ("index", "all documents after", "indexing rate", "indexing latency")
+INDEX_METRICS = ("index_finish_s", "indexing_rate_docs_per_s", "indexing_latency_ms")
+
+
+def index_loads(result: Result) -> list[Row]:
+    """Each of several indices with its figures."""
+    names = [metric.scope for metric in result.metrics if metric.name == "index_finish_s" and metric.scope != "run"]
+    return [
+        (name, *(figure(value_of(result.metrics, metric, name), BY_NAME[metric].unit) for metric in INDEX_METRICS))
+        for name in names
+    ]
 
 
 QUESTION_COLUMNS = (

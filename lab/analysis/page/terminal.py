@@ -18,6 +18,8 @@ ROWS = (
     ("consumed_rate_docs_per_s", ("run",)),
     ("indexing_rate_docs_per_s", ("primaries", "total")),
     ("indexing_latency_ms", ("primaries", "total")),
+    ("index_finish_spread_percent", ("run",)),
+    ("indexing_fairness", ("run",)),
     ("source_mb_per_s", ("run",)),
     ("entities_per_s", ("run",)),
     ("delivery_rate_docs_per_s", ("run",)),
@@ -101,7 +103,7 @@ def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
             if (name, scope) in named and not (name in IF_KNOWN and value_of(result.metrics, name, scope) is None):
                 _add_metric(table, result, name, scope)
     for metric in result.metrics:
-        is_cost = metric.name == "cpu_s_per_million_docs" and metric.value is not None
+        is_cost = metric.name in ("cpu_s_per_million_docs", "index_finish_s") and metric.value is not None
         is_asked = metric.name in QUESTION_METRICS and metric.scope not in {*of_load, "run"}
         if is_cost or is_asked:
             _add_metric(table, result, metric.name, metric.scope)

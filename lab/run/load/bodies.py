@@ -3,9 +3,9 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,19 +28,22 @@ class Span:
     Attributes:
         offset: Where it begins in the file, in bytes.
         length: Its bytes.
+        index: Number of the index that it goes into, from 0.
     """
 
     offset: int
     length: int
     documents: int
+    index: int = 0
 
 
 @dataclass(frozen=True)
 class BulkBodies:
-    """All bulk bodies of a dataset.
+    """All bulk bodies of a load.
 
     Attributes:
         file: Has no name, so that nothing is left of it however this process ends.
+        spans: In the order of sending: the first body of each index, then the second one of each.
         source_bytes: Size of the documents without their action lines.
     """
 
@@ -77,16 +80,17 @@ def operations(dataset: Dataset) -> Iterator[tuple[bytes, int]]:
 
 
 def prepare_bodies(
-    dataset: Dataset,
+    parts: Sequence[Dataset],
     folder: Path,
     *,
     batch_documents: int,
     bulk_size_bytes: int,
     on_progress: Callable[[int], None] = lambda _documents: None,
 ) -> BulkBodies:
-    """Write the bulk bodies of the whole dataset to disk; no more than one of them is ever in memory.
+    """Write the bulk bodies of all documents to disk; no more than one of them is ever in memory.
 
     Args:
+        parts: The documents of each index.
         folder: Where the file takes its place on the disk.
         batch_documents: Most documents in a body.
         bulk_size_bytes: Most bytes in one, unless a single document has more.
@@ -95,36 +99,40 @@ def prepare_bodies(
     Raises:
         StackError: The disk has too little room.
     """
-    check_room(dataset, folder)
+    check_room(parts, folder)
     file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as the load
-    spans: list[Span] = []
+    spans: list[list[Span]] = []
     lines: list[bytes] = []
     offset = size = source_bytes = written = 0
 
     def close_body() -> None:
-        nonlocal offset, size
+        nonlocal offset, size, written
         file.write(b"".join(lines))
-        spans.append(Span(offset, size, len(lines)))
-        offset, size = offset + size, 0
+        spans[-1].append(Span(offset, size, len(lines), len(spans) - 1))
+        offset, size, written = offset + size, 0, written + len(lines)
         lines.clear()
+        on_progress(written)
 
-    for operation_lines, document_bytes in operations(dataset):
-        if lines and (len(lines) == batch_documents or size + len(operation_lines) > bulk_size_bytes):
+    for part in parts:
+        spans.append([])
+        for operation_lines, document_bytes in operations(part):
+            if lines and (len(lines) == batch_documents or size + len(operation_lines) > bulk_size_bytes):
+                close_body()
+            lines.append(operation_lines)
+            size += len(operation_lines)
+            source_bytes += document_bytes
+        if lines:
             close_body()
-            written += spans[-1].documents
-            on_progress(written)
-        lines.append(operation_lines)
-        size += len(operation_lines)
-        source_bytes += document_bytes
-    close_body()
     file.flush()
-    return BulkBodies(file, tuple(spans), source_bytes)
+    in_turn = chain.from_iterable(zip_longest(*spans))
+    return BulkBodies(file, tuple(filter(None, in_turn)), source_bytes)
 
 
-def check_room(dataset: Dataset, folder: Path) -> None:
+def check_room(parts: Sequence[Dataset], folder: Path) -> None:
     """Refuse to fill the disk."""
-    first = [operation(record, 0) for record in next(dataset.batches(0, dataset.documents))]
-    needed = int(sum(map(len, first)) / len(first) * dataset.documents * MARGIN) + SPARE_BYTES
+    first = [operation(record, 0) for record in next(parts[0].batches(0, parts[0].documents))]
+    documents = sum(part.documents for part in parts)
+    needed = int(sum(map(len, first)) / len(first) * documents * MARGIN) + SPARE_BYTES
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise StackError(

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from lab.run.load.bodies import BulkBodies, prepare_bodies
 from lab.run.load.drain import DrainWatch, wait_for_sample_after
 from lab.run.phases import RunContext
 from producers.children import ChildError, Children
+from producers.part import parts_of
 
 READY_WITHIN_S = 60.0
 GRACE_S = 10.0
@@ -53,7 +54,7 @@ def load_directly(
     """
     with contextlib.ExitStack() as leaving:
         with run.clock.phase("fill"):
-            ready = leaving.enter_context(ready_sender(run, load, run.names.index))
+            ready = leaving.enter_context(ready_sender(run, load, run.names.indices))
         with run.clock.phase("load"):
             done = send_bodies(run, ready, latest, phase="load")
             wait_for_sample_after(CLOCK.now_s(), latest)
@@ -65,7 +66,7 @@ def load_directly(
 
 
 @contextlib.contextmanager
-def ready_sender(run: RunContext, load: Direct, index: str) -> Iterator[ReadySender]:
+def ready_sender(run: RunContext, load: Direct, indices: Sequence[str]) -> Iterator[ReadySender]:
     """Make the bulk bodies and start the process that sends them, so that a load begins with the first body.
 
     Raises:
@@ -75,7 +76,7 @@ def ready_sender(run: RunContext, load: Direct, index: str) -> Iterator[ReadySen
         started_s = time.monotonic()
         run.progress.begin("fill", "making bulk bodies", run.dataset.documents)
         bodies = prepare_bodies(
-            run.dataset,
+            parts_of(run.dataset, len(indices)),
             run.folder.path,
             batch_documents=load.batch_documents,
             bulk_size_bytes=load.bulk_size_bytes,
@@ -93,7 +94,7 @@ def ready_sender(run: RunContext, load: Direct, index: str) -> Iterator[ReadySen
         )
         run.children["direct"] = process.processes[0].pid
         leaving.callback(run.children.pop, "direct")
-        tell(process, sending_task(run, load, bodies, index))
+        tell(process, sending_task(run, load, bodies, indices))
         if answer_of(process, READY_WITHIN_S) is None:
             raise StackError(f"direct load: the sending process was not ready after {READY_WITHIN_S:.0f} s")
         yield ReadySender(load, bodies, process, time.monotonic() - started_s)
@@ -117,13 +118,14 @@ def send_bodies(
     return done
 
 
-def sending_task(run: RunContext, load: Direct, bodies: BulkBodies, index: str) -> dict[str, Any]:
+def sending_task(run: RunContext, load: Direct, bodies: BulkBodies, indices: Sequence[str]) -> dict[str, Any]:
     """What the sending process must know before it can open its connections."""
     access = run.target.access.elasticsearch
     return {
         "urls": run.target.endpoints.elasticsearch_urls,
-        "index": index,
+        "indices": indices,
         "connections": load.connections,
+        "rate_docs_per_s": load.rate_docs_per_s,
         "file_descriptor": bodies.file.fileno(),
         "headers": access.headers(),
         "ca": None if access.ca is None else str(access.ca),
@@ -155,6 +157,7 @@ def direct_record(
     counted = {name: value for name, value in done.items() if name in DirectLoad.model_fields}
     return DirectLoad(
         connections=load.connections,
+        rate_docs_per_s=load.rate_docs_per_s,
         source_bytes=bodies.source_bytes,
         entities=entities,
         body_bytes=bodies.body_bytes,

@@ -38,8 +38,12 @@ Body = tuple[int, int] | bytes
 """Offset and length of a body in the file, or the body itself."""
 
 
-Bodies = SimpleQueue[tuple[int, int, int]]
-"""Offset, length and documents of each body that is left; whichever connection is free takes the next."""
+Span = tuple[int, int, int, int]
+"""Offset, length and documents of a body, and the number of its index."""
+
+Bodies = SimpleQueue[tuple[Span, float]]
+"""The bodies that are left, and when each is due, in seconds after the start; whichever of the connections that share
+them is free takes the next."""
 
 
 class RefusedError(Exception):
@@ -53,14 +57,16 @@ class Task:
     Attributes:
         headers: Those that let in; they hold secrets.
         ca: PEM file of the authorities that are trusted; `None` for those of this machine.
+        rate_docs_per_s: Documents due per second; `None` for as fast as answered.
     """
 
     urls: tuple[str, ...]
-    index: str
+    indices: tuple[str, ...]
     connections: int
     file_descriptor: int
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     ca: str | None = None
+    rate_docs_per_s: float | None = None
 
 
 @dataclass
@@ -118,23 +124,35 @@ class Connection:
         base = urlsplit(task.urls[number % len(task.urls)])
         self._http = http_connection(base, task.ca, ANSWER_WITHIN_S)
         self._headers = task.headers
-        self._path = f"{base.path.rstrip('/')}/{quote(task.index, safe='')}/_bulk?filter_path={WANTED}"
+        self._paths = [
+            f"{base.path.rstrip('/')}/{quote(index, safe='')}/_bulk?filter_path={WANTED}" for index in task.indices
+        ]
+        self._path = self._paths[0]
         self._file = os.fdopen(os.dup(task.file_descriptor), "rb", buffering=0)
         self._sleep = sleep
         self.counts = OutcomeCounts()
         self.service_times_ns: list[int] = []
+        self.ended_ns: dict[int, int] = {}
         self.failure: str | None = None
 
     def connect(self) -> None:
         """Open the connection before the load starts."""
         self._http.connect()
 
-    def send_all(self, bodies: Bodies) -> None:
-        """Send bodies until none is left; what ends it before is kept in `failure`."""
+    def send_all(self, bodies: Bodies, began_s: float = 0.0) -> None:
+        """Send bodies until none is left, each when it is due; what ends it before is kept in `failure`.
+
+        Args:
+            began_s: The start, by the monotonic clock.
+        """
         try:
             while True:
-                offset, length, documents = bodies.get_nowait()
+                (offset, length, documents, index), due_s = bodies.get_nowait()
+                if (early_s := began_s + due_s - time.monotonic()) > 0:
+                    self._sleep(early_s)
+                self._path = self._paths[index]
                 self._deliver((offset, length), documents)
+                self.ended_ns[index] = time.monotonic_ns()
         except Empty:
             pass
         except RefusedError as error:
@@ -228,44 +246,69 @@ def error_type(answer: bytes) -> str:
         return "without a type"
 
 
-def send(connections: Sequence[Connection], spans: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
+def queues_of(spans: Sequence[Span], connections: int, rate_docs_per_s: float | None = None) -> list[Bodies]:
+    """The bodies in as many queues as have a connection: each index has one of its own, if there are enough.
+
+    A body is due when its last document is.
+    """
+    queues = [Bodies() for _ in range(min(connections, 1 + max(index for *_, index in spans)))]
+    documents = 0
+    for span in spans:
+        documents += span[2]
+        queues[span[3] % len(queues)].put((span, documents / rate_docs_per_s if rate_docs_per_s else 0.0))
+    return queues
+
+
+def send(
+    connections: Sequence[Connection], spans: Sequence[Span], rate_docs_per_s: float | None = None
+) -> dict[str, Any]:
     """Send all bodies; what became of them.
 
     Raises:
         RefusedError: One connection could not go on.
     """
-    bodies = Bodies()
-    for span in spans:
-        bodies.put(span)
+    queues = queues_of(spans, len(connections), rate_docs_per_s)
     started_s, began_s = time.time(), time.monotonic()
-    threads = [threading.Thread(target=connection.send_all, args=(bodies,)) for connection in connections]
+    threads = [
+        threading.Thread(target=connection.send_all, args=(queues[number % len(queues)], began_s))
+        for number, connection in enumerate(connections)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     ended_s = started_s + time.monotonic() - began_s
     total, service_times = OutcomeCounts(), Latencies()
+    index_ended_s: dict[int, float] = {}
     for connection in connections:
         if connection.failure:
             raise RefusedError(connection.failure)
         total.add(connection.counts)
+        for index, ended_ns in connection.ended_ns.items():
+            index_ended_s[index] = max(index_ended_s.get(index, 0.0), started_s - began_s + ended_ns / 1e9)
         for service_time_ns in connection.service_times_ns:
             service_times.record(service_time_ns)
     encoded = service_times.encoded() if service_times.samples else None
-    return {**vars(total), "started_s": started_s, "ended_s": ended_s, "service_times": encoded}
+    return {
+        **vars(total),
+        "started_s": started_s,
+        "ended_s": ended_s,
+        "index_ended_s": [index_ended_s[index] for index in sorted(index_ended_s)],
+        "service_times": encoded,
+    }
 
 
 def work(commands: BinaryIO, answers: Answers) -> None:
     """Open the connections of the task, wait for the bodies, send them."""
     given = json.loads(commands.readline())
-    task = Task(**{**given, "urls": tuple(given["urls"])})
+    task = Task(**{**given, "urls": tuple(given["urls"]), "indices": tuple(given["indices"])})
     connections = [Connection(task, number) for number in range(task.connections)]
     for connection in connections:
         connection.connect()
     answers.write("ready")
     spans = json.loads(commands.readline())
     end_with(commands)
-    answers.write("done", **send(connections, spans))
+    answers.write("done", **send(connections, spans, task.rate_docs_per_s))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Producing:
         try:
             return produce(
                 self.run.dataset,
-                self.run.names.topic,
+                self.run.names.topics,
                 client=client_settings(self.run.profile, self.run.target.endpoints),
                 start=start,
                 stop=stop,

@@ -66,7 +66,8 @@ class Sink:
             self.run.root / "connect" / "connectors", self.run.profile, values, self.run.target.access
         )
         self.worker.validate(config)
-        self.config = config
+        # Only now: the sink looks whether the indices are there, and they are made when it has approved of the rest.
+        self.config = config | index_by_topic(self.run.names)
 
     @property
     def key_is_id(self) -> bool:
@@ -168,7 +169,7 @@ def placeholders(profile: Profile, endpoints: Endpoints, names: Names) -> dict[s
     return {
         "connector": names.connector,
         "topic": names.topic,
-        "index": names.index,
+        "index": names.base if len(names.indices) > 1 else names.index,
         "elasticsearch_url": urls[0],
         "elasticsearch_urls": ",".join(urls),
         "dead_letter_topic": names.dead_letter_topic,
@@ -201,6 +202,17 @@ def connector_config(
         ) from error
     own = {name: kafka_text(value) for name, value in profile.sink.config.items()}
     return filled | sink_access(filled, access or Access()) | own
+
+
+def index_by_topic(names: Names) -> dict[str, str]:
+    """What a connector must be told to write each of several topics into an index of its own."""
+    if len(names.indices) == 1:
+        return {}
+    pairs = zip(names.topics, names.indices, strict=True)
+    return {
+        "external.resource.usage": "INDEX",
+        "topic.to.external.resource.mapping": ",".join(f"{topic}:{index}" for topic, index in pairs),
+    }
 
 
 def sink_access(connector: Mapping[str, object], access: Access) -> dict[str, str]:

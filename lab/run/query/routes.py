@@ -113,7 +113,7 @@ def fill(run: RunContext, index: str, load: QueryOnly) -> tuple[str, ...]:
     sources = Sources(endpoints=run.target.endpoints, index=index, topic=None, consumer_group="", connector=None)
     # The run's own sampler looks at the index that is asked, and only once it is there.
     sampler = Sampler(sources, run.folder.path / "fill.ndjson", phase=lambda: "fill")
-    with sampler, ready_sender(run, direct, index) as ready:
+    with sampler, ready_sender(run, direct, [index]) as ready:
         done = send_bodies(run, ready, lambda: sampler.latest, phase="fill")
     return refusals(ready.record(done, run.dataset.entities(0, run.dataset.documents)))
 

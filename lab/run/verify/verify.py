@@ -40,6 +40,7 @@ class VerificationTarget:
         sample: Documents to draw at random.
         seed: Another seed draws others.
         refusals: Problems that the load itself has seen, a sentence each.
+        shares_dead_letters: Whether the topic of dead letters has those of other topics, too.
     """
 
     dataset: Dataset
@@ -49,6 +50,7 @@ class VerificationTarget:
     sample: int
     seed: str
     refusals: tuple[str, ...] = ()
+    shares_dead_letters: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,8 @@ def verify(
         end_offsets = kafka.end_offsets(topic)
         records = replace(records, in_topic=sum(end_offsets.values()))
         letters = distinct_letters(kafka.dead_letters(target.names.dead_letter_topic))
+        if target.shares_dead_letters:
+            letters = [letter for letter in letters if letter.topic == topic]
         ids = ids if target.key_is_id else OffsetIds(target.dataset, topic, kafka, end_offsets)
     expected = ids.hashes()
     dead = hashes_of(ids.dead(letter) for letter in letters)
@@ -211,8 +215,8 @@ def verify_consumed(
         The books, and whether they balance. Nothing of a document is compared: none is stored.
     """
     names, records = target.names, target.records
-    in_topic = sum(kafka.end_offsets(names.topic).values())
-    committed = sum(kafka.committed_offsets(names.topic, names.consumer_group).values())
+    in_topic = sum(sum(kafka.end_offsets(topic).values()) for topic in names.topics)
+    committed = sum(sum(kafka.committed_offsets(topic, names.consumer_group).values()) for topic in names.topics)
     letters = distinct_letters(kafka.dead_letters(names.dead_letter_topic))
     stored = cluster.count(names.index)
     documents = Documents(

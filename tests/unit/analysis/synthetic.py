@@ -22,6 +22,7 @@ from lab.records.run import (
 )
 from lab.records.samples import (
     ElasticsearchSample,
+    IndexCounters,
     KafkaSample,
     NodeCounters,
     ProcessSample,
@@ -289,6 +290,33 @@ def question() -> QuestionAnswers:
         service_time=encoded((17, 19, 23, 29, 31, 37, 41), times=1),
         took=encoded((3, 5, 7, 11, 13, 17, 19), times=1),
     )
+
+
+def into_indices(truth: Truth, *shares: int) -> tuple[Run, list[Sample]]:
+    """The same load into several indices, each with its share of every tick's documents until it has all of its own.
+
+    Args:
+        shares: What each of them gets of a tick, in parts of their sum; all have equally many documents in the end.
+    """
+    made = run(truth)
+    names = [f"sluice-books--{number}" for number in range(1, len(shares) + 1)]
+    own = truth.indexed // len(shares)
+
+    def counted(sample: Sample) -> dict[str, Any]:
+        assert sample.elasticsearch is not None
+        grown = sample.elasticsearch.primaries.index_total
+        counters = {
+            name: IndexCounters(
+                index_total=min(own, grown * share // sum(shares)) if grown < truth.indexed else own,
+                index_time_ms=0,
+            )
+            for name, share in zip(names, shares, strict=True)
+        }
+        return {"elasticsearch": sample.elasticsearch.model_copy(update={"indices": counters})}
+
+    books = {name: made.documents.model_copy(update={"indexed": own}) for name in names}
+    changes = {"index": ",".join(names), "index_documents": books}
+    return made.model_copy(update=changes), with_samples(samples(truth), counted)
 
 
 def directly(truth: Truth) -> tuple[Run, list[Sample]]:

@@ -79,6 +79,19 @@ def test_the_names_of_a_run_begin_with_ours_and_end_with_its_id() -> None:
     assert names.consumer_group == "connect-sluice-aladin-static-20260101-000000"
 
 
+def test_several_indices_are_numbered_and_have_a_topic_each() -> None:
+    """One connector and one topic of dead letters serve them all; an earlier run may have had more of them."""
+    names = Names.of(profile().model_copy(update={"indices": 2}), "20260101-000000")
+    assert names.indices == ("sluice-aladin-static--1", "sluice-aladin-static--2")
+    assert names.topics == ("sluice-aladin-static--1-20260101-000000", "sluice-aladin-static--2-20260101-000000")
+    assert names.connector == "sluice-aladin-static-20260101-000000"
+    assert names.dead_letter_topic == "sluice-aladin-static-20260101-000000-dead-letters"
+    assert [part.index for part in names.parts] == list(names.indices)
+    assert names.is_topic("sluice-aladin-static--5-20250101-000000")
+    assert names.is_index("sluice-aladin-static--5")
+    assert not names.is_index("sluice-aladin-static-5")
+
+
 SECRETS = (
     "connection.password",
     "connection.api.key",

@@ -64,7 +64,7 @@ def test_a_partition_without_a_commit_counts_as_nothing_committed(reader_of: Any
     """Kafka says -1001 for it, which must not be added."""
     reader = reader_of(Consumer({0: 101, 1: 103}, {0: -1001, 1: 7}))
     assert reader.read().committed_offset == 7
-    assert reader.committed_offsets() == {0: 0, 1: 7}
+    assert reader.committed_offsets() == {("books", 0): 0, ("books", 1): 7}
 
 
 def test_the_committed_offset_is_read_before_the_end(reader_of: Any) -> None:

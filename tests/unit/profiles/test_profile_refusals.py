@@ -49,7 +49,8 @@ def test_every_problem_is_reported_at_once(repository: Repository) -> None:
         "bad.yaml:11: elasticsearch.version: got 8.19, expected a version such as 8.19.21",
         "bad.yaml:13: index.number_of_shards: got 1.5, expected a whole number from 1 on",
         "bad.yaml:14: index.refresh_intervall: unknown key, did you mean `refresh_interval`?",
-        "bad.yaml:16: load.rate_docs_per_s: missing, expected documents due per second, over all producer processes",
+        "bad.yaml:16: load.rate_docs_per_s: missing, expected documents due per second, over all processes or"
+        " connections",
         'bad.yaml:17: load.timeout_s: got "soon", expected a number',
         "bad.yaml:18: number_of_replicas: unknown key, did you mean `index.number_of_replicas`?",
         "--set sampling.interval_s: got 0, expected more than 0",

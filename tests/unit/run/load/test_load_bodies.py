@@ -42,7 +42,7 @@ def test_the_bodies_hold_every_document_with_its_key_as_id_and_its_number_as_ver
     dataset = make_dataset("aladin", documents=BOOKS)
     told: list[int] = []
 
-    made = prepare_bodies(dataset, tmp_path, batch_documents=101, bulk_size_bytes=5_000_000, on_progress=told.append)
+    made = prepare_bodies([dataset], tmp_path, batch_documents=101, bulk_size_bytes=5_000_000, on_progress=told.append)
 
     lines = [line for body in contents(made) for line in body.splitlines()]
     actions = [orjson.loads(line)["index"] for line in lines[::2]]
@@ -53,12 +53,12 @@ def test_the_bodies_hold_every_document_with_its_key_as_id_and_its_number_as_ver
     assert [span.documents for span in made.spans] == [101] * 9 + [100]
     assert made.source_bytes == sum(len(dataset.document(number)) for number in range(BOOKS))
     assert made.body_bytes == sum(map(len, contents(made)))
-    assert told == [101 * body for body in range(1, 10)]
+    assert told == [*(101 * body for body in range(1, 10)), 1009]
 
 
 def test_a_body_is_closed_before_it_would_have_too_many_bytes(tmp_path: Path) -> None:
     """A document that is too large for any body goes alone."""
-    made = prepare_bodies(Lines(31, 31, 997, 31, 31), tmp_path, batch_documents=7, bulk_size_bytes=251)
+    made = prepare_bodies([Lines(31, 31, 997, 31, 31)], tmp_path, batch_documents=7, bulk_size_bytes=251)
 
     assert [span.documents for span in made.spans] == [2, 1, 2]
     assert [span.length <= 251 for span in made.spans] == [True, False, True]
@@ -73,7 +73,7 @@ def test_keys_are_quoted_and_line_feeds_within_documents_are_not_sent() -> None:
 
 def test_nothing_is_left_of_the_file(tmp_path: Path) -> None:
     """It has no name even while it is there, so that a killed run leaves nothing behind."""
-    made = prepare_bodies(Lines(31), tmp_path, batch_documents=7, bulk_size_bytes=251)
+    made = prepare_bodies([Lines(31)], tmp_path, batch_documents=7, bulk_size_bytes=251)
 
     assert (list(tmp_path.iterdir()), made.body_bytes > 31) == ([], True)
 
@@ -87,4 +87,4 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
     with pytest.raises(
         StackError, match=rf"^{tmp_path}: ready-made bulk bodies: got \d+ MB free, expected 10{{12}} MB"
     ):
-        prepare_bodies(Lines(31), tmp_path, batch_documents=7, bulk_size_bytes=251)
+        prepare_bodies([Lines(31)], tmp_path, batch_documents=7, bulk_size_bytes=251)

@@ -14,6 +14,7 @@ from lab.run.load.direct_sender import (
     Task,
     count_outcomes,
     error_type,
+    queues_of,
     send,
     wait_s,
 )
@@ -40,19 +41,19 @@ def file() -> Iterator[IO[bytes]]:
         yield made
 
 
-def spans(*documents: int) -> list[tuple[int, int, int]]:
+def spans(*documents: int) -> list[tuple[int, int, int, int]]:
     """Bodies of so many documents each."""
     made, first = [], 0
     for count in documents:
         offset = sum(map(len, OPERATIONS[:first]))
-        made.append((offset, sum(map(len, OPERATIONS[first : first + count])), count))
+        made.append((offset, sum(map(len, OPERATIONS[first : first + count])), count, 0))
         first += count
     return made
 
 
 def connection(server: Rest, file: IO[bytes], time: Time | None = None) -> Connection:
     """A connection to the server that sleeps by the test's own clock."""
-    task = Task((server.url,), "sluice-books", 1, file.fileno())
+    task = Task((server.url,), ("sluice-books",), 1, file.fileno())
     return Connection(task, 0, sleep=(time or Time()).sleep)
 
 
@@ -78,6 +79,43 @@ def test_connections_share_the_bodies_and_send_each_once(file: IO[bytes]) -> Non
 
     assert Counter(content for _, _, content in server.requests) == Counter(OPERATIONS)
     assert done["accepted"] == 7
+
+
+def test_each_index_has_connections_of_its_own_where_there_are_enough() -> None:
+    """Seven bodies of three indices: one queue each; two connections share them otherwise, the first and the third."""
+    bodies = [(0, 1, 10, number % 3) for number in range(7)]
+
+    def indices(connections: int) -> list[list[int]]:
+        queues = queues_of(bodies, connections)
+        return [[queue.get()[0][3] for _ in range(queue.qsize())] for queue in queues]
+
+    assert indices(5) == [[0, 0, 0], [1, 1], [2, 2]]
+    assert indices(2) == [[0, 2, 0, 2, 0], [1, 1]]
+    assert indices(1) == [[0, 1, 2, 0, 1, 2, 0]]
+
+
+def test_at_a_rate_a_body_is_due_when_its_last_document_is() -> None:
+    """Over all connections together."""
+    (queue,) = queues_of([(0, 1, 30, 0), (1, 1, 50, 0)], 1, 20.0)
+    assert [queue.get()[1] for _ in range(2)] == [1.5, 4.0]
+
+
+def test_a_body_waits_until_it_is_due(file: IO[bytes]) -> None:
+    """Both are due at once, so that none waits for the time that the other took."""
+    time = Time()
+    with rest(FINE) as server:
+        send([connection(server, file, time)], spans(3, 4), rate_docs_per_s=0.001)
+    assert [round(nap / 1000) for nap in time.naps] == [3, 7]
+
+
+def test_bodies_of_another_index_go_there(file: IO[bytes]) -> None:
+    """The answer is awaited for each index, and the last one's instant kept."""
+    first, second = spans(3, 4)
+    with rest(FINE) as server:
+        task = Task((server.url,), ("books", "films"), 1, file.fileno())
+        done = send([Connection(task, 0)], [first, (*second[:3], 1)])
+    assert [path.split("?")[0] for _, path, _ in server.requests] == ["/books/_bulk", "/films/_bulk"]
+    assert done["started_s"] <= done["index_ended_s"][0] <= done["index_ended_s"][1] <= done["ended_s"]
 
 
 def test_a_busy_server_is_sent_the_same_body_again(file: IO[bytes]) -> None:
@@ -154,7 +192,7 @@ def test_a_bulk_request_says_who_sends_it(file: IO[bytes]) -> None:
     """The credentials are in its headers."""
     headers: list[dict[str, str]] = []
     with rest(FINE, on_headers=headers.append) as server:
-        task = Task((server.url,), "sluice-books", 1, file.fileno(), headers={"Authorization": "ApiKey aWQ6a2V5"})
+        task = Task((server.url,), ("sluice-books",), 1, file.fileno(), headers={"Authorization": "ApiKey aWQ6a2V5"})
         send([Connection(task, 0)], spans(3))
 
     assert [found.get("Authorization") for found in headers] == ["ApiKey aWQ6a2V5"]

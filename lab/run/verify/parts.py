@@ -1,0 +1,89 @@
+"""Verification of a run with several indices: each against its own documents, and all of them together."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.clients.kafka import KafkaTopics
+from lab.records.verification import DeadLetterReason, Documents, Verification
+from lab.run.verify.books import REASONS, DeliveredRecords, delivery_problems, recorded
+from lab.run.verify.verify import VerificationTarget, verify
+from producers.part import parts_of
+
+Books = tuple[Documents, Verification]
+
+
+def verify_parts(
+    target: VerificationTarget,
+    kafka: KafkaTopics,
+    cluster: ElasticsearchClient,
+    on_progress: Callable[[int, str], None],
+) -> tuple[Documents, Verification, Mapping[str, Documents]]:
+    """Compare what is stored in each index with what was produced for it.
+
+    Returns:
+        The books of the run, whether they balance, and the books of each index; those are empty of a single one.
+    """
+    names = target.names
+    if len(names.indices) == 1:
+        return *verify(target, kafka, cluster, on_progress), {}
+    books: dict[str, Books] = {}
+    for part, dataset in zip(names.parts, parts_of(target.dataset, len(names.parts)), strict=True):
+        shown = progress_after(sum(documents.indexed for documents, _ in books.values()), on_progress)
+        records = DeliveredRecords(dataset.documents)
+        if target.records.delivered is not None:
+            in_topic = sum(kafka.end_offsets(part.topic).values())
+            records = DeliveredRecords(dataset.documents, in_topic, max(0, dataset.documents - in_topic))
+        own = replace(
+            target,
+            dataset=dataset,
+            names=part,
+            records=records,
+            sample=-(-target.sample // len(names.parts)),
+            refusals=(),
+            shares_dead_letters=True,
+        )
+        books[part.index] = verify(own, kafka, cluster, shown)
+    return *together(books, target), {index: documents for index, (documents, _) in books.items()}
+
+
+def progress_after(done: int, on_progress: Callable[[int, str], None]) -> Callable[[int, str], None]:
+    """Progress of one index, told as that of all of them."""
+    return lambda more, what: on_progress(done + more, what)
+
+
+def together(books: Mapping[str, Books], target: VerificationTarget) -> Books:
+    """The books of all indices as one; what the producers have counted is held against all topics."""
+    each = [documents for documents, _ in books.values()]
+    counts = {
+        name: None if getattr(each[0], name) is None else sum(getattr(documents, name) for documents in each)
+        for name in Documents.model_fields
+    }
+    records = target.records
+    documents = Documents(
+        **{**counts, "produced": records.produced, "delivered": records.delivered, "failed": records.failed}
+    )
+    problems = [
+        *target.refusals,
+        *delivery_problems(documents, counts["delivered"], records.failures),
+        *(f"{index}: {problem}" for index, (_, found) in books.items() for problem in found.problems),
+    ]
+    return documents, Verification(
+        verified=not problems,
+        problems=tuple(problems),
+        dead_letters=merged_reasons([reason for _, found in books.values() for reason in found.dead_letters]),
+        delivery_failures=recorded(records.failures),
+    )
+
+
+def merged_reasons(reasons: Sequence[DeadLetterReason]) -> tuple[DeadLetterReason, ...]:
+    """The reasons of several topics, each once, most frequent first."""
+    counts: Counter[str] = Counter()
+    for reason in reasons:
+        counts[reason.reason] += reason.records
+    first = {reason.reason: reason.first for reason in reversed(reasons)}
+    return tuple(
+        DeadLetterReason(reason=name, records=records, first=first[name])
+        for name, records in counts.most_common(REASONS)
+    )

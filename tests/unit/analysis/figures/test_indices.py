@@ -1,0 +1,54 @@
+"""Figures of several indices that are filled at once."""
+
+import pytest
+
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.indices import indexing_fairness, of_indices
+from lab.analysis.figures.windows import windows
+from lab.records.samples import Sample
+from tests.unit.analysis.synthetic import Truth, directly, into_indices, run, samples
+
+
+def test_an_index_is_full_when_it_has_all_of_its_documents() -> None:
+    """23 ticks of 5003 documents; the quicker index gets five eighths of them and has its half in the 19th tick."""
+    made, seen = into_indices(Truth(), 5, 3)
+    figures = tuple(of_indices(made, windows(seen)))
+    assert value_of(figures, "index_finish_s", "index-1") == pytest.approx(19)
+    assert value_of(figures, "index_finish_s", "index-2") == pytest.approx(23)
+    assert value_of(figures, "index_finish_s", "run") == pytest.approx(23)
+    assert value_of(figures, "index_finish_spread_percent", "run") == pytest.approx(100 * 4 / 23)
+    assert value_of(figures, "indexing_rate_docs_per_s", "index-1") == pytest.approx(57_534 / 19)
+
+
+def test_fairness_is_that_of_the_source() -> None:
+    """(50 + 30 + 10)² ÷ (3 × (50² + 30² + 10²)) = 0.771, up to the instant at which the first one is full."""
+    _, seen = into_indices(Truth(), 50, 30, 10)
+    assert indexing_fairness(seen) == pytest.approx(0.771, abs=0.001)
+    _, even = into_indices(Truth(), 1, 1, 1)
+    assert indexing_fairness(even) == pytest.approx(1)
+
+
+def test_a_direct_load_says_itself_when_an_index_had_its_last_answer() -> None:
+    """To the millisecond, where samples know it to the second."""
+    made, seen = into_indices(Truth(), 5, 3)
+    direct, _ = directly(Truth())
+    assert direct.direct is not None
+    began_s = direct.direct.started_s
+    load = direct.direct.model_copy(update={"index_ended_s": (began_s + 17.25, began_s + 21.5)})
+    figures = tuple(of_indices(made.model_copy(update={"direct": load}), windows(seen)))
+    assert value_of(figures, "index_finish_s", "index-1") == pytest.approx(17.25)
+    assert value_of(figures, "index_finish_s", "index-2") == pytest.approx(21.5)
+
+
+def test_what_was_not_seen_is_not_known() -> None:
+    """No sample of an index: no instant, no rate, no fairness."""
+    made, seen = into_indices(Truth(), 5, 3)
+    blind: list[Sample] = [sample.model_copy(update={"elasticsearch": None}) for sample in seen]
+    figures = tuple(of_indices(made, windows(blind)))
+    assert value_of(figures, "index_finish_s", "run") is None
+    assert value_of(figures, "indexing_fairness", "run") is None
+
+
+def test_a_single_index_has_none_of_these_figures() -> None:
+    """Those of the run are its own."""
+    assert tuple(of_indices(run(Truth()), windows(samples(Truth())))) == ()
