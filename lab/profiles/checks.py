@@ -9,6 +9,7 @@ from lab.profiles.index_settings import expected_value, known_settings, parsed_v
 from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
+from lab.profiles.maintain import maintain_problems
 from lab.profiles.models import BOUNDS, Direct, Elasticsearch, Profile
 from lab.profiles.problems import Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
@@ -70,6 +71,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
     yield from _bound_problems(tree)
     yield from layout_problems(tree)
     yield from query_problems(tree, root)
+    yield from maintain_problems(tree)
     for key, what, folder in (
         (("mapping",), "mapping", root / "mappings"),
         (("sink", "connector"), "connector template", root / "connect" / "connectors"),

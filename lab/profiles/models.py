@@ -282,6 +282,28 @@ class Queries(Section):
     request_cache: bool = Field(default=False, description="Whether Elasticsearch's request cache may answer")
 
 
+class Maintain(Section):
+    """What is done with the indices of a run once they are loaded, before they are verified."""
+
+    action: Literal["deploy"] = Field(
+        description="deploy: move them from the node that they were loaded on to those that answer queries"
+    )
+    route: Literal["exclude", "snapshot", "replicas-first"] = Field(
+        "exclude",
+        description="exclude: allocation filters and replicas in one request; replicas-first: one copy each before the "
+        "index node gives up its own; snapshot: restored from a repository under another name",
+    )
+    index_node: str = Field("elasticsearch-1", min_length=1, description="Node that the indices are loaded on")
+    to: list[str] | None = Field(
+        None, min_length=1, description="Nodes that they are moved to; every other data node if absent"
+    )
+    number_of_replicas: int = Field(1, ge=0, description="Replicas of each primary shard there; none during the load")
+    timeout_s: float = Field(3600, gt=0, description="A deployment that takes longer is given up")
+    queries: QueryLoad | None = Field(
+        None, description="Queries sent before (for `duration_s`), while the indices move, and after"
+    )
+
+
 class Sampling(Section):
     """How often the servers are asked for their counters."""
 
@@ -311,6 +333,7 @@ class Profile(Section):
     load: Load = Field(default_factory=Drain)
     verify: Verify = Field(default_factory=Verify)
     queries: Queries | None = Field(None, description="Questions that are asked of the index; none when left out")
+    maintain: Maintain | None = Field(None, description="What is done with the indices once they are loaded")
     sampling: Sampling = Field(default_factory=Sampling)
     where: Mapping[str, str] = Field(default_factory=dict)
 
@@ -321,7 +344,9 @@ class Profile(Section):
 
     @property
     def number_of_replicas(self) -> int:
-        """Replicas of each primary shard; 1 is Elasticsearch's default."""
+        """Replicas of each primary shard while it is loaded; 1 is Elasticsearch's default."""
+        if self.maintain is not None:
+            return 0
         return int(str(self.index.get("number_of_replicas", 1)))
 
     def fingerprint(self) -> str:

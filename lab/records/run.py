@@ -8,7 +8,7 @@ from pydantic import Field
 from lab.records.base import Count, Record
 from lab.records.verification import Documents, SinkLedger, Verification
 
-PhaseName = Literal["prepare", "fill", "load", "settle", "verify", "query", "collect"]
+PhaseName = Literal["prepare", "fill", "load", "settle", "maintain", "verify", "query", "collect"]
 
 
 class Server(Record):
@@ -361,13 +361,127 @@ class Layout(Record):
     segments: Count
 
 
+class Recovery(Record):
+    """One copy of a shard that a node has made, as `_recovery` tells it.
+
+    Attributes:
+        kind: `PEER`: from another copy; `SNAPSHOT`: from a repository; `EXISTING_STORE`: from the node's own disk.
+        source: Node, or `repository`; `None` where there was none.
+        copied_bytes: Those that were read from the source; what the target had already is not counted.
+        started_s: By the target's clock, as is `ended_s`, which is `None` for one that did not end.
+        source_throttle_ms: How long the source waited for `indices.recovery.max_bytes_per_sec`, as the target was told.
+        target_throttle_ms: How long the target did.
+    """
+
+    index: str
+    shard: Count
+    primary: bool
+    kind: str
+    source: str | None
+    target: str
+    copied_bytes: Count
+    total_ms: Count
+    source_throttle_ms: Count
+    target_throttle_ms: Count
+    started_s: float
+    ended_s: float | None
+
+
+class IndexDeployment(Record):
+    """What the deployment of one index came to.
+
+    Attributes:
+        index: Its name before; `became` after, another one where it was restored.
+        seconds: From the request to the moment when its last copy was seen in place.
+        copied_bytes: By all recoveries of it.
+        source_throttle_ms: Sum over its recoveries, which wait side by side; so is `target_throttle_ms`.
+    """
+
+    index: str
+    became: str
+    seconds: float
+    copied_bytes: Count
+    source_throttle_ms: Count
+    target_throttle_ms: Count
+    recoveries: Count
+
+
+class DeploymentProgress(Record):
+    """How far a deployment was at one instant: bytes copied until then, and recoveries under way."""
+
+    at_s: float
+    copied_bytes: Count
+    active: Count
+
+
+class SnapshotCopy(Record):
+    """What went through the repository.
+
+    Attributes:
+        written_bytes: Bytes of the snapshot.
+        snapshot_s: From its request until it was complete.
+        restored_bytes: Bytes that nodes have read from it.
+        restore_s: From the request to restore until the last copy was in place, replicas included.
+    """
+
+    written_bytes: Count
+    snapshot_s: float
+    restored_bytes: Count
+    restore_s: float
+
+
+class Deployment(Record):
+    """Indices on their way from the node that they were loaded on to those that answer queries.
+
+    Attributes:
+        settings: Recovery settings of the cluster that the profile states.
+        started_s: When it was asked for.
+        ended_s: When the last copy was seen in place.
+        polls: How often `_recovery` was read; a recovery that began and ended between two of them is still seen.
+        retries: How often allocations that Elasticsearch had given up were asked for again.
+        most_from_index_node: Most recoveries under way at once whose source is the index node.
+        copied_bytes: Source → target → bytes.
+        progress: At every poll.
+        snapshot: Of the route `snapshot` only.
+        queries: `before`, `while`, `after` → what came of the queries sent then; empty where none were.
+    """
+
+    route: Literal["exclude", "snapshot", "replicas-first"]
+    index_node: str
+    to: tuple[str, ...]
+    number_of_replicas: Count
+    settings: dict[str, object]
+    started_s: float
+    ended_s: float
+    polls: Count
+    retries: Count
+    most_from_index_node: Count
+    indices: tuple[IndexDeployment, ...]
+    recoveries: tuple[Recovery, ...]
+    copied_bytes: dict[str, dict[str, Count]]
+    progress: tuple[DeploymentProgress, ...]
+    snapshot: SnapshotCopy | None = None
+    queries: dict[str, QueryLoadResult] = Field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """From the request to the last copy in place."""
+        return self.ended_s - self.started_s
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes that all recoveries copied."""
+        return sum(each.copied_bytes for each in self.recoveries)
+
+
 class Phase(Record):
     """One phase of a run, from its first to its last instant.
 
     Attributes:
         name: `prepare` makes servers, topic and index; `fill` preloads the topic of a drain, or makes the bodies of a
-            direct load; `load` is what is measured; `settle` waits for refresh and merges; `verify` compares; `query`
-            asks the profile's questions, where it has any; `collect` writes down.
+            direct load; `load` is what is measured; `settle` waits for refresh and merges; `maintain` deploys, where the
+            profile says so; `verify` compares; `query` asks the profile's questions, where it has any; `collect` writes
+            down.
     """
 
     name: PhaseName
@@ -390,6 +504,7 @@ class Run(Record):
         query_load: Queries that were sent side by side; `None` where there were none.
         document_ramp: The steps of a stream whose rate rises; `None` for every other load.
         layout: The index of a load of queries alone, which earlier runs may have made; `None` for every other one.
+        deployment: Of a run whose profile says `maintain`; `None` for every other one.
         command: The command line that started the run, word by word, so that a reader can start it again.
     """
 
@@ -418,6 +533,7 @@ class Run(Record):
     query_load: QueryLoadResult | None = None
     layout: Layout | None = None
     document_ramp: DocumentRamp | None = None
+    deployment: Deployment | None = None
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)
 
     @property

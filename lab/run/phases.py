@@ -96,6 +96,7 @@ class RunContext:
         dataset: That of the profile.
         root: The checkout, for mappings, connector templates and questions.
         children: Processes that the run has started and that still run: name → pid.
+        renamed: Indices that are called otherwise by now: name before → name.
     """
 
     profile: Profile
@@ -106,10 +107,17 @@ class RunContext:
     progress: RunProgress
     clock: PhaseClock = field(default_factory=PhaseClock)
     children: dict[str, int] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> Names:
+        """What indices, topics and connector are called now."""
+        names = self.first_names
+        return replace(names, index=",".join(self.renamed.get(index, index) for index in names.indices))
 
     @cached_property
-    def names(self) -> Names:
-        """What index, topics and connector are called."""
+    def first_names(self) -> Names:
+        """What they were called when they were made."""
         names = Names.of(self.profile, self.folder.run_id)
         kept = kept_index(self.profile, self.dataset, self.root)
         return names if kept is None else replace(names, index=kept)

@@ -14,6 +14,10 @@ from lab.profiles.mapping import index_body, load_mapping
 from lab.run.names import KEPT, STAGING, Names, consumer_group, is_kept, is_our_connector
 
 GREEN_WITHIN_S = 30
+RESTORED = "-restored"
+INCLUDED = "routing.allocation.include._name"
+"""The index setting that names the nodes which may hold an index."""
+
 NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 PATIENCE_S = 10.0
 
@@ -63,8 +67,12 @@ def create_index(
             f"index {index}: exists and was not made by a run of Sluice; delete or rename it, or run the profile under "
             "another name"
         )
-    body = index_body(load_mapping(profile.mapping), {**target_settings, **profile.index}, cluster.has_analyzer)
-    mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": {"run": run_id}}}
+    settings = {**target_settings, **profile.index, **loading_settings(profile)}
+    body = index_body(load_mapping(profile.mapping), settings, cluster.has_analyzer)
+    mark = {"run": run_id, "index": index} if profile.maintain else {"run": run_id}
+    mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": mark}}
+    if profile.maintain:
+        remove_restored(cluster, index)
     if owner is not None:
         cluster.delete_index(index)
     try:
@@ -74,6 +82,31 @@ def create_index(
         if cluster.index_owner(index) != run_id:
             raise
     return started_shards(cluster, profile, index)
+
+
+def loading_settings(profile: Profile) -> Mapping[str, object]:
+    """Settings with which an index that will be deployed is loaded: on one node, without replicas."""
+    if profile.maintain is None:
+        return NO_SETTINGS
+    return {INCLUDED: profile.maintain.index_node, "number_of_replicas": 0}
+
+
+def restored_name(index: str) -> str:
+    """What an index is called once it was restored from a snapshot."""
+    return f"{index}{RESTORED}"
+
+
+def remove_restored(cluster: ElasticsearchClient, index: str, run_id: str | None = None) -> None:
+    """Delete what was restored from the index, if a run of ours did: the mark in it is that of the index.
+
+    Args:
+        run_id: Only if it was this run; `None` for any.
+    """
+    restored = restored_name(index)
+    # The mapping of an index of a profile that happens to be called so has another mark.
+    mark = cluster.marks(f"{restored}*").get(restored, {})
+    if mark.get("index") == index and run_id in {None, mark.get("run")}:
+        cluster.delete_index(restored)
 
 
 def started_shards(cluster: ElasticsearchClient, profile: Profile, index: str) -> int:
@@ -136,6 +169,8 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
         for index in names.indices:
             with contextlib.suppress(StackError):
                 remove_index(cluster, index, run_id)
+                if profile.maintain:
+                    remove_restored(cluster, index, run_id)
         with contextlib.suppress(StackError):
             topics.delete((*names.topics, names.dead_letter_topic))
     finally:

@@ -1,4 +1,4 @@
-"""The phases of one run, in order: prepare → fill → load → settle → verify → query → collect."""
+"""The phases of one run, in order: prepare → fill → load → settle → maintain → verify → query → collect."""
 
 import contextlib
 import time
@@ -12,6 +12,7 @@ from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile, QueryOnly
 from lab.records.run import (
     Delivery,
+    Deployment,
     DirectLoad,
     DocumentRamp,
     Environment,
@@ -29,6 +30,9 @@ from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing
 from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
+from lab.run.maintain.deploy import deploy
+from lab.run.maintain.nodes import checked_targets
+from lab.run.names import Names
 from lab.run.paging import pages_taken_away
 from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
 from lab.run.prepare import create_indices, create_topics, remove_connectors, remove_topics
@@ -106,7 +110,6 @@ class _RunUnderWay:
         self.context = context
         self.profile = context.profile
         self.target = context.target
-        self.names = context.names
         self.clock = context.clock
         self.progress = context.progress
         self.cluster = cluster_of(self.target.endpoints, sleep=sleep)
@@ -116,6 +119,8 @@ class _RunUnderWay:
         self.kept: tuple[Layout, Documents, Verification] | None = None
         self.document_ramp: DocumentRamp | None = None
         self.index_documents: Mapping[str, Documents] = {}
+        self.deploys_to: tuple[str, ...] = ()
+        self.deployment: Deployment | None = None
         self.warnings: list[RunWarning] = []
         self.producing = Producing(context)
         self.sink = Sink(context, self.worker)
@@ -137,6 +142,9 @@ class _RunUnderWay:
             loaded = self.load(sampler)
             with self.clock.phase("settle"):
                 self.settle()
+        if self.deploys_to:
+            with self.clock.phase("maintain"):
+                self.deployment = deploy(self.context, self.cluster, self.deploys_to)
         # Queries change nothing on disk.
         settled_s = filled_s if self.kept else time.monotonic()
         with self.clock.phase("verify"):
@@ -178,6 +186,7 @@ class _RunUnderWay:
             query_load=loaded.queries,
             layout=self.kept[0] if self.kept else None,
             document_ramp=self.document_ramp,
+            deployment=self.deployment,
             store_size_bytes=store_size_bytes,
         )
 
@@ -196,6 +205,11 @@ class _RunUnderWay:
                 # Without settings of its own nothing is to be taken back, and no dead server waited for.
                 if self.profile.elasticsearch.cluster_settings:
                     leaving_cluster.own_cluster_settings({})
+
+    @property
+    def names(self) -> Names:
+        """What indices, topic and connector are called now."""
+        return self.context.names
 
     @property
     def topic(self) -> str | None:
@@ -220,6 +234,8 @@ class _RunUnderWay:
             put_away(self.context, self.cluster)
         if self.reads_kept_index:
             return
+        if self.profile.maintain:
+            self.deploys_to = checked_targets(self.context, self.cluster)
         unassigned = create_indices(
             self.cluster,
             self.profile,

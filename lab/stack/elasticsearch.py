@@ -63,6 +63,11 @@ def node_name(number: int) -> str:
     return f"elasticsearch-{number}"
 
 
+def repositories(folder: Path) -> Path:
+    """The folder that all nodes beside that of this node may keep snapshots in."""
+    return folder.parent / "repositories"
+
+
 def node_settings(
     home: Path, number: int, ports: Mapping[str, int], first_transport_port: int, folder: Path
 ) -> dict[str, object]:
@@ -81,6 +86,7 @@ def node_settings(
         "discovery.seed_hosts": [f"{LOOPBACK}:{first_transport_port}"],
         "path.data": str(folder / "data"),
         "path.logs": str(folder / "logs"),
+        "path.repo": str(repositories(folder)),
         "action.destructive_requires_name": True,
         **WATERMARKS,
     }
@@ -115,6 +121,8 @@ def elasticsearch_spec(
     """
     settings = node_settings(home, number, ports, first_transport_port, folder) | dict(extra_settings or {})
     config = write_config("elasticsearch.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
+    repositories(folder).mkdir(exist_ok=True)
+    give_to(user, repositories(folder))
     jvm_options = heap_options(heap_mb)
     return ServerSpec(
         kind="elasticsearch",

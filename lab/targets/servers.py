@@ -23,7 +23,7 @@ from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import kept_index
-from lab.run.prepare import remove_kept, remove_traces
+from lab.run.prepare import INCLUDED, remove_kept, remove_traces
 from lab.run.query.layout import refuse_updates
 from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
@@ -31,8 +31,6 @@ from lab.stack.places import ROOT
 from lab.suite.execution import Bench
 from lab.suite.plan import server_shape
 from producers.dataset import BATCH_DOCUMENTS, Dataset
-
-INCLUDED = "routing.allocation.include._name"
 
 
 class Servers(ABC):

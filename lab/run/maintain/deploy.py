@@ -1,0 +1,82 @@
+"""Deploys the indices of a run: they were loaded on one node, and others are to answer queries with them."""
+
+from collections.abc import Callable, Sequence
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.profiles.models import Maintain
+from lab.records.run import Deployment, SnapshotCopy
+from lab.run.maintain.moving import Moving
+from lab.run.maintain.recoveries import RecoveryBook, bytes_by_way, index_deployment
+from lab.run.maintain.routes import by_exclusion, by_replicas_first
+from lab.run.phases import RunContext
+
+RECOVERY_SETTINGS = ("cluster.routing.allocation.", "indices.recovery.")
+
+
+def deploy(run: RunContext, cluster: ElasticsearchClient, to: Sequence[str]) -> Deployment:
+    """Take the indices of the run to their nodes; what they are called then is in `run.renamed`.
+
+    Args:
+        to: The nodes, which the cluster has.
+
+    Raises:
+        StackError: That takes longer than the profile allows, or a server ended for good.
+    """
+    section = run.profile.maintain
+    assert section is not None  # noqa: S101 - who has none does not come here
+    indices = run.names.indices
+    cluster.request("POST", f"/{','.join(indices)}/_flush")
+    moving = moving_of(run, cluster, section, to, lambda: None)
+    moving.begin(indices)
+    (by_exclusion if section.route == "exclude" else by_replicas_first)(moving, indices)
+    return deployment_of(moving, indices)
+
+
+def moving_of(
+    run: RunContext,
+    cluster: ElasticsearchClient,
+    section: Maintain,
+    to: Sequence[str],
+    check: Callable[[], None],
+) -> Moving:
+    """The deployment that is about to begin."""
+    _, answer = cluster.request("GET", f"/{run.names.index}/_stats/store?filter_path=_all.primaries.store")
+    size_bytes = int(answer["_all"]["primaries"]["store"]["size_in_bytes"])
+    book = RecoveryBook(section.index_node)
+    return Moving(run, cluster, section, to, check, size_bytes * (1 + section.number_of_replicas), book)
+
+
+def deployment_of(moving: Moving, indices: Sequence[str], snapshot: SnapshotCopy | None = None) -> Deployment:
+    """The record of a deployment whose last copy is in place."""
+    section, profile, recoveries = moving.section, moving.run.profile, moving.book.recoveries
+    renamed = moving.run.renamed
+    return Deployment(
+        route=section.route,
+        index_node=section.index_node,
+        to=tuple(moving.to),
+        number_of_replicas=section.number_of_replicas,
+        settings={
+            name: value
+            for name, value in profile.elasticsearch.cluster_settings.items()
+            if name.startswith(RECOVERY_SETTINGS)
+        },
+        started_s=moving.started_s,
+        ended_s=max(moving.in_place_s.values()),
+        polls=len(moving.book.progress),
+        retries=moving.retries,
+        most_from_index_node=moving.book.most_from_index_node,
+        indices=tuple(
+            index_deployment(
+                index,
+                {index, renamed.get(index, index)},
+                renamed.get(index, index),
+                moving.in_place_s[renamed.get(index, index)] - moving.started_s,
+                recoveries,
+            )
+            for index in indices
+        ),
+        recoveries=recoveries,
+        copied_bytes=bytes_by_way(recoveries),
+        progress=tuple(moving.book.progress),
+        snapshot=snapshot,
+    )

@@ -1,0 +1,86 @@
+"""The nodes that a deployment goes from and to, and whether the cluster has them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.errors import ProfileError
+from lab.profiles import Profile
+from lab.profiles.maintain import refusal_of
+from lab.run.phases import RunContext
+from lab.run.prepare import INCLUDED
+
+DATA_ROLES = frozenset({"data", "data_content"})
+
+
+@dataclass(frozen=True)
+class DataNode:
+    """A node that may hold shards of a run.
+
+    Attributes:
+        repositories: Folders that it may keep snapshots in (`path.repo`).
+    """
+
+    name: str
+    repositories: tuple[str, ...]
+
+
+def data_nodes_in(answer: Mapping[str, Any]) -> list[DataNode]:
+    """The data nodes of an answer of `_nodes/settings`, in the order of their names."""
+    found = []
+    for described in answer["nodes"].values():
+        if not DATA_ROLES.isdisjoint(described["roles"]):
+            stated = described.get("settings", {}).get("path", {}).get("repo", [])
+            repositories = (stated,) if isinstance(stated, str) else tuple(stated)
+            found.append(DataNode(str(described["name"]), repositories))
+    return sorted(found, key=lambda node: node.name)
+
+
+def data_nodes(cluster: ElasticsearchClient, index_settings: Mapping[str, object]) -> list[DataNode]:
+    """The data nodes that a run may use.
+
+    Args:
+        index_settings: Those of the target, which may name fewer nodes than the cluster has.
+    """
+    shown = "filter_path=nodes.*.name,nodes.*.roles,nodes.*.settings.path.repo"
+    _, answer = cluster.request("GET", f"/_nodes/settings?{shown}")
+    used = str(index_settings.get(INCLUDED, ""))
+    return [node for node in data_nodes_in(answer) if not used or node.name in used.split(",")]
+
+
+def targets_of(profile: Profile, names: Collection[str]) -> tuple[str, ...]:
+    """The nodes that the indices of a profile go to, of those that there are.
+
+    Raises:
+        ProfileError: The cluster lacks one of them, or has too few.
+    """
+    section = profile.maintain
+    assert section is not None  # noqa: S101 - who has none does not ask
+    if refusal := refusal_of(profile, sorted(names)):
+        raise ProfileError(refusal)
+    return tuple(section.to or sorted(set(names) - {section.index_node}))
+
+
+def check_repositories(profile: Profile, nodes: Sequence[DataNode]) -> None:
+    """Raise ProfileError if a snapshot is asked for and a node may keep none."""
+    section = profile.maintain
+    without = [node.name for node in nodes if not node.repositories]
+    if section is not None and section.route == "snapshot" and without:
+        where = profile.where.get("maintain.route", profile.name)
+        raise ProfileError(
+            f"{where}: maintain.route: got snapshot, expected exclude or replicas-first: {', '.join(without)} has no "
+            "`path.repo`; set it to a folder that all nodes share and restart them"
+        )
+
+
+def checked_targets(run: RunContext, cluster: ElasticsearchClient) -> tuple[str, ...]:
+    """The nodes that the indices of a run will go to, before anything is loaded.
+
+    Raises:
+        ProfileError: The cluster lacks one of them, or what they need.
+    """
+    nodes = data_nodes(cluster, run.target.index_settings)
+    to = targets_of(run.profile, {node.name for node in nodes})
+    check_repositories(run.profile, nodes)
+    return to
