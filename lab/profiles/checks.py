@@ -9,7 +9,7 @@ from lab.profiles.index_settings import expected_value, known_settings, parsed_v
 from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
-from lab.profiles.maintain import maintain_problems
+from lab.profiles.maintain import SET_BY_DEPLOYMENT, maintain_problems
 from lab.profiles.models import BOUNDS, Direct, Elasticsearch, Profile
 from lab.profiles.problems import Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
@@ -99,7 +99,8 @@ def _unknown_key(path: TreePath) -> str:
 def _elsewhere(name: str) -> str | None:
     """The dotted key of a name that belongs into another section."""
     for section in Profile.model_fields:
-        if name in fields_at(Profile, (section,)):
+        # Of the two replicas, those of the index are meant.
+        if name in fields_at(Profile, (section,)) and not (section == "maintain" and name in SET_BY_DEPLOYMENT):
             return f"{section}.{name}"
     setting = name.removeprefix("index.")
     return f"index.{setting}" if known_settings().releases_of(setting) else None

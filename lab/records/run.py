@@ -479,9 +479,9 @@ class Phase(Record):
 
     Attributes:
         name: `prepare` makes servers, topic and index; `fill` preloads the topic of a drain, or makes the bodies of a
-            direct load; `load` is what is measured; `settle` waits for refresh and merges; `maintain` deploys, where the
-            profile says so; `verify` compares; `query` asks the profile's questions, where it has any; `collect` writes
-            down.
+            direct load; `load` is what is measured; `settle` waits for refresh and merges; `maintain` deploys, where
+            the profile says so; `verify` compares; `query` asks the profile's questions, where it has any; `collect`
+            writes down.
     """
 
     name: PhaseName

@@ -30,8 +30,10 @@ from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing
 from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
-from lab.run.maintain.deploy import deploy
+from lab.run.maintain.deploy import deploy, remove_leftovers
+from lab.run.maintain.guard import Guard
 from lab.run.maintain.nodes import checked_targets
+from lab.run.maintain.repository import remove_repository
 from lab.run.names import Names
 from lab.run.paging import pages_taken_away
 from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
@@ -121,6 +123,7 @@ class _RunUnderWay:
         self.index_documents: Mapping[str, Documents] = {}
         self.deploys_to: tuple[str, ...] = ()
         self.deployment: Deployment | None = None
+        self.guard = Guard(self.target)
         self.warnings: list[RunWarning] = []
         self.producing = Producing(context)
         self.sink = Sink(context, self.worker)
@@ -144,14 +147,15 @@ class _RunUnderWay:
                 self.settle()
         if self.deploys_to:
             with self.clock.phase("maintain"):
-                self.deployment = deploy(self.context, self.cluster, self.deploys_to)
+                self.deployment = deploy(self.context, self.cluster, self.deploys_to, self.guard)
         # Queries change nothing on disk.
         settled_s = filled_s if self.kept else time.monotonic()
         with self.clock.phase("verify"):
             documents, verification = self.verify(loaded)
         questions, verification = self.query(verification)
-        if loaded.queries:
-            verification = with_problems(verification, wrong_answers(loaded.queries.questions))
+        for sent in (loaded.queries, *(self.deployment.queries.values() if self.deployment else ())):
+            if sent:
+                verification = with_problems(verification, wrong_answers(sent.questions))
         with self.clock.phase("collect"):
             environment = self.collect()
             if warning := pages_taken_away(environment.paging, Bounds(**self.profile.elasticsearch.bounds)):
@@ -201,10 +205,16 @@ class _RunUnderWay:
             # A server that is gone has nothing left to remove, and what ended the run is the error to report.
             with contextlib.suppress(SluiceError):
                 leaving_worker.delete(self.names.connector)
+            # Where this fails, the guard tries it again, and longer.
+            is_clean = False
             with contextlib.suppress(SluiceError):
                 # Without settings of its own nothing is to be taken back, and no dead server waited for.
                 if self.profile.elasticsearch.cluster_settings:
                     leaving_cluster.own_cluster_settings({})
+                if self.guard.repository and self.deployment is None:
+                    remove_repository(leaving_cluster, self.guard.repository)
+                is_clean = True
+            self.guard.close(all_is_well=is_clean)
 
     @property
     def names(self) -> Names:
@@ -229,6 +239,8 @@ class _RunUnderWay:
         if not self.is_direct:
             self.sink.configure()
         remove_connectors(self.worker, self.kafka, self.names, shared=self.target.name == "remote")
+        if self.profile.elasticsearch.cluster_settings:
+            self.guard.watch_settings()
         self.cluster.own_cluster_settings(self.profile.elasticsearch.cluster_settings)
         if self.target.name != "remote":
             put_away(self.context, self.cluster)
@@ -236,6 +248,7 @@ class _RunUnderWay:
             return
         if self.profile.maintain:
             self.deploys_to = checked_targets(self.context, self.cluster)
+            remove_leftovers(self.context, self.cluster)
         unassigned = create_indices(
             self.cluster,
             self.profile,
@@ -390,7 +403,8 @@ class _RunUnderWay:
     def query(self, verification: Verification) -> tuple[tuple[QuestionAnswers, ...], Verification]:
         """Ask the profile's questions; a wrong answer is a problem. What is not verified is not asked."""
         queries = self.profile.queries
-        if queries is None or self.profile.load.queries or not verification.verified:
+        beside = self.profile.load.queries or (self.profile.maintain and self.profile.maintain.queries)
+        if queries is None or beside or not verification.verified:
             return (), verification
         with self.clock.phase("query"):
             self.progress.begin("query", "asking questions", queries.repeats)

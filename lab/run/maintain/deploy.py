@@ -4,32 +4,70 @@ from collections.abc import Callable, Sequence
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.profiles.models import Maintain
-from lab.records.run import Deployment, SnapshotCopy
+from lab.records.run import Deployment, QueryLoadResult, SnapshotCopy
+from lab.run.maintain.guard import Guard
 from lab.run.maintain.moving import Moving
+from lab.run.maintain.nodes import check_repositories, data_nodes
+from lab.run.maintain.queries import DeploymentQueries
 from lab.run.maintain.recoveries import RecoveryBook, bytes_by_way, index_deployment
+from lab.run.maintain.repository import Repository, folder_of, remove_left_repositories, remove_repository
 from lab.run.maintain.routes import by_exclusion, by_replicas_first
+from lab.run.maintain.snapshot import by_snapshot, rename
+from lab.run.names import is_our_connector
 from lab.run.phases import RunContext
 
 RECOVERY_SETTINGS = ("cluster.routing.allocation.", "indices.recovery.")
 
 
-def deploy(run: RunContext, cluster: ElasticsearchClient, to: Sequence[str]) -> Deployment:
+def deploy(run: RunContext, cluster: ElasticsearchClient, to: Sequence[str], guard: Guard) -> Deployment:
     """Take the indices of the run to their nodes; what they are called then is in `run.renamed`.
 
     Args:
         to: The nodes, which the cluster has.
+        guard: Is told of a repository before that is registered.
 
     Raises:
         StackError: That takes longer than the profile allows, or a server ended for good.
     """
     section = run.profile.maintain
     assert section is not None  # noqa: S101 - who has none does not come here
-    indices = run.names.indices
+    indices, queries = run.names.indices, DeploymentQueries(run, section.queries)
     cluster.request("POST", f"/{','.join(indices)}/_flush")
-    moving = moving_of(run, cluster, section, to, lambda: None)
-    moving.begin(indices)
-    (by_exclusion if section.route == "exclude" else by_replicas_first)(moving, indices)
-    return deployment_of(moving, indices)
+    queries.send("before")
+    snapshot = None
+    with queries.sent_meanwhile() as check:
+        moving = moving_of(run, cluster, section, to, check)
+        if section.route == "snapshot":
+            repository = repository_of(run, cluster)
+            guard.watch_repository(repository)
+            snapshot = by_snapshot(moving, indices, repository)
+        else:
+            moving.begin(indices)
+            (by_exclusion if section.route == "exclude" else by_replicas_first)(moving, indices)
+    if guard.repository:
+        rename(moving, cluster, indices)
+        remove_repository(cluster, guard.repository, keep_restored=True)
+    queries.send("after")
+    return deployment_of(moving, indices, snapshot, queries.results)
+
+
+def repository_of(run: RunContext, cluster: ElasticsearchClient, name: str | None = None) -> Repository:
+    """The repository of this run, or one that another run of ours has left.
+
+    Raises:
+        ProfileError: The nodes have no folder for it.
+    """
+    nodes = data_nodes(cluster, run.target.index_settings)
+    check_repositories(run.profile, nodes)
+    name = name or run.names.connector
+    is_here = run.target.name == "local" and nodes[0].repositories
+    return Repository(name, folder_of(name, nodes[0].repositories[0]) if is_here else None)
+
+
+def remove_leftovers(run: RunContext, cluster: ElasticsearchClient) -> None:
+    """Remove the repositories that killed runs have left; on servers of others only those of this profile."""
+    is_ours = run.names.is_topic if run.target.name == "remote" else is_our_connector
+    remove_left_repositories(cluster, is_ours, lambda name: repository_of(run, cluster, name))
 
 
 def moving_of(
@@ -46,7 +84,9 @@ def moving_of(
     return Moving(run, cluster, section, to, check, size_bytes * (1 + section.number_of_replicas), book)
 
 
-def deployment_of(moving: Moving, indices: Sequence[str], snapshot: SnapshotCopy | None = None) -> Deployment:
+def deployment_of(
+    moving: Moving, indices: Sequence[str], snapshot: SnapshotCopy | None, queries: dict[str, QueryLoadResult]
+) -> Deployment:
     """The record of a deployment whose last copy is in place."""
     section, profile, recoveries = moving.section, moving.run.profile, moving.book.recoveries
     renamed = moving.run.renamed
@@ -79,4 +119,5 @@ def deployment_of(moving: Moving, indices: Sequence[str], snapshot: SnapshotCopy
         copied_bytes=bytes_by_way(recoveries),
         progress=tuple(moving.book.progress),
         snapshot=snapshot,
+        queries=queries,
     )

@@ -124,7 +124,7 @@ class QuerySending:
         elif word["kind"] == "checking":
             if not self._checking:
                 self._checking = True
-                self._run.progress.begin("load", "checking the answers", word["total"])
+                self._run.progress.begin(self._run.clock.current, "checking the answers", word["total"])
             self._run.progress.update(word["done"])
 
     def _record(self, done: Mapping[str, Any]) -> QueryLoadResult:
