@@ -22,7 +22,7 @@ from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import uninterrupted
 from lab.targets.remote import RemoteServers, read_servers
-from lab.targets.servers import Servers
+from lab.targets.servers import Servers, refusal_among_first
 
 SECURITY = "xpack.security.enabled"
 HOST = "127.0.0.1"
@@ -75,6 +75,17 @@ class Compose(Servers):
         return target_of(servers, containers, self._project.engine(), pids_before)
 
 
+def deployment_refusals(profile: Profile) -> Iterator[str]:
+    """Why the containers cannot deploy the indices of a profile."""
+    if refusal := refusal_among_first(profile):
+        yield refusal
+    if profile.maintain and profile.maintain.route == "snapshot":
+        yield (
+            "maintain.route: got snapshot, expected exclude or replicas-first: the containers share no folder for a "
+            "repository; run it without --target compose"
+        )
+
+
 def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
     """What the profile asks for and the project's containers do not have; a sentence each."""
     if project.services[NODES[0]].get("environment", {}).get(SECURITY) == "true":
@@ -103,6 +114,7 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
             f"elasticsearch.read_iops_limit: got {cluster.read_iops_limit}, expected none: the disk of a container is "
             "not known here; run it without --target compose"
         )
+    yield from deployment_refusals(profile)
     if profile.sink.command:
         lack = missing_program(profile.sink.command[0], ROOT)
     else:

@@ -18,7 +18,7 @@ from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
 from lab.stack.shape import StackShape, check_java, check_version
-from lab.targets.servers import Servers
+from lab.targets.servers import Servers, refusal_among_first
 
 CHECK_INTERVAL_S = 1.0
 RESTART_TIMEOUT_S = 30.0
@@ -39,6 +39,8 @@ class Local(Servers):
             check_java(profile.elasticsearch.java, profile.elasticsearch.version)
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
+        if refusal := refusal_among_first(profile):
+            raise ProfileError(refusal)
         if lacks := tuple(self._stack.groups.lacks(Bounds(**profile.elasticsearch.bounds))):
             raise ProfileError("\n".join(lacks))
         return profile

@@ -17,6 +17,7 @@ from lab.endpoints import Endpoints, words_without_secrets
 from lab.errors import ProfileError
 from lab.profiles import Profile, QueryOnly
 from lab.profiles.index_settings import codec_complaint, parsed_version
+from lab.profiles.maintain import refusal_of
 from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
@@ -118,6 +119,11 @@ def refuse_empty_indices(profile: Profile, dataset: Dataset) -> None:
             f"{place}: indices: got {profile.indices}, expected at most {most} for {dataset.documents:,} documents, "
             f"which are shared out in blocks of {BATCH_DOCUMENTS:,}"
         )
+
+
+def refusal_among_first(profile: Profile) -> str | None:
+    """Why a profile cannot be deployed among the nodes that it is given here; `None` if it can, or has no such wish."""
+    return refusal_of(profile, [node_name(number) for number in range(1, profile.elasticsearch.data_nodes + 1)])
 
 
 def check_codecs(profile: Profile) -> None:

@@ -231,6 +231,17 @@ data_to_cache_ratio | × | Data to cache
     Size on disk on all shards ÷ page cache of all servers.
 knee_rate_per_s | /s | Knee
     Highest rate of a ramp at which p99 keeps its bound, between the last step that kept it and the first that did not.
+deployment_s | s | Deployment
+    From the request to deploy until the last copy of an index, or of all, was seen in place; seen every 0.3 s.
+deployment_bytes | bytes | Deployed
+    Bytes that nodes have copied from others, or out of a repository, during a deployment.
+deployment_bytes_per_s | bytes/s | Deployment rate
+    These bytes ÷ the time of the deployment.
+deployment_throttle_s | s | Deployment throttled
+    Time that sources and targets waited for `indices.recovery.max_bytes_per_sec`, added up over recoveries, which wait
+    side by side.
+deployment_bytes_from_index_node | bytes | Out of the index node
+    Bytes that nodes have copied from the one that the indices were loaded on.
 """)
 )
 
@@ -262,6 +273,8 @@ TERMS = {
     "measured part": "Of a query load: from the end of its warm-up until its last answer was read.",
     "open loop": "Queries are due at a rate, whatever becomes of those before. Latency counts from the due time, so"
     " that a server that stalls cannot hide it.",
+    "deployment": "Indices are loaded on one node, the index node, and then taken to those that answer queries.",
+    "recovery": "The making of one copy of a shard on a node: from another copy, or out of a repository.",
     "closed loop": "Each client sends its next query once it has read an answer. A slow server is then asked less"
     " often, so that only the service time can be given, and rate and service time are one measurement.",
     "knee": "The highest rate of a ramp at which p99 keeps its bound.",

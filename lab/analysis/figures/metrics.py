@@ -13,6 +13,7 @@ from lab.analysis.figures.cost import (
     used,
 )
 from lab.analysis.figures.definitions import metric
+from lab.analysis.figures.deployment import of_deployment
 from lab.analysis.figures.indices import of_indices
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
 from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
@@ -74,7 +75,7 @@ def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
     own = of_queries_alone(run, cut) if run.load == "query" else of_documents(run, cut)
     asked = (figure for question in run.questions for figure in answers(question))
-    return (*own, *asked, *of_queries(run, cut.run), *of_ramp(run))
+    return (*own, *asked, *of_queries(run, cut.run), *of_ramp(run), *of_deployment(run))
 
 
 def of_ramp(run: Run) -> Iterator[Metric]:

@@ -24,6 +24,7 @@ def report(analysis: RunAnalysis) -> str:
     """The page."""
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
     from lab.analysis.page.charts import charts  # noqa: PLC0415
+    from lab.analysis.page.deployment import section as deployment_section  # noqa: PLC0415
     from lab.analysis.page.query_charts import of_questions, ramp  # noqa: PLC0415
     from lab.analysis.page.templates import PAGES  # noqa: PLC0415
 
@@ -51,6 +52,7 @@ def report(analysis: RunAnalysis) -> str:
         steps_head=STEPS_HEAD,
         steps=steps_rows(steps),
         queries=load and query_section(run, result, load) | {"charts": of_questions(load)},
+        deployment=run.deployment and deployment_section(run.deployment, result),
         run_sums=books.run_sums(run.documents),
         sink_sum=books.last_sink_sum(run, folder.samples),
         laws=books.law_rows(run.verification.ledger),

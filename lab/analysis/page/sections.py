@@ -34,6 +34,8 @@ TILES = (
     ("search_latency_ms", "total"),
     ("knee_rate_per_s", "run"),
     ("data_to_cache_ratio", "run"),
+    ("deployment_s", "run"),
+    ("deployment_bytes_per_s", "run"),
 )
 IF_KNOWN = ("data_to_cache_ratio", "request_cache_hit_share")
 """Of a run without a memory limit, or whose queries cannot be cached, there is nothing to be measured."""

@@ -14,6 +14,8 @@ from lab.analysis.page.sections import IF_KNOWN
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.records.result import Result
 
+DEPLOYMENT_TIMES = ("before", "while", "after")
+
 ROWS = (
     ("consumed_rate_docs_per_s", ("run",)),
     ("indexing_rate_docs_per_s", ("primaries", "total")),
@@ -39,6 +41,12 @@ ROWS = (
     ("request_cache_hit_share", ("run",)),
     ("data_to_cache_ratio", ("run",)),
     ("knee_rate_per_s", ("run",)),
+    ("deployment_s", ("run",)),
+    ("deployment_bytes", ("run",)),
+    ("deployment_bytes_per_s", ("run",)),
+    ("deployment_bytes_from_index_node", ("run",)),
+    ("query_latency_ms_p99", DEPLOYMENT_TIMES),
+    ("query_service_time_ms_p99", DEPLOYMENT_TIMES),
 )
 
 QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")

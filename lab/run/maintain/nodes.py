@@ -8,6 +8,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.maintain import refusal_of
+from lab.run.maintain.disk import check_disks
 from lab.run.phases import RunContext
 from lab.run.prepare import INCLUDED
 
@@ -83,4 +84,5 @@ def checked_targets(run: RunContext, cluster: ElasticsearchClient) -> tuple[str,
     nodes = data_nodes(cluster, run.target.index_settings)
     to = targets_of(run.profile, {node.name for node in nodes})
     check_repositories(run.profile, nodes)
+    check_disks(run, cluster, to)
     return to

@@ -1,0 +1,157 @@
+"""Indices deployed from the node that they were loaded on, on three real nodes, and what is left when that is cut."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lab.records.run import Deployment, Run
+from lab.stack.shape import StackShape
+from tests.integration.conftest import NO_CACHED_SIZE, Sluice
+
+pytestmark = pytest.mark.shape("three nodes")
+
+DOCUMENTS = 5_003
+SHAPE = StackShape(data_nodes=3, elasticsearch_heap_mb=512)
+NODES = ("elasticsearch-2", "elasticsearch-3")
+COPIES = 4 * 2
+PATIENCE_S = 120
+SLOW = "elasticsearch.cluster_settings={indices.recovery.max_bytes_per_sec: 200kb}"
+"""6 MB in 8 copies then take longer than any test waits for their middle."""
+
+
+def words(*settings: str) -> list[str]:
+    """A deployment of few documents, and what else is set."""
+    given = (f"dataset.documents={DOCUMENTS}", *settings)
+    return ["run", "products/deploy", *(word for each in given for word in ("--set", each)), *NO_CACHED_SIZE]
+
+
+@pytest.fixture
+def cluster(sluice: Sluice) -> Iterator[httpx.Client]:
+    """Three nodes, all of them running, without what the test before has left on its way."""
+    endpoints = sluice.stack.ensure(SHAPE, kept=True)
+    with httpx.Client(base_url=endpoints.elasticsearch_urls[0], timeout=30) as client:
+        for index in client.get("/_cat/indices/sluice-*?h=index").text.split():
+            client.delete(f"/{index}").raise_for_status()
+        yield client
+    for name in NODES:
+        if name not in sluice.stack.process_ids():
+            sluice.stack.restart(name)
+
+
+def deployed(sluice: Sluice, *settings: str) -> tuple[Run, Deployment]:
+    """A verified run, and its deployment."""
+    done = sluice(*words(*settings), "--runs", str(sluice.runs))
+    assert (done.status, done.errors) == (0, "")
+    run = Run.model_validate_json((sluice.latest() / "run.json").read_text())
+    assert run.deployment is not None
+    assert (run.verification.verified, run.documents.indexed) == (True, DOCUMENTS)
+    return run, run.deployment
+
+
+def places(cluster: httpx.Client, index: str) -> dict[str, int]:
+    """How many started copies each node holds."""
+    copies = cluster.get(f"/_cat/shards/{index}?format=json&h=state,node").json()
+    assert {copy["state"] for copy in copies} == {"STARTED"}
+    return {node: sum(copy["node"] == node for copy in copies) for node in sorted(copy["node"] for copy in copies)}
+
+
+def left_behind(cluster: httpx.Client) -> tuple[dict[str, object], dict[str, object]]:
+    """Cluster settings and snapshot repositories."""
+    return cluster.get("/_cluster/settings?flat_settings=true").json()["persistent"], cluster.get("/_snapshot").json()
+
+
+def wait_until(what: Callable[[], bool], command: subprocess.Popen[str] | None = None) -> None:
+    """Return once that is so, while the command still runs."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < deadline
+        assert command is None or command.poll() is None, command.stdout.read() if command.stdout else ""
+        time.sleep(0.1)
+
+
+def recoveries(cluster: httpx.Client) -> int:
+    """Copies that are being made of the run's shards on the data nodes."""
+    answer = cluster.get("/sluice-products-deploy*/_recovery?active_only=true").json()
+    return sum(shard["target"]["name"] in NODES for index in answer.values() for shard in index["shards"])
+
+
+@pytest.mark.parametrize("route", ["exclude", "replicas-first", "snapshot"])
+def test_every_route_ends_with_all_copies_on_the_data_nodes(sluice: Sluice, cluster: httpx.Client, route: str) -> None:
+    """What was copied adds up by way, index and recovery, and every document is found where the index is then."""
+    run, deployment = deployed(sluice, f"maintain.route={route}")
+    assert places(cluster, run.index) == dict.fromkeys(NODES, COPIES // 2)
+    assert cluster.get("/_cat/indices/sluice-products-deploy*?h=index").text.split() == [run.index]
+    (index,) = deployment.indices
+    ways = sum(sum(targets.values()) for targets in deployment.copied_bytes.values())
+    assert (index.became, index.copied_bytes, ways) == (run.index, deployment.total_bytes, deployment.total_bytes)
+    assert deployment.progress[-1].copied_bytes == deployment.total_bytes
+    assert deployment.recoveries[-1].ended_s is not None
+    if route == "replicas-first":
+        # Each shard leaves the index node once.
+        sent = [each.shard for each in deployment.recoveries if each.source == deployment.index_node]
+        assert sorted(sent) == [0, 1, 2, 3]
+    if route == "snapshot":
+        assert deployment.snapshot is not None
+        assert deployment.snapshot.written_bytes == deployment.snapshot.restored_bytes
+        assert "elasticsearch-1" not in deployment.copied_bytes
+    assert left_behind(cluster) == ({}, {})
+
+
+def test_queries_are_answered_before_during_and_after(sluice: Sluice, cluster: httpx.Client) -> None:
+    """Also by the index that takes the place of the one that is deleted; every answer is compared with the dataset."""
+    run, deployment = deployed(
+        sluice,
+        "dataset.name=events",
+        "queries.questions=[total-events]",
+        "queries.window={seconds: 60, place: drawn}",
+        "maintain.queries={clients: 1, duration_s: 1, warm_up_s: 0}",
+        "maintain.route=snapshot",
+    )
+    assert run.index.endswith("-restored")
+    assert list(deployment.queries) == ["before", "while", "after"]
+    for sent in deployment.queries.values():
+        (question,) = sent.questions
+        assert question.answers > 0
+        assert (question.errors, question.wrong) == ({}, 0)
+    assert left_behind(cluster) == ({}, {})
+
+
+@pytest.mark.parametrize("route", ["exclude", "snapshot"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_a_run_that_is_cut_leaves_no_setting_and_no_repository(
+    sluice: Sluice, cluster: httpx.Client, tmp_path: Path, route: str, number: signal.Signals
+) -> None:
+    """In the middle of the deployment, with servers that stay."""
+    command = sluice.start(*words(SLOW, f"maintain.route={route}"), "--runs", str(tmp_path))
+    repositories = int(route == "snapshot")
+    wait_until(lambda: recoveries(cluster) > 0 or len(left_behind(cluster)[1]) > 0, command)
+    settings, found = left_behind(cluster)
+    assert (settings["indices.recovery.max_bytes_per_sec"], len(found)) == ("200kb", repositories)
+    os.killpg(command.pid, number)
+    command.wait(timeout=60)
+    wait_until(lambda: left_behind(cluster) == ({}, {}))
+    assert list(sluice.state.glob("kept/*/repositories/*")) == []
+
+
+def test_a_data_node_that_is_killed_and_restarted_costs_nothing(
+    sluice: Sluice, cluster: httpx.Client, tmp_path: Path
+) -> None:
+    """Kill -9 in the middle of a deployment: it ends with all copies in place, and verified."""
+    slow = SLOW.replace("200kb", "2mb")
+    command = sluice.start(*words(slow, "dataset.documents=20011"), "--runs", str(tmp_path))
+    wait_until(lambda: recoveries(cluster) > 0, command)
+    os.kill(sluice.stack.process_ids()["elasticsearch-3"], signal.SIGKILL)
+    restarted = sluice("restart", "elasticsearch-3")
+    assert (restarted.status, restarted.errors) == (0, "")
+    said, _ = command.communicate(timeout=PATIENCE_S)
+    assert command.returncode == 0, said
+    (record,) = tmp_path.rglob("run.json")
+    run = Run.model_validate_json(record.read_text())
+    assert (run.verification.verified, run.documents.indexed) == (True, 20_011)
+    assert places(cluster, run.index) == dict.fromkeys(NODES, COPIES // 2)
