@@ -74,21 +74,22 @@ def refusal_of(profile: Profile, names: Collection[str]) -> str | None:
         for name in stated:
             if name not in names:
                 remedy = suggestion(name, names, "one of the data nodes")
-                return _line(profile, key, f'no data node is called "{name}", {remedy}')
+                return line_of(profile, key, f'no data node is called "{name}", {remedy}')
     to = section.to or [name for name in names if name != section.index_node]
     if not to:
         message = f"{section.index_node} is the only data node, expected others (`elasticsearch.data_nodes`)"
-        return _line(profile, "to", message)
+        return line_of(profile, "to", message)
     copies = 1 + section.number_of_replicas
     if len(to) < copies:
         message = (
             f"got {section.number_of_replicas}, expected at most {len(to) - 1}: no node holds two copies of a shard"
         )
-        return _line(profile, "number_of_replicas", f"{message}, and there are {len(to)} to go to")
+        return line_of(profile, "number_of_replicas", f"{message}, and there are {len(to)} to go to")
     return None
 
 
-def _line(profile: Profile, key: str, message: str) -> str:
+def line_of(profile: Profile, key: str, message: str) -> str:
+    """One line of a refusal: where a key of the section stands, and what is wrong with it."""
     dotted = f"maintain.{key}"
     where = profile.where.get(dotted) or profile.where.get("maintain.action", profile.name)
     return str(Problem(Place(f"{where} {dotted}" if where == "--set" else where), dotted, message))

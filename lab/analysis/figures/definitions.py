@@ -236,7 +236,7 @@ deployment_s | s | Deployment
 deployment_bytes | bytes | Deployed
     Bytes that nodes have copied from others, or out of a repository, during a deployment.
 deployment_bytes_per_s | bytes/s | Deployment rate
-    These bytes ÷ the time of the deployment.
+    Bytes copied during a deployment ÷ its time.
 deployment_throttle_s | s | Deployment throttled
     Time that sources and targets waited for `indices.recovery.max_bytes_per_sec`, added up over recoveries, which wait
     side by side.

@@ -128,17 +128,18 @@ def charts(deployment: Deployment) -> list[Chart]:
         phases=(),
         window=None,
         warm_up=None,
+        since="the deployment was asked for",
     )
     rates = [
         Point(point.at_s, None if point.value is None else point.value / MEGABYTE)
-        for point in copy_rate_series(deployment.progress)
+        for point in copy_rate_series(deployment)
     ]
     rate_rows = axis.rows(RATE, rates)
     active_rows = axis.rows(ACTIVE, [Point(each.at_s, each.active) for each in deployment.progress])
     return [
         Chart(
             "Copied per second",
-            "Bytes that all nodes copied, from each reading of `_recovery` to the next, in MB (10⁶ bytes) per second.",
+            "Bytes that all nodes copied, from each reading to the next, in MB (10⁶ bytes) per second.",
             extent(rate_rows, "MB per second"),
             line_chart(rate_rows, {RATE: BLUE}, axis, "MB/s", filled=True),
             {},

@@ -48,10 +48,10 @@ def node_colours(names: Sequence[str]) -> dict[str, str]:
     return {name: ELASTICSEARCH_COLOURS[place % len(ELASTICSEARCH_COLOURS)] for place, name in enumerate(names)}
 
 
-def time_x(scale: alt.Scale) -> alt.X:
-    """Seconds since the load began."""
+def time_x(scale: alt.Scale, since: str = "the load began") -> alt.X:
+    """Seconds since the load, or something else, began."""
     axis = alt.Axis(grid=False, tickCount=7)
-    return alt.X("x:Q", title="seconds since the load began", scale=scale, axis=axis)
+    return alt.X("x:Q", title=f"seconds since {since}", scale=scale, axis=axis)
 
 
 def amount_y(unit: str) -> alt.Y:

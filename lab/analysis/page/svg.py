@@ -81,11 +81,12 @@ class Axis:
     """The time axis that all charts of a run share.
 
     Attributes:
-        zero_s: Where the load began.
+        zero_s: Where the load, or whatever is drawn, began.
         first: Left edge, in seconds from there.
         last: Right edge.
         phases: (name, from, to) of the phases that can be seen.
         warm_up: The part of the load in which the index grew and which is cut.
+        since: What happened at its zero, in words.
     """
 
     zero_s: float
@@ -94,6 +95,7 @@ class Axis:
     phases: tuple[tuple[str, float, float], ...]
     window: tuple[float, float] | None
     warm_up: tuple[float, float] | None
+    since: str = "the load began"
 
     def rows(self, series: str, points: Sequence[Point]) -> list[Row]:
         """The points that can be seen."""
@@ -111,7 +113,7 @@ def _values(rows: Sequence[Row]) -> alt.InlineData:
 
 
 def _x(axis: Axis) -> alt.X:
-    return time_x(alt.Scale(domain=[axis.first, axis.last], nice=False))
+    return time_x(alt.Scale(domain=[axis.first, axis.last], nice=False), axis.since)
 
 
 def _colour(colours: dict[str, str]) -> alt.Color:

@@ -7,6 +7,7 @@ from typing import Any
 from lab.analysis.text import bytes_text
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import ProfileError
+from lab.profiles.maintain import line_of
 from lab.profiles.models import Maintain
 from lab.run.phases import RunContext
 from producers.dataset import Dataset
@@ -116,7 +117,7 @@ def lacking(
         kept = watermark.kept_free_bytes(disk.total_bytes)
         if needed > disk.free_bytes - kept:
             yield (
-                f"maintain.to: {disk.node}: about {bytes_text(needed)} are needed on its disk, expected at most "
+                f"{disk.node}: about {bytes_text(needed)} are needed on its disk, expected at most "
                 f"{bytes_text(max(0, disk.free_bytes - kept))}: {bytes_text(disk.free_bytes)} are free, and "
                 f"Elasticsearch keeps {bytes_text(kept)} free ({LOW}: {watermark.stated}); load fewer documents, or "
                 "free some room"
@@ -139,4 +140,4 @@ def check_disks(run: RunContext, cluster: ElasticsearchClient, to: Sequence[str]
     primaries_bytes = int(run.dataset.documents * mean_document_bytes(run.dataset)) * len(run.names.indices)
     problems = tuple(lacking(disks_in(stats), watermark, primaries_bytes, section, to))
     if problems:
-        raise ProfileError("\n".join(f"{run.profile.name}: {problem}" for problem in problems))
+        raise ProfileError("\n".join(line_of(run.profile, "to", problem) for problem in problems))

@@ -7,7 +7,7 @@ from typing import Any
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import ProfileError
 from lab.profiles import Profile
-from lab.profiles.maintain import refusal_of
+from lab.profiles.maintain import line_of, refusal_of
 from lab.run.maintain.disk import check_disks
 from lab.run.phases import RunContext
 from lab.run.prepare import INCLUDED
@@ -68,11 +68,11 @@ def check_repositories(profile: Profile, nodes: Sequence[DataNode]) -> None:
     section = profile.maintain
     without = [node.name for node in nodes if not node.repositories]
     if section is not None and section.route == "snapshot" and without:
-        where = profile.where.get("maintain.route", profile.name)
-        raise ProfileError(
-            f"{where}: maintain.route: got snapshot, expected exclude or replicas-first: {', '.join(without)} has no "
-            "`path.repo`; set it to a folder that all nodes share and restart them"
+        message = (
+            f"got snapshot, expected exclude or replicas-first: {', '.join(without)} has no `path.repo`; set it to a "
+            "folder that all nodes share and restart them"
         )
+        raise ProfileError(line_of(profile, "route", message))
 
 
 def checked_targets(run: RunContext, cluster: ElasticsearchClient) -> tuple[str, ...]:

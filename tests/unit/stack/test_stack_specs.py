@@ -249,6 +249,7 @@ def test_the_first_node_is_master_and_data_node(tmp_path: Path) -> None:
         "discovery.seed_hosts": ["127.0.0.1:9133"],
         "path.data": str(tmp_path / "node-1" / "data"),
         "path.logs": str(tmp_path / "node-1" / "logs"),
+        "path.repo": str(tmp_path / "repositories"),
         "action.destructive_requires_name": True,
         "cluster.routing.allocation.disk.watermark.low": "2gb",
         "cluster.routing.allocation.disk.watermark.high": "1gb",
