@@ -149,7 +149,7 @@ def _model_of(question: Question, dataset: KnownDataset, tree: Located) -> str:
 
 
 def _unfit_for_the_load(question: Question, model: str, tree: Located) -> Iterator[str]:
-    if not _is_query_load(tree):
+    if not _is_query_load(tree) and tree.at("maintain", "queries") is None:
         if question.is_about_events:
             yield "is about a window of events, expected `load.queries`, which draws one"
         if question.is_about_vectors:

@@ -469,6 +469,12 @@ class Deployment(Record):
         return self.ended_s - self.started_s
 
     @property
+    def checked_queries(self) -> list[QueryLoadResult]:
+        """The queries whose answers count; during a deployment that is over at once, none may have been due."""
+        asked = {when: sum(each.requests for each in sent.questions) for when, sent in self.queries.items()}
+        return [sent for when, sent in self.queries.items() if when != "while" or asked[when]]
+
+    @property
     def total_bytes(self) -> int:
         """Bytes that all recoveries copied."""
         return sum(each.copied_bytes for each in self.recoveries)

@@ -153,7 +153,7 @@ class _RunUnderWay:
         with self.clock.phase("verify"):
             documents, verification = self.verify(loaded)
         questions, verification = self.query(verification)
-        for sent in (loaded.queries, *(self.deployment.queries.values() if self.deployment else ())):
+        for sent in (loaded.queries, *(self.deployment.checked_queries if self.deployment else ())):
             if sent:
                 verification = with_problems(verification, wrong_answers(sent.questions))
         with self.clock.phase("collect"):

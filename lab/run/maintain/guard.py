@@ -29,40 +29,42 @@ class Guard:
     """The guard of one run, started when there is something to take back. Leaving the context ends it."""
 
     def __init__(self, target: Target) -> None:
-        access = target.access.elasticsearch
-        self._task: dict[str, Any] = {
-            "urls": list(target.endpoints.elasticsearch_urls),
-            "authorization": access.authorization,
-            "ca": None if access.ca is None else str(access.ca),
-            "settings": False,
-            "repository": None,
-        }
-        # Found by the next command if this one is killed, which then takes back everything itself.
-        self._environment = target.child_environment
+        self._target = target
+        self._settings = False
         self._process: Children | None = None
         self.repository: Repository | None = None
 
     def watch_settings(self) -> None:
         """Cluster settings are about to be set."""
-        self._task["settings"] = True
+        self._settings = True
         self._tell()
 
     def watch_repository(self, repository: Repository) -> None:
         """A repository is about to be registered."""
         self.repository = repository
-        self._task["repository"] = repository.words()
         self._tell()
+
+    def _task(self) -> dict[str, Any]:
+        access = self._target.access.elasticsearch
+        return {
+            "urls": list(self._target.endpoints.elasticsearch_urls),
+            "authorization": access.authorization,
+            "ca": None if access.ca is None else str(access.ca),
+            "settings": self._settings,
+            "repository": self.repository and self.repository.words(),
+        }
 
     def _tell(self) -> None:
         if self._process is None:
             self._process = Children(
                 "lab.run.maintain.guard",
                 "the process that guards cluster settings",
-                environment=self._environment,
+                # Found by the next command if this one is killed, which then takes back everything itself.
+                environment=self._target.child_environment,
                 grace_s=PATIENCE_S,
             )
             self._process.__enter__()
-        self._process.tell(0, json.dumps(self._task).encode() + b"\n")
+        self._process.tell(0, json.dumps(self._task()).encode() + b"\n")
         try:
             if self._process.answer(READY_WITHIN_S) is None:
                 raise StackError(f"the process that guards cluster settings was not ready after {READY_WITHIN_S:g} s")
