@@ -117,6 +117,7 @@ _VECTORS: Final = Description(
     key_order="shuffled",
     options=(
         Option("dimensions", int, 96, "of each vector"),
+        Option("updates", float, 0.0, "fraction of the documents, the last ones, that index an earlier vector anew"),
         _KEY_ORDER,
     ),
     make=vectors.make_vectors,

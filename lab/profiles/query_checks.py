@@ -158,7 +158,12 @@ def _unfit_for_the_load(question: Question, model: str, tree: Located) -> Iterat
     steps = len(question.models[model])
     if steps > 1:
         yield f"takes {steps} requests with model `{model}`, expected one in a query load"
-    if not question.is_about_events and _mode(tree) == "stream":
+    if question.is_about_vectors and _mode(tree) == "stream" and not _number(tree, "dataset", "updates"):
+        yield (
+            "cannot be checked while new vectors stream, expected `dataset.updates`, with which queries begin when "
+            "only updates are left, or `load.mode: query`"
+        )
+    if question.is_about_books and _mode(tree) == "stream":
         yield "cannot be checked while documents stream, expected `load.mode: query`"
     size = question.models[model][0].request.get("size", 10)
     if question.truth.answer.ids and isinstance(size, int):
@@ -218,7 +223,7 @@ def _dimension_problems(tree: Located, root: Path) -> Iterator[Problem]:
     name, mappings = _mapping_in(tree, root)
     for field in (mappings or {}).get("properties", {}).values():
         index_type = str(field.get("index_options", {}).get("type", ""))
-        if index_type.startswith("bbq") and dimensions < LEAST_FOR_BBQ:
+        if index_type in ("bbq_hnsw", "bbq_flat") and dimensions < LEAST_FOR_BBQ:
             expected = f"at least {LEAST_FOR_BBQ}"
         elif index_type.startswith("int4") and dimensions % 2:
             expected = "an even number"

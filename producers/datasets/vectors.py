@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from producers.dataset import Dataset, DatasetError, Record
+from producers.datasets.aladin.stream import MILLION, update_share_per_million
 from producers.datasets.fields import Pieces, digits_of, texts
 from producers.hashing import Permutation, hashed, part
 
@@ -21,8 +22,9 @@ DEFAULT_VECTORS: Final = 100_000
 MOST_VECTORS: Final = 1 << 32
 MOST_DIMENSIONS: Final = 4096
 CLUSTERS: Final = 300
-CENTRE, NOISE, CLUSTER, QUERY = range(4)
+CENTRE, NOISE, CLUSTER, QUERY, TARGET = range(5)
 """What the random-looking bits are for."""
+CHUNK_DOCUMENTS: Final = 1 << 16
 
 SCALE: Final = 10_000
 CENTRE_SIZE: Final = 2_500
@@ -55,21 +57,47 @@ def _digits() -> Pieces:
 class Vectors(Dataset):
     """Vectors, each around the centre of one of 300 clusters.
 
+    The documents from number `vectors` on are updates: each indexes one of those before anew, drawn at random, with the
+    same vector and its own number. So the neighbours of a query stay the same while the index has all its work.
+
     Attributes:
         dimensions: Of each vector.
         ascending: Keys grow with the vector's number; otherwise they come in no visible order.
+        vectors: How many there are; as many as documents without updates.
     """
 
     seed: int
     documents: int
     dimensions: int
     ascending: bool
+    vectors: int
 
     name: ClassVar[str] = "vectors"
 
     def values(self, numbers: NDArray[np.int64]) -> Values:
         """The vectors of these documents, in ten-thousandths."""
-        return self._around(numbers.astype(np.uint64), NOISE)
+        return self._around(self._vectors(numbers).astype(np.uint64), NOISE)
+
+    def _vectors(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of each document's vector."""
+        if self.vectors == self.documents:
+            return numbers
+        bits = hashed(self.seed, TARGET, numbers.astype(np.uint64))
+        targets = ((bits >> np.uint64(32)) * np.uint64(self.vectors) >> np.uint64(32)).astype(np.int64)
+        return np.where(numbers < self.vectors, numbers, targets)
+
+    def latest(self) -> NDArray[np.int64]:
+        """Document numbers, ascending, that are the last of their key."""
+        last = np.arange(self.vectors, dtype=np.int64)
+        for first in range(self.vectors, self.documents, CHUNK_DOCUMENTS):
+            numbers = np.arange(first, min(first + CHUNK_DOCUMENTS, self.documents), dtype=np.int64)
+            last[self._vectors(numbers)] = numbers
+        last.sort()
+        return last
+
+    def groups(self, numbers: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """For each document the number of its vector; `None` without updates."""
+        return None if self.vectors == self.documents else self._vectors(numbers)
 
     def queries(self, numbers: NDArray[np.int64]) -> Values:
         """Vectors that are of the same clusters, and in no document."""
@@ -91,8 +119,8 @@ class Vectors(Dataset):
         best = np.full((len(queries), 0), -np.inf)
         chosen = np.zeros((len(queries), 0), dtype=np.int64)
         asked = queries / np.linalg.norm(queries, axis=1, keepdims=True)
-        for first in range(0, self.documents, COMPARED_AT_ONCE):
-            numbers = np.arange(first, min(first + COMPARED_AT_ONCE, self.documents), dtype=np.int64)
+        for first in range(0, self.vectors, COMPARED_AT_ONCE):
+            numbers = np.arange(first, min(first + COMPARED_AT_ONCE, self.vectors), dtype=np.int64)
             values = self.values(numbers).astype(np.float64)
             cosines = asked @ (values / np.linalg.norm(values, axis=1, keepdims=True)).T
             best = np.hstack((best, cosines))
@@ -104,7 +132,7 @@ class Vectors(Dataset):
 
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
         """Key and JSON of each vector."""
-        vectors, digits = numbers.astype(np.uint64), _digits()
+        vectors, digits = self._vectors(numbers).astype(np.uint64), _digits()
         rows = (b",".join(digits(row)) for row in self.values(numbers) + LARGEST)
         columns: tuple[Iterable[bytes], ...] = (
             repeat(b'{"number":'),
@@ -119,12 +147,17 @@ class Vectors(Dataset):
 
     def keys(self, numbers: NDArray[np.int64]) -> list[bytes]:
         """Ten digits each."""
-        vectors = numbers.astype(np.uint64)
+        vectors = self._vectors(numbers).astype(np.uint64)
         return texts(digits_of(vectors if self.ascending else Permutation(MOST_VECTORS, self.seed)(vectors), 10))
 
 
-def make_vectors(*, documents: int | None, seed: int, dimensions: int = 96, key_order: str = "shuffled") -> Vectors:
-    """So many vectors (100,000 unless asked otherwise).
+def make_vectors(
+    *, documents: int | None, seed: int, dimensions: int = 96, updates: float = 0.0, key_order: str = "shuffled"
+) -> Vectors:
+    """So many documents (100,000 unless asked otherwise).
+
+    Args:
+        updates: Fraction of them, the last ones, that index an earlier vector anew.
 
     Raises:
         DatasetError: An option is out of range.
@@ -134,4 +167,5 @@ def make_vectors(*, documents: int | None, seed: int, dimensions: int = 96, key_
         raise DatasetError(f"documents: got {size}, expected at most {MOST_VECTORS} vectors")
     if not 1 <= dimensions <= MOST_DIMENSIONS:
         raise DatasetError(f"dimensions: got {dimensions}, expected 1 to {MOST_DIMENSIONS}")
-    return Vectors(seed, size, dimensions, key_order == "ascending")
+    vectors = size - size * update_share_per_million(updates) // MILLION
+    return Vectors(seed, size, dimensions, key_order == "ascending", vectors)

@@ -4,6 +4,7 @@ Elasticsearch itself says it: as many documents before an instant as the dataset
 is missing. What has been acknowledged but not refreshed is not in it.
 """
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -36,7 +37,7 @@ class Searchable:
         self._timeline = dataset.timeline
         self._most = dataset.documents
         self._connection = connection
-        self._path = f"/{quote(task.index, safe='')}/_search?request_cache=false"
+        self._path = search_path(task)
         self._hold_s = task.hold_s
         self._readings: deque[tuple[float, int]] = deque(maxlen=4096)
         self._documents = 0
@@ -82,7 +83,7 @@ class Searchable:
                 self._documents = max(self._documents, self._readings.popleft()[1])
 
     def _read(self) -> int:
-        total = int(self._post({"size": 0, "track_total_hits": True})["hits"]["total"]["value"])
+        total = found(self._connection, self._path)
         bounds = sorted({self._bound(total - back) for back in BACK if total > back}, reverse=True)
         return self._whole(bounds) if bounds else 0
 
@@ -102,8 +103,52 @@ class Searchable:
         )
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
-        status, content = self._connection.post(self._path, orjson.dumps(body))
-        if status != 200:
-            raise ValueError(f"status {status}")
-        answer: dict[str, Any] = orjson.loads(content)
-        return answer
+        return posted(self._connection, self._path, body)
+
+
+def posted(connection: QueryConnection, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a search.
+
+    Raises:
+        ValueError: It is refused.
+        OSError, HTTPException: There is none.
+    """
+    status, content = connection.post(path, orjson.dumps(body))
+    if status != 200:
+        raise ValueError(f"status {status}")
+    answer: dict[str, Any] = orjson.loads(content)
+    return answer
+
+
+def found(connection: QueryConnection, path: str) -> int:
+    """How many documents a search finds."""
+    return int(posted(connection, path, {"size": 0, "track_total_hits": True})["hits"]["total"]["value"])
+
+
+def search_path(task: Task) -> str:
+    """Where documents are looked for, past the request cache."""
+    return f"/{quote(task.index, safe='')}/_search?request_cache=false"
+
+
+def wait_for_every_key(dataset: Dataset, connection: QueryConnection, task: Task, stop: threading.Event) -> None:
+    """Return when a search finds a document of each key, from when on only updates stream in; or at `stop`.
+
+    Raises:
+        SearchableError: Their number has not grown in time.
+    """
+    wanted, most, within_s = len(dataset.latest()), 0, FIRST_WITHIN_S + task.hold_s
+    deadline = time.monotonic() + within_s
+    while not stop.wait(EVERY_S):
+        with contextlib.suppress(OSError, HTTPException, ValueError, LookupError, TypeError):
+            documents = found(connection, search_path(task))
+            if documents >= wanted:
+                # What one copy of a shard finds, another may find only after its own refresh.
+                stop.wait(task.hold_s)
+                return
+            if documents > most:
+                most, deadline = documents, time.monotonic() + within_s
+        if time.monotonic() > deadline:
+            raise SearchableError(
+                f"{most:,} of {wanted:,} documents are searchable, and no more became so within {within_s:.0f} s; "
+                "check index.refresh_interval and the sink"
+            )

@@ -25,7 +25,7 @@ from lab.profiles.questions import load_question
 from lab.records.run import ANSWERS_EVERY_S
 from lab.run.query.draw import Asker, askers
 from lab.run.query.right_answers import Outcome
-from lab.run.query.searchable import Searchable, SearchableError
+from lab.run.query.searchable import Searchable, SearchableError, wait_for_every_key
 from lab.run.query.traffic import (
     LATE_NS,
     NO_ANSWER,
@@ -216,14 +216,22 @@ def listen(commands: BinaryIO, stop: threading.Event) -> None:
 
 
 @contextlib.contextmanager
-def searchable_documents(task: Task, dataset: Dataset) -> Iterator[Searchable | None]:
-    """How many documents searches find, kept up to date; `None` where all of them are there."""
+def searchable_documents(task: Task, dataset: Dataset, stop: threading.Event) -> Iterator[Searchable | None]:
+    """How many documents searches find, more than none and kept up to date; `None` where each key is there.
+
+    Documents without a timeline are waited for: only updates of theirs stream while queries are sent.
+    """
     if not task.documents_stream:
         yield None
         return
-    connection = QueryConnection(task.urls[0], task)
-    with contextlib.closing(connection), Searchable(dataset, connection, task) as searchable:
-        yield searchable
+    with contextlib.closing(QueryConnection(task.urls[0], task)) as connection:
+        if dataset.timeline is None:
+            wait_for_every_key(dataset, connection, task, stop)
+            yield None
+            return
+        with Searchable(dataset, connection, task) as searchable:
+            searchable.wait(stop)
+            yield searchable
 
 
 def work(commands: BinaryIO, answers: Answers) -> None:
@@ -240,9 +248,7 @@ def work(commands: BinaryIO, answers: Answers) -> None:
     commands.readline()
     stop = threading.Event()
     listen(commands, stop)
-    with searchable_documents(task, dataset) as searchable:
-        if searchable is not None:
-            searchable.wait(stop)
+    with searchable_documents(task, dataset, stop) as searchable:
         traffic = Traffic(task, asked, (lambda: dataset.documents) if searchable is None else searchable.documents)
 
         def tell() -> None:

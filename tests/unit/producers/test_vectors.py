@@ -73,3 +73,46 @@ def test_a_dimension_that_no_index_takes_is_refused(dimensions: int) -> None:
     with pytest.raises(DatasetError) as refusal:
         make_dataset("vectors", dimensions=dimensions)
     assert str(refusal.value) == f"dimensions: got {dimensions}, expected 1 to 4096"
+
+
+UPDATED = make_vectors(documents=5003, seed=7, dimensions=24, updates=0.4)
+
+
+def test_updates_come_last_and_keep_the_vector_they_index_again(vectors: Vectors) -> None:
+    """Another number under a key that there is already: the neighbours of a query stay those of the first vectors."""
+    documents = [(key, json.loads(value)) for batch in UPDATED.batches(0, 5003) for key, value in batch]
+    first = dict(documents[: UPDATED.vectors])
+
+    assert UPDATED.vectors == 5003 - 2001
+    assert len(first) == UPDATED.vectors
+    assert [document["number"] for _, document in documents] == list(range(5003))
+    for key, document in documents[UPDATED.vectors :]:
+        assert {**document, "number": first[key]["number"]} == first[key]
+    queries = vectors.queries(np.arange(31))
+    fewer = make_vectors(documents=UPDATED.vectors, seed=7, dimensions=24)
+    assert (UPDATED.neighbours(queries, 10) == fewer.neighbours(queries, 10)).all()
+
+
+def test_the_last_update_of_a_key_is_what_must_be_stored() -> None:
+    """As the records say it, read one after the other; all records of a key are one group."""
+    numbers = np.arange(5003)
+    last = {key: number for number, key in enumerate(UPDATED.keys(numbers))}
+    groups = UPDATED.groups(numbers)
+
+    assert UPDATED.latest().tolist() == sorted(last.values())
+    assert groups is not None
+    assert UPDATED.keys(groups) == UPDATED.keys(numbers)
+
+
+def test_without_updates_no_two_documents_share_a_key(vectors: Vectors) -> None:
+    """All of them are the last of their key, and need not be sent in any order."""
+    assert vectors.latest().tolist() == list(range(5003))
+    assert vectors.groups(np.arange(7)) is None
+
+
+def test_a_share_of_updates_leaves_a_vector_to_update() -> None:
+    """A fraction below 1."""
+    assert make_vectors(documents=3, seed=7, updates=0.999_999).vectors == 1
+    with pytest.raises(DatasetError) as refusal:
+        make_vectors(documents=3, seed=7, updates=1.0)
+    assert str(refusal.value) == "updates: got 1.0, expected a fraction from 0 to below 1"

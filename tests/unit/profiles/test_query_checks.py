@@ -221,6 +221,17 @@ def test_dimensions_that_an_index_type_refuses_are_told_before_the_load(
     assert str(refusal.value) == f"--set dataset.dimensions: {expected}"
 
 
+def test_only_updates_may_stream_while_the_nearest_are_asked_for() -> None:
+    """Whether a search finds a vector that has just come is chance; an updated one stays where it was."""
+    load_profile("vectors/updates")
+    with pytest.raises(ProfileError) as refusal:
+        load_profile("vectors/updates", overrides=("dataset.updates=0",))
+    assert str(refusal.value).endswith(
+        'vectors/updates.yaml:19: queries.questions: "nearest-10" cannot be checked while new vectors stream, expected '
+        "`dataset.updates`, with which queries begin when only updates are left, or `load.mode: query`"
+    )
+
+
 @pytest.mark.parametrize(("mapping", "dimensions"), [("vectors.bbq-hnsw", 64), ("vectors.int4-hnsw", 96)])
 def test_dimensions_that_an_index_type_takes_are_fine(mapping: str, dimensions: int) -> None:
     """The least for one, and the default for the other."""

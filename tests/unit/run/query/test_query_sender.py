@@ -14,6 +14,7 @@ import orjson
 import pytest
 from hdrh.histogram import HdrHistogram
 
+import lab.run.query.searchable as searchable_module
 from lab.cli.run import dataset_of
 from lab.endpoints import Access
 from lab.errors import ProfileError, StackError
@@ -23,7 +24,7 @@ from lab.profiles.questions import load_question
 from lab.records.run import QueryTimes
 from lab.run.query.draw import askers
 from lab.run.query.right_answers import Outcome
-from lab.run.query.searchable import Searchable
+from lab.run.query.searchable import Searchable, SearchableError, wait_for_every_key
 from lab.run.query.send import (
     QuerySending,
     progress_text,
@@ -373,6 +374,35 @@ def test_what_one_copy_of_a_shard_finds_counts_only_when_the_others_must_find_it
             for _ in _until(lambda: len(held._readings) > 0):
                 pass
     assert (at_once.documents(), held.documents()) == (700, 0)
+
+
+def test_updates_are_queried_from_when_on_every_key_is_searchable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,009 documents of which 504 are updates have 505 keys; a search that finds all of them ends the wait."""
+    monkeypatch.setattr(searchable_module, "EVERY_S", 0.0)
+    updated, stop = make_dataset("vectors", documents=1009, updates=0.5), threading.Event()
+    present = set(range(503))
+    with serving(index_of(present)) as url:
+        connection = QueryConnection(url, task(url))
+        waiting = threading.Thread(target=wait_for_every_key, args=(updated, connection, task(url), stop))
+        waiting.start()
+        present.add(503)
+        assert waiting.is_alive()
+        present.add(504)
+        waiting.join()
+        connection.close()
+    assert not stop.is_set()
+
+
+def test_keys_that_do_not_become_searchable_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many there are, of how many, and where to look."""
+    monkeypatch.setattr(searchable_module, "EVERY_S", 0.0)
+    monkeypatch.setattr(searchable_module, "FIRST_WITHIN_S", 0.0)
+    updated = make_dataset("vectors", documents=1009, updates=0.5)
+    with serving(index_of(set(range(7)))) as url, pytest.raises(SearchableError) as refusal:
+        wait_for_every_key(updated, QueryConnection(url, task(url)), task(url), threading.Event())
+    assert str(refusal.value) == (
+        "7 of 505 documents are searchable, and no more became so within 0 s; check index.refresh_interval and the sink"
+    )
 
 
 def _until(is_so: Any) -> Iterator[None]:
