@@ -155,6 +155,8 @@ def refusal_at(place: str, key: str, message: str) -> str:
 class Remote(Servers):
     """Servers that exist already."""
 
+    may_be_licensed = True
+
     def __init__(self, endpoints: Endpoints) -> None:
         self._endpoints = endpoints
 

@@ -26,6 +26,7 @@ from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import kept_index
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
 from lab.run.query.layout import refuse_updates
+from lab.run.query.vectors import check_vectors
 from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
 from lab.stack.places import ROOT
@@ -39,9 +40,11 @@ class Servers(ABC):
 
     Attributes:
         stay: Whether they outlive the command, so that what a suite has set in them must be taken back.
+        may_be_licensed: Whether somebody may have given them a licence.
     """
 
     stay = True
+    may_be_licensed = False
 
     def fitted(self, profile: Profile) -> Profile:
         """The profile as it runs on them; nothing is started to find out.
@@ -51,6 +54,7 @@ class Servers(ABC):
         """
         fitted = self._fitted(profile)
         check_codecs(fitted)
+        check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
         return fitted
 
     @abstractmethod

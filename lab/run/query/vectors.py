@@ -1,0 +1,102 @@
+"""What a version of Elasticsearch lacks for the vectors of a profile: known before servers start."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from lab.errors import ProfileError
+from lab.profiles import Profile
+from lab.profiles.index_settings import parsed_version
+from lab.profiles.mapping import load_mapping
+from lab.profiles.problems import Place, Problem
+from lab.profiles.questions import load_question
+from lab.run.query.ask import requests_of
+
+INDEXED_SINCE: Final = (8, 0)
+"""Before, a `dense_vector` was not indexed."""
+INDEX_TYPES_SINCE: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+    {
+        "int8_hnsw": (8, 12),
+        "flat": (8, 13),
+        "int8_flat": (8, 13),
+        "int4_hnsw": (8, 15),
+        "int4_flat": (8, 15),
+        "bbq_hnsw": (8, 16),
+        "bbq_flat": (8, 16),
+        "bbq_disk": (9, 2),
+    }
+)
+LICENSED: Final = "bbq_disk"
+"""An index type whose mapping every server takes, and which refuses every document without an Enterprise licence."""
+RESCORED_SINCE: Final = (8, 18)
+RESCORE: Final = "rescore_vector"
+
+
+def check_vectors(profile: Profile, root: Path, *, may_be_licensed: bool) -> None:
+    """Refuse vectors that the profile's Elasticsearch does not take, and requests about them that it does not know.
+
+    Args:
+        may_be_licensed: Whether the servers may have a licence; those that are started here have none.
+
+    Raises:
+        ProfileError: All that it lacks, a sentence each; a suite leaves such a variant out.
+    """
+    complaints = *_of_the_mapping(profile, root, may_be_licensed=may_be_licensed), *_of_requests(profile, root)
+    if complaints:
+        raise ProfileError("\n".join(complaints))
+
+
+def _of_the_mapping(profile: Profile, root: Path, *, may_be_licensed: bool) -> Iterator[str]:
+    version = parsed_version(profile.elasticsearch.version)
+    for index_type in _index_types(load_mapping(profile.mapping, root).get("mappings", {})):
+        since = INDEX_TYPES_SINCE.get(index_type, INDEXED_SINCE)
+        what = f"an index of vectors of type `{index_type}`" if index_type else "an index of vectors"
+        if version < since:
+            yield _at(
+                profile,
+                "mapping",
+                f"{profile.mapping} has {what}, got Elasticsearch {profile.elasticsearch.version}, "
+                f"expected {_text(since)} or later",
+            )
+        elif index_type == LICENSED and not may_be_licensed:
+            yield _at(
+                profile,
+                "mapping",
+                f"{profile.mapping} has {what}, for which the servers started here have no licence: "
+                "they would refuse every document; expected another index type, or servers with one (--target remote)",
+            )
+
+
+def _index_types(mappings: Mapping[str, Any]) -> Iterator[str]:
+    """The index type of each field of vectors that is indexed; empty where Elasticsearch chooses it."""
+    for field in mappings.get("properties", {}).values():
+        if isinstance(field, Mapping) and field.get("type") == "dense_vector" and field.get("index", True):
+            options = field.get("index_options")
+            yield str(options.get("type", "")) if isinstance(options, Mapping) else ""
+
+
+def _of_requests(profile: Profile, root: Path) -> Iterator[str]:
+    queries = profile.queries
+    if queries is None or parsed_version(profile.elasticsearch.version) >= RESCORED_SINCE:
+        return
+    for name in queries.questions:
+        question = load_question(name, root)
+        model = requests_of(profile, question)
+        knn = (step.request.get("knn") for step in question.models[model])
+        if any(isinstance(part, Mapping) and RESCORE in part for part in knn):
+            yield _at(
+                profile,
+                "queries.model",
+                f'the requests `{model}` of "{name}" have `{RESCORE}`, got Elasticsearch '
+                f"{profile.elasticsearch.version}, expected {_text(RESCORED_SINCE)} or later",
+            )
+
+
+def _at(profile: Profile, key: str, message: str) -> str:
+    place = profile.where.get(key, profile.name)
+    return str(Problem(Place(f"{place} {key}" if place == "--set" else place), key, message))
+
+
+def _text(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
