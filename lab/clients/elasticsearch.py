@@ -163,6 +163,17 @@ class ElasticsearchClient:
         described = answer[min(answer)]
         return dict(described["settings"])
 
+    def vector_options(self, index: str) -> dict[str, dict[str, object]]:
+        """Field of vectors → its index options as they are in effect; those that the mapping leaves out, too."""
+        _, answer = self.request("GET", f"/{index}/_mapping")
+        (described,) = answer.values()
+        fields = described["mappings"].get("properties", {})
+        return {
+            name: dict(field["index_options"])
+            for name, field in fields.items()
+            if field.get("type") == "dense_vector" and "index_options" in field
+        }
+
     def index_health(self, index: str, wait_for: str, timeout_s: int) -> tuple[str, int]:
         """Colour of the index after waiting for it to become `wait_for`, and its unassigned shards."""
         _, answer = self.request(

@@ -50,6 +50,8 @@ class Environment(Record):
         cpu_cores: Those that the run could use, by affinity, cpuset and CPU quota; a quota may allow a part of one.
         cluster_settings: Those in force, persistent or transient; `None` in records of 0.2.0 and before.
         paging: Of this machine; `None` for servers elsewhere, and in records of 0.2.0 and before.
+        vector_options: Field of vectors → its index options in effect, those that Elasticsearch chose, too; `None` in
+            records of 0.2.0 and before.
     """
 
     sluice_version: str
@@ -67,6 +69,7 @@ class Environment(Record):
     connector: dict[str, object]
     cluster_settings: dict[str, object] | None = None
     paging: Paging | None = None
+    vector_options: dict[str, dict[str, object]] | None = None
 
 
 class WarningKind(StrEnum):

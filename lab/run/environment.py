@@ -51,6 +51,7 @@ def describe_environment(
     index_settings: Mapping[str, object],
     cluster_settings: Mapping[str, object],
     connector: Mapping[str, str],
+    vector_options: Mapping[str, dict[str, object]],
 ) -> Environment:
     """Everything that another run must share with this one for the two to be compared."""
     return Environment(
@@ -68,6 +69,7 @@ def describe_environment(
         index_settings=dict(index_settings),
         cluster_settings=without_secrets(cluster_settings),
         connector=without_secrets(connector),
+        vector_options=dict(vector_options),
         paging=None if target == "remote" else paging_of(state_dir() if target == "local" else None),
     )
 

@@ -422,6 +422,7 @@ class _RunUnderWay:
             index_settings=self.cluster.index_settings(self.names.index),
             cluster_settings=self.cluster.cluster_settings(),
             connector=self.sink.config,
+            vector_options=self.cluster.vector_options(self.names.index),
         )
 
 

@@ -143,6 +143,7 @@ def test_secrets_are_hidden_in_the_environment() -> None:
         index_settings={"index.number_of_shards": "3"},
         cluster_settings={"xpack.notification.email.password": "hunter3", "indices.recovery.max_bytes_per_sec": "7mb"},
         connector={"connection.password": "hunter2", "batch.size": "2003"},
+        vector_options={},
     )
     assert environment.cluster_settings == {
         "xpack.notification.email.password": "(hidden)",

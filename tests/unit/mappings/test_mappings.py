@@ -19,6 +19,7 @@ NAMES = [
     "events.static",
     "products.static",
     "vectors.bbq-hnsw",
+    "vectors.default",
     "vectors.flat",
     "vectors.hnsw",
     "vectors.int4-hnsw",
