@@ -302,7 +302,8 @@ class ElasticsearchClient:
         """
         path = ",".join(("_scroll_id", "_shards.failed", *(f"hits.hits.{name}" for name in shown)))
         body = {**query, "sort": ["_doc"]}
-        _, answer = self.request("POST", f"/{index}/_search?scroll=2m&filter_path={path}", body)
+        vectors = self._with_vectors(index) if "_source" in shown else ""
+        _, answer = self.request("POST", f"/{index}/_search?scroll=2m&filter_path={path}{vectors}", body)
         while True:
             if answer["_shards"]["failed"]:
                 raise StackError(f"index {index}: {answer['_shards']['failed']} shards could not be read")
@@ -313,6 +314,15 @@ class ElasticsearchClient:
             following = {"scroll": "2m", "scroll_id": scroll_id}
             _, answer = self.request("POST", f"/_search/scroll?filter_path={path}", following, patience_s=0)
         self.request("DELETE", "/_search/scroll", {"scroll_id": [scroll_id]}, accept=(404,))
+
+    def _with_vectors(self, index: str) -> str:
+        """The parameter that asks for `_source` with its vectors, which 9.2 and later leave out; others refuse it."""
+        name = "index.mapping.exclude_source_vectors"
+        _, indices = self.request("GET", f"/{index}/_settings/{name}?flat_settings=true&include_defaults=true")
+        for described in indices.values():
+            if {**described.get("defaults", {}), **described["settings"]}.get(name) == "true":
+                return "&_source_exclude_vectors=false"
+        return ""
 
     def id_in_shard(self, index: str, shard: int) -> str | None:
         """The id of some document of a shard; `None` if it holds none."""
@@ -335,9 +345,8 @@ class ElasticsearchClient:
 
     def sources(self, index: str, ids: Sequence[str]) -> dict[str, Any]:
         """The stored documents of these ids, parsed, by id; those that are not there are left out."""
-        _, answer = self.request(
-            "POST", f"/{index}/_mget?filter_path=docs._id,docs._source,docs.found", {"ids": list(ids)}
-        )
+        shown = f"filter_path=docs._id,docs._source,docs.found{self._with_vectors(index)}"
+        _, answer = self.request("POST", f"/{index}/_mget?{shown}", {"ids": list(ids)})
         return {document["_id"]: document["_source"] for document in answer["docs"] if document.get("found")}
 
 

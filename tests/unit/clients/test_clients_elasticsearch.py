@@ -214,9 +214,27 @@ def test_a_shard_that_cannot_be_read_is_one_sentence() -> None:
 def test_documents_that_are_not_there_are_left_out() -> None:
     """The answer has only what was found."""
     docs = [{"_id": "a", "found": True, "_source": {"price": 7}}, {"_id": "b", "found": False}]
-    with rest((200, {"docs": docs})) as server:
+    with rest((200, {"books": {"settings": {}}}), (200, {"docs": docs})) as server:
         assert client(server).sources("books", ["a", "b"]) == {"a": {"price": 7}}
-    assert server.requests[0][2] == {"ids": ["a", "b"]}
+    assert server.requests[1][2] == {"ids": ["a", "b"]}
+    assert "vectors" not in server.requests[1][1], "older versions refuse a parameter that they do not know"
+
+
+def test_documents_are_read_with_their_vectors() -> None:
+    """From 9.2 on `_source` leaves them out unless it is asked otherwise."""
+    settings = {"settings": {}, "defaults": {"index.mapping.exclude_source_vectors": "true"}}
+    docs = [{"_id": "a", "found": True, "_source": {"vector": [0.5]}}]
+    with rest((200, {"books": settings}), (200, {"docs": docs})) as server:
+        assert client(server).sources("books", ["a"]) == {"a": {"vector": [0.5]}}
+    assert server.requests[1][1].endswith("&_source_exclude_vectors=false")
+
+
+def test_the_index_options_of_vectors_are_those_in_effect() -> None:
+    """Also those that the mapping left to Elasticsearch; other fields have none."""
+    options = {"type": "int8_hnsw", "m": 16}
+    properties = {"number": {"type": "long"}, "vector": {"type": "dense_vector", "index_options": options}}
+    with rest((200, {"books": {"mappings": {"properties": properties}}})) as server:
+        assert client(server).vector_options("books") == {"vector": options}
 
 
 # --- whose index it is ----------------------------------------------------------------------------------------------

@@ -302,6 +302,23 @@ def test_documents_are_compared_by_content() -> None:
     assert altered(expected, stored) == ["b"]
 
 
+@pytest.mark.parametrize(
+    ("stored", "is_altered"),
+    [
+        ({"number": 3, "vector": [0.12450001, -0.5, 0]}, False),
+        ({"number": 3, "vector": [0.1246, -0.5, 0]}, True),
+        ({"number": 3, "vector": [0.1245, -0.5]}, True),
+        ({"number": 3}, True),
+        ({"number": 4, "vector": [0.12450001, -0.5, 0]}, True),
+        ({"number": 3.000_000_1, "vector": [0.1245, -0.5, 0]}, True),
+    ],
+)
+def test_a_vector_that_elasticsearch_rebuilds_may_be_rounded(stored: dict[str, object], *, is_altered: bool) -> None:
+    """To 32 bits; another vector, and any other number, is an altered document."""
+    expected = {"a": b'{"number": 3, "vector": [0.1245, -0.5, 0]}'}
+    assert altered(expected, {"a": stored}) == ["a"] * is_altered
+
+
 def test_a_document_that_is_not_stored_is_altered() -> None:
     """It cannot be what it should be."""
     assert altered({"a": b"{}"}, {}) == ["a"]
