@@ -171,4 +171,6 @@ def refusals(direct: DirectLoad) -> tuple[str, ...]:
     if not direct.refused:
         return ()
     reasons = ", ".join(f"{reason} ({count})" for reason, count in sorted(direct.refused.items()))
-    return (f"Elasticsearch refused {sum(direct.refused.values())} documents: {reasons}",)
+    is_forbidden = any(reason.startswith("403 ") for reason in direct.refused)
+    remedy = "; check the user's rights, and the servers' licence for what the mapping has" if is_forbidden else ""
+    return (f"Elasticsearch refused {sum(direct.refused.values())} documents: {reasons}{remedy}",)
