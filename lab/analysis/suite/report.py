@@ -31,6 +31,7 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
     from lab.analysis.page.templates import PAGES  # noqa: PLC0415
     from lab.analysis.suite import sections  # noqa: PLC0415
+    from lab.analysis.suite.recall import recall_charts  # noqa: PLC0415
 
     plan = result.plan
     began = datetime.fromtimestamp(plan.started_s, UTC)
@@ -44,6 +45,8 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),
         crossings=sections.crossings(result),
+        recalls=recall_charts(result),
+        vector_indices=list(sections.vector_indices(folder, result)),
         groups=sections.switch(result),
         limits=list(sections.limit_rows(result)),
         published=list(sections.published_rows(result)),

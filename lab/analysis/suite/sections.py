@@ -1,10 +1,11 @@
 """What the sections of a suite's report hold; `suite.html` says how they are laid out."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.folder import read_run
 from lab.analysis.page.svg import Chart
 from lab.analysis.suite.answer import Findings
 from lab.analysis.suite.charts import crossing_chart, drift_chart, ladder_chart, rate_over_time
@@ -15,6 +16,8 @@ from lab.analysis.suite.folder import last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.rows import HEAD, Row, agreement_text, agreement_word, head_and_cells, rows
 from lab.analysis.text import UNKNOWN, count, duration, figure
+from lab.errors import ProfileError
+from lab.profiles.mapping import leaves
 from lab.records.suite import MetricKey, SuitePlan, SuiteResult, SuiteRun
 
 
@@ -173,6 +176,28 @@ def variant_runs(folder: Path, result: SuiteResult) -> Iterator[tuple[str, Chart
             rate_over_time(folder, name, verified, of_queries=variant.layout is not None),
             [(run_text(result, run, counts=run in final.values()), report_of(folder, run)) for run in attempts],
         )
+
+
+def vector_indices(folder: Path, result: SuiteResult) -> Iterator[tuple[str, str]]:
+    """By variant: what Elasticsearch has made of its mapping, by its first run whose records are there."""
+    for variant in result.plan.variants:
+        runs = (run for run in result.runs if run.variant == variant.name and run.status == "verified" and run.folder)
+        for run in runs:
+            try:
+                of_run = read_run(folder / str(run.folder)).run
+            except ProfileError:
+                continue
+            options = of_run.environment.vector_options or {}
+            if options:
+                text = "; ".join(options_text(each) for each in options.values())
+                yield short_name(result.plan, variant.name), text
+            break
+
+
+def options_text(options: Mapping[str, object]) -> str:
+    """`bbq_hnsw, m 16, rescore_vector.oversample 3.0`."""
+    others = [f"{name} {value}" for name, value in leaves(options) if name != "type"]
+    return ", ".join([str(options.get("type", UNKNOWN)), *others])
 
 
 def run_text(result: SuiteResult, run: SuiteRun, *, counts: bool) -> str:
