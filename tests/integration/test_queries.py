@@ -310,3 +310,28 @@ def test_an_exact_index_has_a_recall_of_one(sluice: Sluice, tmp_path: Path) -> N
         ("nearest-10", 1.0, 0),
         ("nearest-100", 1.0, 0),
     ]
+
+
+UPDATES = """
+question: Are all of the nearest vectors found while they are updated?
+extends: vectors/updates
+dataset: {documents: 6007, dimensions: 7, updates: 0.8}
+mapping: vectors.flat
+load:
+  rate_docs_per_s: 500
+  queries: {clients: 2, rate_per_s: 20, warm_up_s: 0}
+"""
+
+
+def test_an_exact_index_has_a_recall_of_one_while_vectors_are_updated(sluice: Sluice, tmp_path: Path) -> None:
+    """Updates leave the neighbours as they are, from when on every key is searchable; queries wait for that."""
+    (tmp_path / "updates.yaml").write_text(UPDATES)
+    done = sluice.run(str(tmp_path / "updates.yaml"))
+    assert (done.status, done.errors) == (0, "")
+
+    (nearest,) = query_load(sluice).questions
+    assert (nearest.rows_right, nearest.wrong) == (1.0, 0)
+    assert nearest.checked > 0
+    run = run_of(sluice)
+    assert run.documents.indexed == 6007 - 4805
+    assert run.environment.vector_options == {"vector": {"type": "flat"}}
