@@ -81,7 +81,7 @@ def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
     """The suite as it runs on the servers, and the variants that cannot, or whose control cannot, with the reason.
 
     Raises:
-        ProfileError: The suite's control is one of them.
+        ProfileError: The suite's control is one of them, or nothing is left to compare it with.
     """
     variants, skipped = [], {}
     for variant in chosen.variants:
@@ -95,6 +95,9 @@ def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
     for variant in variants:
         if variant.against in skipped and variant.name not in skipped:
             skipped[variant.name] = f'it is compared with "{variant.against}", which is left out'
+    others = [variant.name for variant in variants if variant.name not in (chosen.control, chosen.repetition)]
+    if others and skipped.keys() >= set(others):
+        raise ProfileError(f"nothing of the suite but its control can run on these servers: {skipped[others[0]]}")
     return replace(chosen, variants=tuple(variants)), skipped
 
 

@@ -22,7 +22,9 @@ class ProcessReader:
         with_children: Names of processes that may leave their work to others, whose use is added to theirs.
     """
 
-    def __init__(self, listed: Callable[[], Mapping[str, int]], with_children: Collection[str] = ("sink",)) -> None:
+    def __init__(
+        self, listed: Callable[[], Mapping[str, int]], with_children: Collection[str] = ("sink", "rally")
+    ) -> None:
         self._listed = listed
         self._with_children = with_children
         self._handles: dict[str, psutil.Process] = {}
@@ -65,19 +67,25 @@ def process_sample(process: psutil.Process) -> ProcessSample:
 def tree_sample(process: psutil.Process) -> ProcessSample:
     """What a process and all processes below it have used; of those that have ended, the CPU time."""
     own = process_sample(process)
-    below = [own]
+    below, ended_s = [own], ended_children_s(process)
     for child in process.children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
+            ended_s += ended_children_s(child)
             below.append(process_sample(child))
-    ended = process.cpu_times()  # of the children that have ended and that the process has waited for
     return ProcessSample(
         pid=own.pid,
-        cpu_s=round(sum(sample.cpu_s for sample in below) + ended.children_user + ended.children_system, 2),
+        cpu_s=round(sum(sample.cpu_s for sample in below) + ended_s, 2),
         rss_bytes=sum(sample.rss_bytes for sample in below),
         major_page_faults=sum(sample.major_page_faults for sample in below),
         disk_read_bytes=known_sum([sample.disk_read_bytes for sample in below]),
         disk_write_bytes=known_sum([sample.disk_write_bytes for sample in below]),
     )
+
+
+def ended_children_s(process: psutil.Process) -> float:
+    """CPU time of the children that have ended and that the process has waited for, theirs included."""
+    times = process.cpu_times()
+    return float(times.children_user + times.children_system)
 
 
 def known_sum(values: Collection[int | None]) -> int | None:

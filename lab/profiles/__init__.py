@@ -1,7 +1,7 @@
 """Profiles: what one run does, read from YAML, checked, with every default filled in."""
 
 from lab.profiles.loader import ListEntry, effective, list_profiles, load_profile, override, profile_names
-from lab.profiles.models import Dataset, Direct, Producer, Profile, QueryOnly, Sink
+from lab.profiles.models import Dataset, Direct, Producer, Profile, QueryOnly, Rally, Sink
 
 __all__ = [
     "Dataset",
@@ -10,6 +10,7 @@ __all__ = [
     "Producer",
     "Profile",
     "QueryOnly",
+    "Rally",
     "Sink",
     "effective",
     "list_profiles",

@@ -10,7 +10,7 @@ from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DI
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
 from lab.profiles.maintain import SET_BY_DEPLOYMENT, maintain_problems
-from lab.profiles.models import BOUNDS, Direct, Elasticsearch, Profile
+from lab.profiles.models import BOUNDS, NOT_KAFKA, Direct, Elasticsearch, Profile, Rally
 from lab.profiles.problems import Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
 from lab.profiles.yaml_model import TreePath, fields_at, model_of, shown, unknown_name
@@ -91,6 +91,8 @@ def _unknown_key(path: TreePath) -> str:
         return "a load of queries has none, expected none (or another `mode`)"
     if path[0] == "load" and name in Direct.model_fields:
         return "only a direct load has it, expected none (or `via: direct`)"
+    if path[0] == "load" and name in Rally.model_fields:
+        return "only a load through Rally has it, expected none (or `via: rally`)"
     choices = fields_at(Profile, path[:-1]).keys() if len(path) > 1 else _TOP_LEVEL
     match = nearest(name, choices) or _elsewhere(name)
     return f"unknown key, {f'did you mean `{match}`?' if match else suggestion(name, choices, 'one of')}"
@@ -189,11 +191,12 @@ def _useless(tree: Located) -> Iterator[tuple[tuple[str, ...], str]]:
         for name in OF_A_CONNECTOR:
             yield ("sink", name), "only a connector has it, expected none (or no `sink.command`)"
     via, expect = tree.at("load", "via"), tree.at("verify", "expect")
-    if via is not None and via.value == "direct":
+    if via is not None and via.value in NOT_KAFKA:
+        load = "a direct load" if via.value == "direct" else "a load through Rally"
         for section in WITHOUT_USE_FOR_DIRECT:
-            yield (section,), "a direct load has none, expected no such section (or `via: kafka`)"
+            yield (section,), f"{load} has none, expected no such section (or `via: kafka`)"
         if expect is not None and expect.value == "consumed":
-            yield ("verify", "expect"), "a direct load stores everything, expected `stored`"
+            yield ("verify", "expect"), f"{load} stores everything, expected `stored`"
 
 
 def _several_indices_problems(tree: Located) -> Iterator[Problem]:
@@ -201,8 +204,9 @@ def _several_indices_problems(tree: Located) -> Iterator[Problem]:
     indices = tree.at("indices")
     if indices is None or indices.value == 1:
         return
-    mode = tree.at("load", "mode")
+    mode, via = tree.at("load", "mode"), tree.at("load", "via")
     for is_there, what in (
+        (via is not None and via.value == "rally", "Rally's bulk task fills one index"),
         (mode is not None and mode.value == "query", "a load of queries reads one index"),
         (tree.at("sink", "command") is not None, "a `sink.command` fills one index"),
         (tree.at("load", "ramp") is not None, "a load with `ramp` fills one index"),

@@ -7,9 +7,9 @@ an inherited value meaningless takes that value with it:
 - another dataset drops the inherited options that it does not have, and the inherited mapping;
 - another model of the same dataset drops the inherited mapping;
 - `load.mode: drain` drops an inherited rate;
-- `load.via: direct` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
-- `load.via: kafka` drops what only a direct load has;
-- `load.mode: query` drops the inherited rate, `via` with what only a direct load has, and the same sections;
+- `load.via: direct` or `rally` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
+- `load.via` drops what only loads of another way have;
+- `load.mode: query` drops the inherited rate, `via` with what only a load of that way has, and the same sections;
 - `load.mode: drain` or `stream` drops what only a load of queries has;
 - `sink.command` drops an inherited connector with its settings, and `sink.connector` an inherited command.
 """
@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from lab.profiles.datasets import dataset_in
 from lab.profiles.located import Located
+from lab.profiles.models import NOT_KAFKA
 from lab.profiles.problems import Problem
 
 VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
@@ -34,12 +35,18 @@ VERBATIM_SECTIONS: tuple[tuple[str, ...], ...] = (
 ONLY_QUERIES = ("route", "codec_before", "segments")
 """What a load has that reads a kept index, and no other."""
 
-_ONLY_DIRECT = ("connections", "batch_documents", "bulk_size_bytes")
+_ONLY_VIA = {
+    "kafka": (),
+    "direct": ("connections", "batch_documents", "bulk_size_bytes"),
+    "rally": ("clients", "bulk_size"),
+}
+"""Way of a load → what no load of another way has."""
+
 OF_A_CONNECTOR = ("connector", "tasks", "config", "plugin_path")
 """What the section `sink` says of a connector, and not of a command."""
 
 WITHOUT_USE_FOR_DIRECT = ("topic", "producer", "sink")
-"""Sections that say nothing to a direct load."""
+"""Sections that say nothing to a load that knows no Kafka."""
 
 
 def flattened(tree: Located) -> tuple[Located, list[Problem]]:
@@ -100,22 +107,26 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
     if nearer.at("dataset", "documents") or nearer.at("dataset", "books"):
         yield from (("dataset", "documents"), ("dataset", "books"))
     mode, via = _stated(nearer, "load", "mode"), _stated(nearer, "load", "via")
-    if mode == "drain" or via == "direct":
+    if mode == "drain" or via in NOT_KAFKA:
         yield ("load", "rate_docs_per_s")
-    if via == "direct":
+    if via in NOT_KAFKA:
         yield from (("load", "mode"), *((section,) for section in WITHOUT_USE_FOR_DIRECT))
     if mode == "query":
-        yield from (("load", name) for name in ("rate_docs_per_s", "via", *_ONLY_DIRECT))
+        yield from (("load", name) for name in ("rate_docs_per_s", "via", *_only_of_others(None)))
         yield from ((section,) for section in WITHOUT_USE_FOR_DIRECT)
     if mode in ("drain", "stream"):
         yield from (("load", name) for name in ONLY_QUERIES)
-    if via == "kafka":
-        yield from (("load", name) for name in _ONLY_DIRECT)
+    if via in _ONLY_VIA:
+        yield from (("load", name) for name in _only_of_others(via))
     if nearer.at("sink", "command"):
         yield from (("sink", name) for name in OF_A_CONNECTOR)
     if nearer.at("sink", "connector"):
         yield ("sink", "command")
     yield from _superseded_by_dataset(farther, nearer)
+
+
+def _only_of_others(via: str | None) -> Iterator[str]:
+    return (name for other, names in _ONLY_VIA.items() if other != via for name in names)
 
 
 def _superseded_by_dataset(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:

@@ -129,7 +129,10 @@ MODE = (
     "drain: everything is ready before the load starts; stream: produce at a rate; query: queries alone, on an index "
     "that is loaded before and kept"
 )
-VIA = "kafka: through the topic and the sink; direct: ready-made bulk requests, straight to Elasticsearch"
+VIA = (
+    "kafka: through the topic and the sink; direct: ready-made bulk requests, straight to Elasticsearch; rally: the "
+    "same documents, sent by Rally's bulk task"
+)
 
 
 class QueryLoad(Section):
@@ -200,6 +203,20 @@ class Direct(Section):
     timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
 
 
+class Rally(Section):
+    """No Kafka and no sink: the documents of a direct load, with their ids and versions, sent by Rally's bulk task."""
+
+    queries: ClassVar[None] = None
+    ramp: ClassVar[None] = None
+
+    mode: Literal["drain"] = Field("drain", description=MODE)
+    via: Literal["rally"] = Field(description=VIA)
+    clients: PositiveInt = Field(2, description="Clients of the bulk task, each with one bulk request under way")
+    bulk_size: PositiveInt = Field(2000, description="Documents in a bulk request")
+    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    rate_docs_per_s: ClassVar[None] = None
+
+
 class QueryOnly(Section):
     """Queries alone: the index is loaded and verified once, and kept for every run that reads the same layout."""
 
@@ -218,20 +235,25 @@ class QueryOnly(Section):
     rate_docs_per_s: ClassVar[None] = None
 
 
+NOT_KAFKA = ("direct", "rally")
+"""Ways of a load that know neither Kafka nor a sink."""
+
+
 def load_kind(load: object) -> object:
-    """Which of the loads a `load` section asks for: `direct`, or else its mode, `drain` when it states none."""
+    """Which of the loads a section asks for: its `via` where that knows no Kafka, or else its mode, `drain` if none."""
 
     def stated(name: str, default: str) -> object:
         return load.get(name, default) if isinstance(load, Mapping) else getattr(load, name, default)
 
-    mode = stated("mode", "drain")
-    return "direct" if mode != "query" and stated("via", "kafka") == "direct" else mode
+    mode, via = stated("mode", "drain"), stated("via", "kafka")
+    return via if mode != "query" and via in NOT_KAFKA else mode
 
 
 Load = Annotated[
     Annotated[Drain, Tag("drain")]
     | Annotated[Stream, Tag("stream")]
     | Annotated[Direct, Tag("direct")]
+    | Annotated[Rally, Tag("rally")]
     | Annotated[QueryOnly, Tag("query")],
     Discriminator(load_kind),
 ]

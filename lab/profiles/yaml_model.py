@@ -157,7 +157,9 @@ def _expected(details: ErrorDetails) -> str:
     kind, context = details["type"], details.get("ctx", {})
     if kind == "literal_error":
         # `drain` and `stream` are one kind of load for the models, which then know of one way only.
-        return "`kafka` or `direct`" if details["loc"][-1] == "via" else str(context["expected"]).replace("'", "")
+        return (
+            "`kafka`, `direct` or `rally`" if details["loc"][-1] == "via" else str(context["expected"]).replace("'", "")
+        )
     if kind == "string_pattern_mismatch" or details["loc"] == ("elasticsearch", "version"):
         return "a version such as 8.19.21"
     return _EXPECTED[kind].format(**context) if kind in _EXPECTED else details["msg"]

@@ -172,6 +172,29 @@ class DirectLoad(Record):
     refused: dict[str, Count]
 
 
+class RallyLoad(Record):
+    """What Rally's bulk task did, as far as Rally alone can tell; figures are made from the samples.
+
+    Attributes:
+        version: Rally's own.
+        bulk_size: Documents in a bulk request.
+        source_bytes: Size of the documents (action lines not counted).
+        entities: Books, or whatever the dataset counts, that these documents describe.
+        corpus_bytes: Size of all bulk requests, action lines included; these name the index, as ours need not.
+        prepared_s: From the first document written to the corpus until Rally sent the first.
+        error_percent: Requests that Rally counts as failed; any of them makes the run void.
+    """
+
+    version: str
+    clients: Count
+    bulk_size: Count
+    source_bytes: Count
+    entities: Count
+    corpus_bytes: Count
+    prepared_s: float
+    error_percent: float
+
+
 class SinkHistograms(Record):
     """The sink's histograms at the end of the load, summed over its tasks; of a direct load those of its connections.
 
@@ -505,8 +528,8 @@ class Run(Record):
         index: Several are separated by commas, as their topics are.
         index_documents: The books of each index, where there are several.
         sink_ledger: `None` where it could not be read; `verification.ledger` says why.
-        via: `kafka`: through topic and sink; `direct`: ready-made bulk requests, with no topic.
-        delivery: `None` for a direct load, and `direct` for every other one.
+        via: `kafka`: through topic and sink; `direct`: ready-made bulk requests, with no topic; `rally`: sent by Rally.
+        delivery: `None` for a load that is not `via` Kafka; so are `direct` and `rally` for every other one.
         store_size_bytes: Size on disk at the end, by scope (`primaries`, `total`); empty in runs of older versions,
             which only have what their samples say: up to 10 s old.
         content_hash: BLAKE2b of the documents, where they were read from a file; otherwise profile and seed tell them.
@@ -524,7 +547,7 @@ class Run(Record):
     ended_s: float
     phases: tuple[Phase, ...]
     load: Literal["drain", "stream", "query"]
-    via: Literal["kafka", "direct"] = "kafka"
+    via: Literal["kafka", "direct", "rally"] = "kafka"
     index: str
     topic: str | None
     documents: Documents
@@ -532,6 +555,7 @@ class Run(Record):
     verification: Verification
     delivery: Delivery | None
     direct: DirectLoad | None = None
+    rally: RallyLoad | None = None
     sink_histograms: SinkHistograms
     sink_ledger: SinkLedger | None = None
     environment: Environment
@@ -548,9 +572,9 @@ class Run(Record):
     @property
     def source_bytes(self) -> int | None:
         """Size of the documents that were there to be indexed."""
-        return next((part.source_bytes for part in (self.delivery, self.direct) if part), None)
+        return next((part.source_bytes for part in (self.delivery, self.direct, self.rally) if part), None)
 
     @property
     def entities(self) -> int | None:
         """Books, or whatever the dataset counts, that these documents describe."""
-        return next((part.entities for part in (self.delivery, self.direct) if part), None)
+        return next((part.entities for part in (self.delivery, self.direct, self.rally) if part), None)

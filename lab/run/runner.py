@@ -9,7 +9,7 @@ from pathlib import Path
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
-from lab.profiles import Direct, Profile, QueryOnly
+from lab.profiles import Direct, Profile, QueryOnly, Rally
 from lab.records.run import (
     Delivery,
     Deployment,
@@ -19,6 +19,7 @@ from lab.records.run import (
     Layout,
     QueryLoadResult,
     QuestionAnswers,
+    RallyLoad,
     Run,
     RunWarning,
     SinkHistograms,
@@ -28,6 +29,7 @@ from lab.run.environment import cold_servers, describe_environment, servers_else
 from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
 from lab.run.load.produce import Producing
+from lab.run.load.rally.race import RallyRace, race_errors
 from lab.run.load.ramp import RisingStream
 from lab.run.load.sink import Sink
 from lab.run.maintain.deploy import deploy, remove_leftovers
@@ -93,7 +95,7 @@ class LoadOutcome:
     """What came of the load.
 
     Attributes:
-        delivered: `None` for a direct load, and `direct` for every other one.
+        delivered: `None` for a load that knows no Kafka; `direct` for every one but a direct load.
         reading: The sink's ledger; `None` where there is no sink that could keep one.
         queries: `None` where none were sent side by side.
     """
@@ -117,7 +119,7 @@ class _RunUnderWay:
         self.cluster = cluster_of(self.target.endpoints, sleep=sleep)
         self.worker = worker_of(self.target.endpoints, sleep=sleep)
         self.kafka = topics_of(self.target.endpoints)
-        self.is_direct = self.profile.load.via == "direct"
+        self.uses_kafka = self.profile.load.via == "kafka"
         self.kept: tuple[Layout, Documents, Verification] | None = None
         self.document_ramp: DocumentRamp | None = None
         self.index_documents: Mapping[str, Documents] = {}
@@ -127,6 +129,8 @@ class _RunUnderWay:
         self.warnings: list[RunWarning] = []
         self.producing = Producing(context)
         self.sink = Sink(context, self.worker)
+        load = self.profile.load
+        self.race = RallyRace(context, load, self.cluster) if isinstance(load, Rally) else None
 
     def record_of(self, command: Sequence[str]) -> Run:
         """Do everything; the record of it."""
@@ -181,6 +185,7 @@ class _RunUnderWay:
             verification=verification,
             delivery=delivery,
             direct=loaded.direct,
+            rally=self.rally_load,
             sink_histograms=loaded.histograms,
             sink_ledger=loaded.reading.ledger if loaded.reading else None,
             environment=environment,
@@ -202,6 +207,8 @@ class _RunUnderWay:
             for client in (self.cluster, self.worker, leaving_cluster, leaving_worker):
                 leaving.callback(client.close)
             leaving.callback(self.sink.stop_command)
+            if self.race:
+                leaving.callback(self.race.stop)
             # A server that is gone has nothing left to remove, and what ended the run is the error to report.
             with contextlib.suppress(SluiceError):
                 leaving_worker.delete(self.names.connector)
@@ -223,8 +230,13 @@ class _RunUnderWay:
 
     @property
     def topic(self) -> str | None:
-        """The topic of this run; a direct load has none."""
-        return None if self.is_direct else self.names.topic
+        """The topic of this run; `None` for a load that knows no Kafka."""
+        return self.names.topic if self.uses_kafka else None
+
+    @property
+    def rally_load(self) -> RallyLoad | None:
+        """What Rally did; `None` for every other load."""
+        return self.race.record if self.race else None
 
     @property
     def reads_kept_index(self) -> bool:
@@ -236,7 +248,7 @@ class _RunUnderWay:
     def prepare(self) -> None:
         """Make index and topics, and configure the sink."""
         self.progress.begin("prepare", "making index and topic", None)
-        if not self.is_direct:
+        if self.uses_kafka:
             self.sink.configure()
         remove_connectors(self.worker, self.kafka, self.names, shared=self.target.name == "remote")
         if self.profile.elasticsearch.cluster_settings:
@@ -260,7 +272,7 @@ class _RunUnderWay:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
         try_questions_out(self.context)
         remove_topics(self.kafka, self.names)
-        if not self.is_direct:
+        if self.uses_kafka:
             create_topics(self.kafka, self.profile, self.names)
 
     def layout(self) -> tuple[Layout, Documents, Verification]:
@@ -297,6 +309,9 @@ class _RunUnderWay:
         if isinstance(self.profile.load, Direct):
             direct, histograms = load_directly(self.context, self.profile.load, lambda: sampler.latest)
             return LoadOutcome(None, direct, histograms, None)
+        if self.race:
+            self.race.load(lambda: sampler.latest)
+            return LoadOutcome(None, None, NO_HISTOGRAMS, None)
         if self.profile.load.mode == "stream":
             delivered, query_load = self.stream(sampler)
         else:
@@ -358,7 +373,9 @@ class _RunUnderWay:
             return sending.result()
 
     def settle(self) -> None:
-        """Refresh, and wait a while for merges to end, so that the counters are final."""
+        """Refresh, and wait a while for merges to end, so that the counters are final; Rally reads them before."""
+        if self.race:
+            self.race.finish()
         if self.kept is None:
             self.progress.begin("settle", "waiting for merges", None)
             wait_for_merges(self.context, self.cluster, self.names.index)
@@ -382,7 +399,7 @@ class _RunUnderWay:
             key_is_id=self.sink.key_is_id,
             sample=self.profile.verify.sample,
             seed=self.context.folder.run_id,
-            refusals=refusals(loaded.direct) if loaded.direct else (),
+            refusals=refusals(loaded.direct) if loaded.direct else race_errors(self.rally_load),
         )
         if self.profile.verify.expect == "consumed":
             documents, verification = verify_consumed(target, self.kafka, self.cluster)

@@ -89,9 +89,9 @@ def refuse_unsuitable(profile: Profile) -> None:
     if profile.indices > 1:
         place = profile.where.get("indices", profile.name)
         raise ProfileError(f"{place}: indices: got {profile.indices}, expected 1, which a stream fills; run it instead")
-    if profile.load.via == "direct":
+    if profile.load.via != "kafka":
         raise ProfileError(
-            f"{place}: load.via: got direct, expected kafka, which a stream goes through; run it instead"
+            f"{place}: load.via: got {profile.load.via}, expected kafka, which a stream goes through; run it instead"
         )
     if profile.sink.command:
         raise ProfileError(f"{place}: sink.command: got a command, expected a connector, which stays; run it instead")

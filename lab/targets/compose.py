@@ -15,6 +15,7 @@ from lab.profiles import Profile
 from lab.profiles.containers import FOLDER, MOST_NODES, env_text, environment, node_settings
 from lab.records.run import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
+from lab.run.load.rally.program import why_not_rally
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.stack.compose import NODES, SERVERS, STREAM, ComposeProject, Container
 from lab.stack.groups import Bounds
@@ -120,7 +121,7 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
     else:
         built_with = project.services["connect"].get("build", {}).get("args", {})
         lack = missing_plugin(profile, str(built_with.get("SINK", "sluice")))
-    if lack:
+    if lack := lack or why_not_rally(profile):
         yield lack
     settings = node_settings(profile)
     file = ROOT / FOLDER / f"{profile.name}.settings.env"
@@ -138,7 +139,7 @@ def missing_plugin(profile: Profile, sink: str) -> str | None:
         sink: The plugin that the image is built with.
     """
     name = connector_class(profile, ROOT)
-    if profile.load.via == "direct" or name is None or "." not in name or name.startswith((OURS, f"io.{sink}.")):
+    if profile.load.via != "kafka" or name is None or "." not in name or name.startswith((OURS, f"io.{sink}.")):
         return None
     return (
         f"sink.connector: {profile.sink.connector}: the worker's image (SINK={sink}) has no plugin with the class "

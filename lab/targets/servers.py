@@ -264,6 +264,7 @@ def narrowed(target: Target, data_nodes: int) -> Target:
 
 def way_of(profile: Profile) -> str:
     """How a profile uses the servers: code that only another way has run is cold for this one."""
-    if profile.load.via == "direct":
+    if profile.load.via != "kafka":
+        # To Elasticsearch it is the same who sends bulk requests.
         return "query" if profile.load.mode == "query" else "direct"
     return " ".join(profile.sink.command) if profile.sink.command else profile.sink.connector

@@ -205,7 +205,7 @@ def _disk(stages: Evidence) -> Limit | None:
 def _broker(run: Run, stages: Evidence) -> Limit | None:
     """A broker that works all it can while a sink with room for more has too few records to send."""
     flight, cores = stages.bulks_in_flight, stages.cores.get("kafka", 0.0)
-    if run.direct is not None or flight is None or not stages.bulks_allowed or stages.lag_is_small:
+    if run.via != "kafka" or flight is None or not stages.bulks_allowed or stages.lag_is_small:
         return None
     if cores < BUSY_BROKER_CORES or flight > stages.bulks_allowed / 2:
         return None
@@ -236,6 +236,8 @@ def _sink(run: Run, stages: Evidence) -> Limit | None:
     if run.direct is not None:
         in_flight = f"{run.direct.connections} bulk requests under way"
         return Limit(stage="sender", evidence=f"{idle}{cores}, with {in_flight}.")
+    if run.rally is not None:
+        return Limit(stage="sender", evidence=f"{idle}{cores}, with {run.rally.clients} clients of Rally's.")
     flight = ""
     if stages.bulks_in_flight is not None:
         allowed = f" of {stages.bulks_allowed} allowed" if stages.bulks_allowed else ""

@@ -68,7 +68,7 @@ OF_THE_WINDOW = {
 }
 """The same over the measured window."""
 
-NOT_VIRTUAL_MACHINES = ("producer", "direct", "sink", "queries")
+NOT_VIRTUAL_MACHINES = ("producer", "direct", "rally", "sink", "queries")
 
 
 def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
@@ -108,7 +108,7 @@ def of_documents(run: Run, cut: Windows) -> tuple[Metric, ...]:
         *(indexing(run, cut.window) if is_stored else consumed),
         *of_indices(run, cut),
         *through_kafka(run, cut.load),
-        *(bulks(run, cut.load) if is_stored else ()),
+        *(bulks(run, cut.load) if is_stored and run.rally is None else ()),
         *costs(run, cut),
         *nodes(cut.run),
         *index_activity(run, cut.run),
@@ -130,7 +130,7 @@ def indexing(run: Run, window: Sequence[Sample]) -> Iterator[Metric]:
 
 
 def through_kafka(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
-    """How the documents came into Kafka and through it; nothing for a direct load."""
+    """How the documents came into Kafka and through it; nothing for a load that knows no Kafka."""
     if run.delivery is None:
         return
     elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
@@ -193,7 +193,8 @@ def _servers(cut: Windows) -> list[str]:
 def cpu_s_by_stage(run: Run, load: Sequence[Sample], servers: Sequence[str]) -> dict[str, float | None]:
     """CPU seconds of each server and of the producers; `None` for those that ran on other machines.
 
-    All nodes together are `elasticsearch`, so that clusters of several sizes can be compared.
+    All nodes together are `elasticsearch`, so that clusters of several sizes can be compared; for the same reason
+    `sender` is whatever sent the documents where no sink did.
     """
     spent_s = {name: cpu_s_used(load, name) for name in servers}
     of_nodes = [node_s for name, node_s in spent_s.items() if name.startswith("elasticsearch-")]
@@ -203,6 +204,8 @@ def cpu_s_by_stage(run: Run, load: Sequence[Sample], servers: Sequence[str]) -> 
     spent_s["elasticsearch"] = sum(known) if known and len(known) == len(of_nodes) else None
     if run.delivery:
         spent_s["producer"] = run.delivery.cpu_s
+    if run.topic is None and run.via in spent_s:
+        spent_s["sender"] = spent_s[run.via]
     return spent_s
 
 

@@ -34,6 +34,11 @@ def how_loaded(run: Run) -> str:
         return (
             f"sent{pace} as ready-made bulk requests over {connections}, without Kafka and Kafka Connect, straight to"
         )
+    if run.rally is not None:
+        clients = f"{run.rally.clients} client{'s' if run.rally.clients > 1 else ''}"
+        return (
+            f"sent by {clients} of Rally {run.rally.version}'s bulk task, without Kafka and Kafka Connect, straight to"
+        )
     command = run.environment.connector.get("command")
     pipeline = f"the pipeline {str(command).partition(' ')[0]}" if command else "Kafka Connect"
     if run.load == "drain":

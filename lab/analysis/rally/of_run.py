@@ -1,23 +1,25 @@
 """A run in Rally's words.
 
-Rally counts all indices of a cluster; these rows are of the run's own index. Its rows of the least, median and largest
-shard, of errors of bulk requests, of heap for segments (0 since Elasticsearch 8) and of ingest pipelines have no
-counterpart here.
+Rally counts all indices of a cluster; these rows are of the run's own index. Its rows of errors of bulk requests, of
+heap for segments (0 since Elasticsearch 8) and of ingest pipelines have no counterpart here, nor have those of the
+least, median and largest shard where there are several.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from statistics import fmean, median
 from typing import Final
 
 from hdrh.histogram import HdrHistogram
 
-from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.cost import by_node
 from lab.analysis.figures.latency import decoded
 from lab.analysis.figures.queries import measured_s
-from lab.analysis.figures.rates import answered
-from lab.analysis.rally.summary import BY_KEY, Line
+from lab.analysis.figures.rates import answered, growth, index_totals, read_s
+from lab.analysis.rally.summary import BY_KEY, Field, Line
 from lab.analysis.result import RunAnalysis
 from lab.records.run import QueryTimes
-from lab.records.samples import ShardCounters
+from lab.records.samples import Sample, ShardCounters
 
 INDEXING: Final = "index-append"
 """What Rally's tracks call the task that adds documents."""
@@ -41,7 +43,7 @@ COLLECTIONS: Final = {
     "old_gc_time": "gc_old_time_ms",
     "old_gc_count": "gc_old_count",
 }
-"""Field of a race → metric of each node."""
+"""Field of a race → counter of each node."""
 
 PERCENTILES: Final = ((50.0, 2), (90.0, 10), (99.0, 100), (99.9, 1000), (99.99, 10_000), (100.0, 1))
 """Percentile, and of how many values Rally tells it at least."""
@@ -53,40 +55,75 @@ def rally_lines(analysis: RunAnalysis) -> list[Line]:
 
 
 def _of_index(analysis: RunAnalysis) -> Iterator[Line]:
-    run, metrics = analysis.folder.run, analysis.result.metrics
-    seen = answered(analysis.windows.run)
+    """The rows about a cluster, of the run's index: as they were when Rally read them, or else at the end."""
+    run = analysis.folder.run
+    counted = analysis.windows.load if run.rally else analysis.windows.run
+    seen = answered(counted)
+    values: dict[str, float] = {}
     if seen and (last := seen[-1].elasticsearch):
-        values: dict[str, float] = {key: counter(last.primaries) for key, counter in COUNTERS.items()}
+        values |= {key: counter(last.primaries) for key, counter in COUNTERS.items()}
         values |= {"translog_size": last.total.translog_size_bytes}
         values |= {"segment_count": last.primaries.segments_count}
-    else:
-        values = {}
-    for key, name in COLLECTIONS.items():
-        known = [metric.value for metric in metrics if metric.name == name and metric.value is not None]
+        # Elasticsearch counts sizes anew every 10 s, so that after a short load Rally's are too small.
+        sizes = {"total": last.total.store_size_bytes} if run.rally else run.store_size_bytes
+        # Of every copy, as Rally has both.
+        values |= {key: sizes["total"] for key in ("dataset_size", "store_size") if "total" in sizes}
+    for key, counter_of_node in COLLECTIONS.items():
+        grown = [growth(getattr(node, counter_of_node) for node in nodes) for nodes in by_node(counted).values()]
+        known = [value for value in grown if value is not None]
         if known:
             values[key] = sum(known)
-    for key, scope in (("dataset_size", "primaries"), ("store_size", "total")):
-        if scope in run.store_size_bytes:
-            values[key] = run.store_size_bytes[scope]
+    has_one_shard = run.environment.index_settings.get("index.number_of_shards") == "1"
     for key, field in BY_KEY.items():
         if key in values:
-            yield Line(field.metric, "", values[key] / field.divisor, field.unit)
+            yield from _rows(field, values[key] / field.divisor, has_one_shard=has_one_shard)
+
+
+def _rows(field: Field, value: float, *, has_one_shard: bool) -> Iterator[Line]:
+    """The row of a value, and where one shard is all there is those of the least, median and largest shard."""
+    yield Line(field.metric, "", value, field.unit)
+    if field.across and has_one_shard:
+        for share in ("Min", "Median", "Max"):
+            yield Line(f"{share} {field.across}", "", value, field.unit)
 
 
 def _of_load(analysis: RunAnalysis) -> Iterator[Line]:
-    """What bulk requests did; nothing for a run that only asks.
-
-    Rally's least, median and largest throughput are of rates since the task began; only the mean is the same as ours.
-    """
-    run, metrics = analysis.folder.run, analysis.result.metrics
+    """What bulk requests did; nothing for a run that only asks."""
+    run = analysis.folder.run
     if run.load == "query":
         return
-    rate = value_of(metrics, "indexing_rate_docs_per_s", "primaries")
-    if rate is not None:
-        yield Line("Mean Throughput", INDEXING, rate, "docs/s")
+    rates = running_rates(answered(analysis.windows.load))
+    if rates:
+        for share, of in (("Min", min), ("Mean", fmean), ("Median", median), ("Max", max)):
+            yield Line(f"{share} Throughput", INDEXING, of(rates), "docs/s")
     # At a rate Rally's latency holds the wait for a request's turn as well, which is not known of bulk requests.
     service = decoded(run.sink_histograms.bulk_service_time)
     yield from (line for line in _times(INDEXING, service) if run.load != "stream" or "latency" not in line.metric)
+
+
+def running_rates(load: Sequence[Sample]) -> list[float]:
+    """Documents per second since the first one was sent, once a second: what Rally calls throughput.
+
+    Each value is a mean over all that has passed, so that the mean of them follows a rate that rises with delay.
+
+    Args:
+        load: Samples that have the index's counters. The first of them whose successor shows documents is the beginning.
+
+    Source: `ThroughputCalculator` of Rally 2.13, which has the same of the requests that have been answered.
+    """
+    pairs = zip(load, index_totals(load), strict=True)
+    totals = [(read_s(sample), total) for sample, total in pairs if total is not None]
+    grown = [place for place, ((_, before), (_, after)) in enumerate(pairwise(totals)) if after > before]
+    if not grown:
+        return []
+    (started_s, first), *following = totals[grown[0] : grown[-1] + 2]
+    rates, bucket_s = [], 1.0
+    for at_s, total in following:
+        if at_s - started_s >= bucket_s:
+            rates.append((total - first) / (at_s - started_s))
+            bucket_s = int(at_s - started_s) + 1.0
+    at_s, total = following[-1]
+    return rates or [(total - first) / (at_s - started_s)]
 
 
 def _times(task: str, service: HdrHistogram | None, latency: HdrHistogram | None = None) -> Iterator[Line]:

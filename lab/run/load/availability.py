@@ -8,6 +8,7 @@ from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.profiles.mapping import load_template
 from lab.run.load.command import own_values
+from lab.run.load.rally.program import why_not_rally_here
 from lab.stack.plugin import PLUGIN_PATH, given_plugin_folders, holds_class
 
 OURS = "io.sluice.connect."
@@ -26,8 +27,8 @@ def why_not_here(profile: Profile, root: Path) -> str | None:
     Args:
         root: The checkout, for connector templates.
     """
-    if profile.load.via == "direct":
-        return None
+    if profile.load.via != "kafka":
+        return why_not_rally_here(profile)
     if profile.sink.command:
         return missing_program(profile.sink.command[0], root)
     gone = [folder for folder in plugin_folders(profile) if not folder.is_dir()]
@@ -62,7 +63,7 @@ def why_not_on(worker_plugins: frozenset[str], profile: Profile, root: Path) -> 
         worker_plugins: Classes of the connectors that the worker has.
         root: The checkout, for connector templates.
     """
-    if profile.load.via == "direct":
+    if profile.load.via != "kafka":
         return None
     if profile.sink.command:
         return missing_program(profile.sink.command[0], root)

@@ -57,26 +57,28 @@ class BulkBodies:
         return sum(span.length for span in self.spans)
 
 
-def operation(record: Record, number: int, version_type: str = "external") -> bytes:
+def operation(record: Record, number: int, version_type: str = "external", index: str | None = None) -> bytes:
     """The two lines of a document, the same as the sink's: the key is the id, and a later document of a key wins.
 
     Args:
         number: Of the document; it is the version, as the offset is in a topic of one partition.
         version_type: `external_gte` stores a document again that has this very version.
+        index: Named in the action line; `None` where the request names it.
     """
     key, document = record
     name = orjson.dumps(key.decode())
     # A line feed within a document can only be white space between its tokens.
     source = document.replace(b"\n", b" ")
-    action = b'{"index":{"_id":%b,"version_type":"%b","version":%d}}' % (name, version_type.encode(), number)
+    into = b"" if index is None else b'"_index":%b,' % orjson.dumps(index)
+    action = b'{"index":{%b"_id":%b,"version_type":"%b","version":%d}}' % (into, name, version_type.encode(), number)
     return b"%b\n%b\n" % (action, source)
 
 
-def operations(dataset: Dataset) -> Iterator[tuple[bytes, int]]:
-    """The lines of every document, and the document's own size, in order."""
+def operations(dataset: Dataset, index: str | None = None) -> Iterator[tuple[bytes, int]]:
+    """The lines of every document, and the document's own size, in order; with the index if it is given."""
     records = chain.from_iterable(dataset.batches(0, dataset.documents))
     for number, record in enumerate(records):
-        yield operation(record, number), len(record[1])
+        yield operation(record, number, index=index), len(record[1])
 
 
 def prepare_bodies(

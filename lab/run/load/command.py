@@ -48,6 +48,7 @@ class CommandSink:
         log: What it writes goes there.
         folder: Where it is started.
         environment: What it must have in its environment besides ours.
+        name: What a message calls it.
     """
 
     def __init__(
@@ -57,9 +58,11 @@ class CommandSink:
         log: Path,
         folder: Path,
         environment: Mapping[str, str],
+        name: str | None = None,
         clock: Callable[[], float] = CLOCK.now_s,
     ) -> None:
         self.command = tuple(command)
+        self._name = name or f"sink.command: {self.command[0]}"
         self._log = log
         self._folder = folder
         self._environment = environment
@@ -85,7 +88,7 @@ class CommandSink:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise StackError(f"sink.command: {self.command[0]}: cannot be started: {error.strerror}") from error
+                raise StackError(f"{self._name}: cannot be started: {error.strerror}") from error
         return self._process.pid
 
     def check(self) -> None:
@@ -99,7 +102,7 @@ class CommandSink:
             return
         if status:
             how = f"with exit status {status}" if status > 0 else f"by signal {signal.Signals(-status).name}"
-            raise StackError(f"sink.command: {self.command[0]}: ended {how}; its log is {self._log}", self.last_lines())
+            raise StackError(f"{self._name}: ended {how}; its log is {self._log}", self.last_lines())
         if self.ended_s is None:
             self.ended_s = self._clock()
 

@@ -1,0 +1,1 @@
+"""A load that Rally's bulk task sends."""

@@ -1,0 +1,99 @@
+"""Rally's program: where it is, and whether it can race on the servers of a run."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from contextlib import closing
+
+from lab.clients.target import cluster_of
+from lab.endpoints import Endpoints
+from lab.errors import StackError
+from lab.profiles import Profile
+from lab.profiles.index_settings import parsed_version
+
+ESRALLY = "SLUICE_ESRALLY"
+OLDEST, TOO_NEW = (2, 12), (3,)
+REFUSES_ROOT = (8,)
+"""From this release on, the builds of Elasticsearch that run here lack the module that answers GET /."""
+ANSWERS_WITHIN_S = 60.0
+
+
+def why_not_rally(profile: Profile) -> str | None:
+    """In one sentence, why Rally cannot send this profile's documents from this machine; `None` if it can."""
+    if profile.load.via != "rally":
+        return None
+    program = esrally()
+    if program is None:
+        if given := os.environ.get(ESRALLY):
+            return f"{ESRALLY}: {given}: no such program, expected that of Rally (esrally)"
+        return (
+            "load.via: rally: no program esrally here; install Rally (`pip install esrally==2.13.0`, best into an "
+            f"environment of its own), then have esrally in PATH or name it in {ESRALLY}"
+        )
+    return why_not_version(program, version_text(program))
+
+
+def why_not_version(program: str, text: str) -> str | None:
+    """What to say of a program that is not a Rally whose reports and options are known."""
+    found = re.search(r"\besrally (\d+)\.(\d+)", text)
+    version = tuple(map(int, found.groups())) if found else ()
+    if OLDEST <= version < TOO_NEW:
+        return None
+    first = next(iter(text.splitlines()), "no answer")
+    return f'{program}: --version: got "{first}", expected "esrally 2.12" or a later 2'
+
+
+def why_not_rally_here(profile: Profile) -> str | None:
+    """The same, on servers that are started on this machine."""
+    version = profile.elasticsearch.version
+    if profile.load.via == "rally" and parsed_version(version) >= REFUSES_ROOT:
+        place = profile.where.get("elasticsearch.version", profile.name)
+        return (
+            f"{place}: elasticsearch.version: got {version}, expected one before 8, such as 7.17.7: later builds that "
+            "run here refuse GET /, with which Rally begins"
+        )
+    return why_not_rally(profile)
+
+
+def why_not_rally_on(endpoints: Endpoints, profile: Profile) -> str | None:
+    """The same, on servers that exist already."""
+    if lack := why_not_rally(profile):
+        return lack
+    if profile.load.via != "rally":
+        return None
+    access, url = endpoints.access.elasticsearch, endpoints.elasticsearch_urls[0]
+    if access.authorization or url.startswith("https:"):
+        return "load.via: rally: the cluster requires TLS or credentials, expected one that is open; Rally is told none"
+    try:
+        with closing(cluster_of(endpoints, ANSWERS_WITHIN_S)) as cluster:
+            cluster.request("GET", "/", patience_s=0)
+    except StackError as error:
+        return f"load.via: rally: {url}: GET /: {error}; expected an answer, with which Rally begins"
+    return None
+
+
+def esrally() -> str | None:
+    """The path of Rally's program; `None` where there is none."""
+    return shutil.which(os.environ.get(ESRALLY) or "esrally")
+
+
+@functools.cache
+def version_text(program: str) -> str:
+    """What the program says of its version, or why it says nothing."""
+    with tempfile.TemporaryDirectory() as home:
+        try:
+            done = subprocess.run(
+                [program, "--version"],
+                env={**os.environ, "RALLY_HOME": home},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=ANSWERS_WITHIN_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    return (done.stdout or done.stderr).strip()
