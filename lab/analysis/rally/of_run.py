@@ -45,6 +45,9 @@ COLLECTIONS: Final = {
 }
 """Field of a race → counter of each node."""
 
+RALLY_READS_AFTER_S: Final = 2.0
+"""From the last answer of a bulk task until Rally reads the counters, about."""
+
 PERCENTILES: Final = ((50.0, 2), (90.0, 10), (99.0, 100), (99.9, 1000), (99.99, 10_000), (100.0, 1))
 """Percentile, and of how many values Rally tells it at least."""
 
@@ -57,7 +60,7 @@ def rally_lines(analysis: RunAnalysis) -> list[Line]:
 def _of_index(analysis: RunAnalysis) -> Iterator[Line]:
     """The rows about a cluster, of the run's index: as they were when Rally read them, or else at the end."""
     run = analysis.folder.run
-    counted = analysis.windows.load if run.rally else analysis.windows.run
+    counted = _until_rally_read(analysis) if run.rally else analysis.windows.run
     seen = answered(counted)
     values: dict[str, float] = {}
     if seen and (last := seen[-1].elasticsearch):
@@ -77,6 +80,12 @@ def _of_index(analysis: RunAnalysis) -> Iterator[Line]:
     for key, field in BY_KEY.items():
         if key in values:
             yield from _rows(field, values[key] / field.divisor, has_one_shard=has_one_shard)
+
+
+def _until_rally_read(analysis: RunAnalysis) -> list[Sample]:
+    """Samples of a load that Rally sent, until it had read the counters itself."""
+    load, run = analysis.windows.load, analysis.windows.run
+    return [sample for sample in run if load and load[0].at_s <= sample.at_s <= load[-1].at_s + RALLY_READS_AFTER_S]
 
 
 def _rows(field: Field, value: float, *, has_one_shard: bool) -> Iterator[Line]:
@@ -107,7 +116,7 @@ def running_rates(load: Sequence[Sample]) -> list[float]:
     Each value is a mean over all that has passed, so that the mean of them follows a rate that rises with delay.
 
     Args:
-        load: Samples that have the index's counters. The first of them whose successor shows documents is the beginning.
+        load: Samples of the load; the last before documents are seen is taken for the beginning.
 
     Source: `ThroughputCalculator` of Rally 2.13, which has the same of the requests that have been answered.
     """

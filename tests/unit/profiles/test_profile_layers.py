@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lab.profiles import Direct, effective, load_profile, override
+from lab.profiles import Direct, Rally, effective, load_profile, override
 from lab.profiles.models import Drain
 from tests.unit.profiles.profile_repository import Repository
 
@@ -103,13 +103,29 @@ def test_a_command_takes_the_place_of_a_connector_and_back(repository: Repositor
     assert repository.refusal("piped", "sink.command=cat") == ['--set sink.command: got "cat", expected a list']
 
 
+def test_a_load_through_rally_drops_what_others_have(repository: Repository) -> None:
+    """And the other way round; what both have stays."""
+    repository.write("direct", "question: D?\nextends: books\nload: {via: direct, connections: 3, timeout_s: 97}\n")
+    repository.write("rally", "question: R?\nextends: direct\nload: {via: rally, bulk_size: 101}\n")
+    assert repository.load("rally").load == Rally(via="rally", bulk_size=101, timeout_s=97)
+    assert repository.load("rally", "load.via=direct").load == Direct(via="direct", timeout_s=97)
+    assert repository.load("rally", "load.via=kafka").load == Drain(timeout_s=97)
+    assert repository.refusal("direct", "load.clients=3") == [
+        "--set load.clients: only a load through Rally has it, expected none (or `via: rally`)"
+    ]
+    assert repository.refusal("rally", "topic.partitions=3", "verify.expect=consumed") == [
+        "--set topic.partitions: topic: a load through Rally has none, expected no such section (or `via: kafka`)",
+        "--set verify.expect: a load through Rally stores everything, expected `stored`",
+    ]
+
+
 def test_only_a_direct_load_has_connections(repository: Repository) -> None:
     """A setting that would do nothing is refused, and so is a way that there is not."""
     assert repository.refusal("books", "load.connections=3") == [
         "--set load.connections: only a direct load has it, expected none (or `via: direct`)"
     ]
     assert repository.refusal("books", "load.via=directly") == [
-        '--set load.via: got "directly", expected `kafka` or `direct`'
+        '--set load.via: got "directly", expected `kafka`, `direct` or `rally`'
     ]
     assert repository.refusal("books", "load={via: direct, mode: stream, connections: 0}") == [
         '--set load: load.mode: got "stream", expected drain',

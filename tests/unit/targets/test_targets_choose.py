@@ -24,14 +24,16 @@ class Fixed(Local):
         return profile.model_copy(update={"elasticsearch": profile.elasticsearch.model_copy(update={"heap_mb": 7919})})
 
 
-def a_suite(**nodes: int) -> Suite:
+def a_suite(*, repetition: str | None = None, **nodes: int) -> Suite:
     """A suite of variants with so many nodes, the first of them its control; each against the one before."""
     names = list(nodes)
     variants = tuple(
         SuiteVariant(name, load_profile("quickstart", overrides=[f"elasticsearch.data_nodes={count}"]), (), against)
         for (name, count), against in zip(nodes.items(), [None, *names], strict=False)
     )
-    return Suite("ladder", "Which?", names[0], None, variants, 3, 1, (("indexing_rate_docs_per_s", "total"),), None)
+    return Suite(
+        "ladder", "Which?", names[0], repetition, variants, 3, 1, (("indexing_rate_docs_per_s", "total"),), None
+    )
 
 
 def test_a_suite_is_planned_with_the_servers_as_they_are() -> None:
@@ -43,12 +45,22 @@ def test_a_suite_is_planned_with_the_servers_as_they_are() -> None:
 
 def test_a_variant_that_cannot_run_is_left_out_and_so_is_what_is_compared_with_it() -> None:
     """Each with its reason, in one line."""
-    chosen, skipped = fitted(a_suite(first=1, second=2, third=1), Fixed())
+    chosen, skipped = fitted(a_suite(first=1, fourth=1, second=2, third=1), Fixed())
     assert skipped == {
         "second": "two.yaml:3: elasticsearch.data_nodes: got 2, expected 1; two.yaml:4: and so on",
         "third": 'it is compared with "second", which is left out',
     }
-    assert len(chosen.variants) == 3
+    assert len(chosen.variants) == 4
+
+
+def test_a_suite_of_which_only_the_control_can_run_is_refused() -> None:
+    """Nothing could be compared, but the control with itself."""
+    with pytest.raises(ProfileError) as error:
+        fitted(a_suite(first=1, again=1, second=2, third=1, repetition="again"), Fixed())
+    assert str(error.value) == (
+        "nothing of the suite but its control can run on these servers: two.yaml:3: elasticsearch.data_nodes: got 2, "
+        "expected 1; two.yaml:4: and so on"
+    )
 
 
 def test_a_suite_whose_control_cannot_run_is_refused() -> None:
