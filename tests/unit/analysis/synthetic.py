@@ -15,6 +15,7 @@ from lab.records.run import (
     Environment,
     Phase,
     QuestionAnswers,
+    RallyLoad,
     Run,
     RunWarning,
     Server,
@@ -355,6 +356,33 @@ def directly(truth: Truth) -> tuple[Run, list[Sample]]:
     }
     seen = with_samples(samples(truth), lambda _: {"kafka": None, "sink": None, "produced": None})
     return made.model_copy(update=changes), seen
+
+
+def through_rally(truth: Truth) -> tuple[Run, list[Sample]]:
+    """The same documents, sent by Rally's bulk task, whose processes keep half a core busy."""
+    made, seen = directly(truth)
+    load = RallyLoad(
+        version="2.13.0",
+        clients=3,
+        bulk_size=997,
+        source_bytes=truth.indexed * truth.bytes_per_doc,
+        entities=truth.indexed,
+        corpus_bytes=truth.indexed * (truth.bytes_per_doc + 97),
+        prepared_s=23.0,
+        error_percent=0.0,
+    )
+    changes = {
+        "via": "rally",
+        "direct": None,
+        "rally": load,
+        "sink_histograms": made.sink_histograms.model_copy(update={"bulk_service_time": None}),
+    }
+    return made.model_copy(update=changes), with_samples(
+        seen,
+        lambda sample: {
+            "processes": {**sample.processes, "rally": _process(107, sample.processes["elasticsearch-1"].cpu_s / 3)}
+        },
+    )
 
 
 def environment() -> Environment:

@@ -13,7 +13,7 @@ from lab.analysis.result import analyse
 from lab.records.result import Result
 from lab.records.samples import Sample, ShardCounters
 from lab.records.verification import Verification
-from tests.unit.analysis.synthetic import Truth, directly, run, samples, with_samples, written
+from tests.unit.analysis.synthetic import Truth, directly, run, samples, through_rally, with_samples, written
 
 TRUTH = Truth()
 COMPARABLE = (
@@ -132,3 +132,21 @@ def test_connections_that_leave_elasticsearch_idle_are_named_as_the_limit(tmp_pa
         " under way.",
     )
     assert "driver_limited" in {warning.kind.value for warning in result.warnings}
+
+
+def test_a_load_through_rally_is_told_as_such_with_the_cpu_of_all_its_processes(tmp_path: Path) -> None:
+    """Its requests are in no figure: only Rally has seen them. The sender's CPU has one name whoever sends."""
+    idle = Truth(machine_cpu_percent=53.0, write_threads=4, write_active=1)
+    analysis = analyse(written(tmp_path / "rally", *through_rally(idle)))
+    result = analysis.result
+    direct = analyse(written(tmp_path / "direct", *directly(idle))).result
+
+    names = {(metric.name, metric.scope): metric.value for metric in result.metrics}
+    assert names["cpu_s_per_million_docs", "sender"] == names["cpu_s_per_million_docs", "rally"] is not None
+    assert "bulk_service_time_ms_p50" not in {name for name, _ in names}
+    assert value_of(direct.metrics, "bulk_service_time_ms_p50", "run") is not None
+    assert result.limited_by is not None
+    assert result.limited_by.evidence.endswith("the machine was 53 % busy, with 3 clients of Rally's.")
+    assert "sent by 3 clients of Rally 2.13.0&#39;s bulk task" in write_report(analysis).read_text().replace(
+        "'", "&#39;"
+    )

@@ -7,12 +7,13 @@ import pytest
 
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.rally.beside import Beside, beside
-from lab.analysis.rally.of_run import rally_lines
+from lab.analysis.rally.of_run import rally_lines, running_rates
 from lab.analysis.rally.summary import HEAD, Line, csv_text, markdown_text, read_summary
 from lab.analysis.result import analyse
 from lab.errors import ProfileError
+from lab.records.samples import Sample
 from tests.unit.analysis.query_truth import PROFILE, QueryTruth, query_run, query_samples
-from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.analysis.synthetic import Truth, run, samples, through_rally, with_samples, written
 
 HERE = Path(__file__).parent
 OLDER, NEWER = HERE / "dense-vector-8.17.4.md", HERE / "dense-vector-9.0.0.md"
@@ -184,6 +185,75 @@ def test_a_run_in_rallys_words_has_its_own_figures(tmp_path: Path) -> None:
     assert told["Segment count", ""] == (last.primaries.segments_count, "")
     rate = value_of(analysis.result.metrics, "indexing_rate_docs_per_s", "primaries")
     assert told["Mean Throughput", "index-append"] == (rate, "docs/s")
+
+
+def test_a_race_and_its_report_say_the_same() -> None:
+    """Of Rally 2.13.0 on Elasticsearch 7.17.7, one bulk task; the report rounds what was measured of the task."""
+    report, whole = (
+        {(line.metric, line.task, line.unit): line.value for line in read_summary(HERE / name)}
+        for name in ("index-append.csv", "index-append-race.json")
+    )
+
+    assert report.keys() == whole.keys()
+    assert {key: pytest.approx(value, abs=0.005) for key, value in whole.items()} == report
+    assert len(report) == 57
+
+
+def test_a_run_that_rally_loaded_has_the_rows_of_rallys_own_report(tmp_path: Path) -> None:
+    """As far as counters tell them: least, median and largest of one shard are that shard's, sizes have replicas."""
+    made, seen = through_rally(Truth(replicas=1))
+    analysis = analyse(written(tmp_path, made, seen))
+    ours = {(line.metric, line.task): line for line in rally_lines(analysis)}
+    own = {(line.metric, line.task): line for line in read_summary(HERE / "index-append.csv")}
+
+    assert ours.keys() <= own.keys()
+    assert {key: line.unit for key, line in ours.items()} == {key: own[key].unit for key in ours}
+    only_rallys = {metric for metric, task in own.keys() - ours.keys() if not task}
+    assert {metric.partition(" for ")[0] for metric in only_rallys} == {
+        "Heap used",
+        "Total Ingest Pipeline count",
+        "Total Ingest Pipeline time",
+        "Total Ingest Pipeline failed",
+    }
+    last = analysis.windows.load[-1].elasticsearch
+    assert last
+    assert ours["Max cumulative merge time across primary shards", ""].value == last.primaries.merges_time_ms / 60_000
+    for size in ("Dataset size", "Store size"):
+        assert ours[size, ""].value == last.total.store_size_bytes / 1024**3
+
+
+def test_counters_that_change_after_rally_has_read_them_are_not_counted(tmp_path: Path) -> None:
+    """Verification refreshes the index; two seconds after the load Rally has read everything."""
+    made, seen = through_rally(Truth())
+
+    def refreshed(sample: Sample) -> dict[str, object]:
+        elasticsearch = sample.elasticsearch
+        if sample is not seen[-1] or elasticsearch is None:
+            return {}
+        later = elasticsearch.primaries.model_copy(update={"segments_count": 7919})
+        return {"elasticsearch": elasticsearch.model_copy(update={"primaries": later})}
+
+    told = rally_lines(analyse(written(tmp_path, made, with_samples(seen, refreshed))))
+
+    assert seen[-1].at_s > seen[-4].at_s + 2
+    assert next(line.value for line in told if line.metric == "Segment count") != 7919
+
+
+def test_throughput_is_the_rate_since_the_task_began() -> None:
+    """5,003 documents in the first second and 1,009 in the next: 5,003/s, then 3,006/s."""
+    _, seen = through_rally(Truth())
+
+    def at(place: int, indexed: int) -> Sample:
+        elasticsearch = seen[place].elasticsearch
+        assert elasticsearch
+        primaries = elasticsearch.primaries.model_copy(update={"index_total": indexed})
+        return seen[place].model_copy(
+            update={"elasticsearch": elasticsearch.model_copy(update={"primaries": primaries})}
+        )
+
+    load = [at(place, indexed) for place, indexed in enumerate((0, 0, 5003, 6012, 6012))]
+    assert running_rates(load) == pytest.approx([5003.0, 3006.0])
+    assert running_rates(load[:2]) == []
 
 
 def test_questions_are_tasks_in_rallys_words(tmp_path: Path) -> None:
