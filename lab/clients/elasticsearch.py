@@ -164,9 +164,12 @@ class ElasticsearchClient:
         return dict(described["settings"])
 
     def vector_options(self, index: str) -> dict[str, dict[str, object]]:
-        """Field of vectors → its index options as they are in effect; those that the mapping leaves out, too."""
+        """Field of vectors → its index options as they are in effect; those that the mapping leaves out, too.
+
+        Of several indices, those of the first.
+        """
         _, answer = self.request("GET", f"/{index}/_mapping")
-        (described,) = answer.values()
+        described = answer[min(answer)]
         fields = described["mappings"].get("properties", {})
         return {
             name: dict(field["index_options"])

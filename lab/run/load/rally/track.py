@@ -42,7 +42,7 @@ def write_corpus(
     Raises:
         StackError: The disk has too little room.
     """
-    check_room(dataset, folder)
+    check_room([dataset], folder)
     documents = source_bytes = corpus_bytes = 0
     with (folder / CORPUS).open("wb") as file:
         for lines, document_bytes in operations(dataset, index):
