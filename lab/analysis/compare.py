@@ -289,7 +289,7 @@ def together(runs: Iterable[Inputs]) -> Inputs:
 
 
 def _machine(environment: Environment) -> Inputs:
-    servers = [(_kind(server.name), server.version) for server in environment.servers]
+    servers = [(_kind(server.name), server.release) for server in environment.servers]
     javas = [(_kind(name), version) for name, version in environment.java_versions.items()]
     return {
         "machine": environment.machine,

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from lab.analysis.figures.limits import limited_by
 from lab.analysis.figures.metrics import metrics
@@ -11,7 +12,10 @@ from lab.analysis.figures.query_limits import queries_limited_by
 from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import Windows, query_windows, windows
 from lab.analysis.folder import RunFolder, read_run
-from lab.records.result import Result
+from lab.records.result import Limit, Result
+from lab.records.run import RunWarning
+
+Said = TypeVar("Said", Limit, RunWarning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,10 @@ def analyse(run_dir: Path) -> RunAnalysis:
     alone = run.query_load if run.load == "query" else None
     cut = query_windows(folder.samples, alone) if alone else windows(folder.samples, run.verification.expect)
     limit = queries_limited_by(run, alone, cut.window) if alone else limited_by(run, cut.window)
+    found = warnings(run, cut, limit)
+    if run.environment.product != "Elasticsearch":
+        limit = limit and _worded(limit, run.environment.product)
+        found = tuple(_worded(each, run.environment.product) for each in found)
     result = Result(
         run_id=run.run_id,
         profile=run.profile,
@@ -49,10 +57,16 @@ def analyse(run_dir: Path) -> RunAnalysis:
         sink_ledger=run.sink_ledger,
         metrics=metrics(run, cut),
         environment=run.environment,
-        warnings=warnings(run, cut, limit),
+        warnings=found,
         limited_by=limit,
     )
     return RunAnalysis(folder, cut, result)
+
+
+def _worded(said: Said, product: str) -> Said:
+    """The same of another product than Elasticsearch, which these sentences are written for."""
+    texts = {name: text for name, text in said if isinstance(text, str) and "Elasticsearch" in text}
+    return said.model_copy(update={name: text.replace("Elasticsearch", product) for name, text in texts.items()})
 
 
 def write_result(analysis: RunAnalysis) -> None:

@@ -18,12 +18,12 @@ from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
 from lab.console import console
 from lab.errors import ProfileError, StackError
-from lab.stack.artifacts import ArtifactCache, elasticsearch_versions, read_lock
+from lab.stack.artifacts import ArtifactCache, read_lock
+from lab.stack.engines import engines
 from lab.stack.groups import Bounds, ServerGroups, controllers
 from lab.stack.jdk import (
     find_jdks,
     install_command,
-    java_for_elasticsearch,
     java_for_kafka,
     refuse_wrong_java_home,
 )
@@ -79,9 +79,8 @@ def jdks() -> Iterator[Finding]:
     if not any(jdk in java_for_kafka() for jdk in available):
         need = java_for_kafka()
         yield Finding("JDK", "bad", f"Kafka needs a JDK {need}; install one with: {install_command(need)}")
-    for version in elasticsearch_versions(read_lock()):
-        need = java_for_elasticsearch(version)
-        name = f"Elasticsearch {version}"
+    for engine in engines(read_lock()):
+        need, name = engine.java, engine.title
         if usable := [jdk.feature for jdk in available if jdk in need]:
             yield Finding(name, "good", f"runs on JDK {max(usable)} (it takes {need})")
         else:
@@ -140,7 +139,7 @@ def artifacts() -> Iterator[Finding]:
     needed = [
         *lock.sets["kafka"],
         *lock.sets["jolokia"],
-        *lock.sets[f"elasticsearch-{StackShape().elasticsearch_version}"],
+        *lock.sets[str(StackShape().engine)],
     ]
     missing = ArtifactCache(cache_dir()).missing(needed)
     size_mb = sum(artifact.size_bytes for artifact in missing) / 1e6

@@ -24,6 +24,9 @@ def run(
     profile: ProfileArgument,
     *,
     elasticsearch: Annotated[str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = None,
+    opensearch: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.")
+    ] = None,
     dataset: Annotated[str | None, typer.Option(help=f"Dataset: {', '.join(registry.DATASETS)}.")] = None,
     path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
     key: Annotated[str | None, typer.Option(help="Field of that file that holds the key.")] = None,
@@ -36,7 +39,15 @@ def run(
 ) -> int:
     """Run a profile: start what is missing, load, verify, measure, report."""
     overrides = [
-        *shorthand(elasticsearch=elasticsearch, dataset=dataset, path=path, key=key, documents=documents, rate=rate),
+        *shorthand(
+            elasticsearch=elasticsearch,
+            opensearch=opensearch,
+            dataset=dataset,
+            path=path,
+            key=key,
+            documents=documents,
+            rate=rate,
+        ),
         *(settings or []),
     ]
     chosen = load_profile(profile, overrides=overrides)
@@ -63,6 +74,7 @@ def show_result(result: Result, report: Path) -> None:
 def shorthand(
     *,
     elasticsearch: str | None,
+    opensearch: str | None,
     dataset: str | None,
     path: str | None,
     key: str | None,
@@ -72,6 +84,7 @@ def shorthand(
     """The options that have names of their own, as overrides of the profile."""
     given: dict[str, object] = {
         "elasticsearch.version": elasticsearch,
+        "opensearch": opensearch,
         "dataset.name": dataset,
         "dataset.path": path,
         "dataset.key": key,

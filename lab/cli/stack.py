@@ -23,6 +23,9 @@ ServiceArgument = Annotated[str, typer.Argument(help="Server: kafka, connect, el
 def up(
     *,
     elasticsearch: Annotated[str, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = "8.19.21",
+    opensearch: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.")
+    ] = None,
     data_nodes: Annotated[int, typer.Option(min=1, max=MAX_NODES, help="Elasticsearch nodes.")] = 1,
     heap_mb: Annotated[int, typer.Option(min=128, help="Java heap of each Elasticsearch node, MiB.")] = 1024,
     elasticsearch_port: Annotated[
@@ -37,6 +40,7 @@ def up(
     ports = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
     shape = StackShape(
         elasticsearch_version=elasticsearch,
+        opensearch_version=opensearch,
         data_nodes=data_nodes,
         elasticsearch_heap_mb=heap_mb,
         plugin_folders=given_plugin_folders(),
@@ -71,7 +75,7 @@ def row_of(entry: ServerProcess) -> tuple[str, ...]:
     state = READY if ready else "[yellow]not ready[/yellow]" if process else "[red]dead[/red]"
     memory = f"{process.memory_info().rss / 2**20:.0f} MB" if process else ""
     ports = " ".join(f"{purpose}:{port}" for purpose, port in entry.spec.ports.items())
-    return entry.spec.name, entry.spec.version, state, str(entry.pid), memory, ports
+    return entry.spec.name, entry.spec.release, state, str(entry.pid), memory, ports
 
 
 def logs(

@@ -31,6 +31,7 @@ _SET_BY_THE_RUN: Mapping[tuple[str, ...], str] = {
     **{
         ("elasticsearch", "node_settings", name): "nothing: the run makes its nodes and knows where they are"
         for name in (
+            "cluster.initial_cluster_manager_nodes",
             "cluster.initial_master_nodes",
             "cluster.name",
             "discovery.seed_hosts",
@@ -69,6 +70,7 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
     yield from _several_indices_problems(tree)
     yield from _client_problems(tree)
     yield from _bound_problems(tree)
+    yield from _engine_problems(tree)
     yield from layout_problems(tree)
     yield from query_problems(tree, root)
     yield from maintain_problems(tree)
@@ -162,25 +164,28 @@ def _size_problems(section: Located, name: Located, dataset: KnownDataset) -> It
 
 
 def _index_problems(tree: Located) -> Iterator[Problem]:
-    """Index settings that the profile's Elasticsearch does not have, and values that no release takes."""
+    """Index settings that the profile's engine does not have, and values that no release takes."""
     index = tree.at("index")
+    product, version = _engine(tree)
     for name, entry in index.entries.items() if index is not None else ():
         if entry.broken:
             continue
-        message = known_settings().complaint(name, _version(tree))
+        message = known_settings(product).complaint(name, version)
         if message is None and (expected := expected_value(name, entry.value)) is not None:
             message = f"got {shown(entry.plain(), entry)}, expected {expected}"
         if message is not None:
             yield Problem(entry.place, f"index.{name}", message)
 
 
-def _version(tree: Located) -> tuple[int, ...]:
-    entry = tree.at("elasticsearch", "version")
-    default = Elasticsearch().version
+def _engine(tree: Located) -> tuple[str, tuple[int, ...]]:
+    """Product and version; the default where what is given is no version."""
+    opensearch, entry = tree.at("opensearch"), tree.at("elasticsearch", "version")
     try:
-        return parsed_version(str(entry.value) if entry is not None else default)
+        if opensearch is not None:
+            return "OpenSearch", parsed_version(str(opensearch.value))
+        return "Elasticsearch", parsed_version(str(entry.value) if entry is not None else Elasticsearch().version)
     except ValueError:
-        return parsed_version(default)
+        return "Elasticsearch", parsed_version(Elasticsearch().version)
 
 
 def _useless(tree: Located) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -244,7 +249,15 @@ def _client_problems(tree: Located) -> Iterator[Problem]:
             return
 
 
-# --- bounds ---------------------------------------------------------------------------------------------------------
+# --- engine and bounds ----------------------------------------------------------------------------------------------
+
+
+def _engine_problems(tree: Located) -> Iterator[Problem]:
+    """Two engines."""
+    opensearch, version = tree.at("opensearch"), tree.at("elasticsearch", "version")
+    if opensearch is not None and version is not None:
+        message = "`elasticsearch.version` is given already, expected one of the two"
+        yield Problem(opensearch.place, "opensearch", message)
 
 
 def _bound_problems(tree: Located) -> Iterator[Problem]:

@@ -64,11 +64,12 @@ def env_text(name: str, values: Mapping[str, str]) -> str:
 def env_files(root: Path) -> Iterator[tuple[Path, str]]:
     """Every file below `compose/experiments`, relative to the checkout, and what has to stand in it.
 
-    A profile of more nodes than there are services has none, and none of several indices, which no stream fills.
+    A profile of more nodes than there are services has none, nor has one of OpenSearch, which has no image here, or of
+    several indices, which no stream fills.
     """
     for name in profile_names(root):
         profile = load_profile(name, overrides=NEED_MORE.get(name, ()), root=root)
-        if profile.elasticsearch.data_nodes > MOST_NODES or profile.indices > 1:
+        if profile.opensearch or profile.elasticsearch.data_nodes > MOST_NODES or profile.indices > 1:
             continue
         yield FOLDER / f"{name}.env", env_text(name, environment(profile))
         if settings := node_settings(profile):

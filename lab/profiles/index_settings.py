@@ -1,4 +1,4 @@
-"""The index settings that Elasticsearch knows, by version."""
+"""The index settings that Elasticsearch and OpenSearch know, by version."""
 
 import json
 import re
@@ -28,20 +28,25 @@ _VALUES = {
 }
 """What every release takes as the value of a setting, and how to say so; only settings of which that is certain."""
 
+_CODECS_OF_OPENSEARCH = r"default|best_compression|lucene_default|lz4|zlib|zstd\w*|qat_\w+|[A-Z]\w*"
+"""The `zstd` and `qat` ones are a plugin's."""
+
 _LAST_WITHOUT_LEGACY_CODECS: Version = (7, 17, 99)
 """7.17.7 refuses them; 8.19.21 and 9.5.3 take `legacy_default` and `legacy_best_compression`."""
 
 
 @dataclass(frozen=True)
 class KnownSettings:
-    """The settings of several Elasticsearch releases, as those releases list them.
+    """The settings of several releases of a product, as those releases list them.
 
     Attributes:
+        product: `Elasticsearch` or `OpenSearch`.
         read_from: The releases that were read, oldest first.
         releases: Name without `index.` → first and last of those releases that have it. A name that ends in a dot
             stands for every setting below it.
     """
 
+    product: str
     read_from: tuple[Version, ...]
     releases: dict[str, tuple[Version, Version]]
 
@@ -58,14 +63,13 @@ class KnownSettings:
         releases = self.releases_of(name)
         if releases is None:
             match = nearest(name, (other.rstrip(".") for other in self.releases))
-            return (
-                f"unknown key, {f'did you mean `{match}`?' if match else 'expected an index setting of Elasticsearch'}"
-            )
+            remedy = f"did you mean `{match}`?" if match else f"expected an index setting of {self.product}"
+            return f"unknown key, {remedy}"
         first, last = releases
         if any(version <= read < first for read in self.read_from):
-            return f"not an index setting of Elasticsearch {_dotted(version)}, expected {_dotted(first)} or newer"
+            return f"not an index setting of {self.product} {_dotted(version)}, expected {_dotted(first)} or newer"
         if any(version >= read > last for read in self.read_from):
-            return f"no longer an index setting of Elasticsearch {_dotted(version)}, expected {_dotted(last)} or older"
+            return f"no longer an index setting of {self.product} {_dotted(version)}, expected {_dotted(last)} or older"
         return None
 
 
@@ -75,11 +79,15 @@ def expected_value(name: str, value: object) -> str | None:
     return None if re.fullmatch(pattern, str(value), re.DOTALL) else expected
 
 
-def codec_complaint(codec: object, version: Version) -> str | None:
+def codec_complaint(codec: object, version: Version, product: str = "Elasticsearch") -> str | None:
     """Why an index cannot have this codec on this version; `None` when it can, or may."""
-    if str(codec).startswith("legacy_") and version <= _LAST_WITHOUT_LEGACY_CODECS:
-        return f'got "{codec}", which Elasticsearch {_dotted(version)} does not have, expected {_VALUES["codec"][1]}'
-    return None
+    if product == "OpenSearch":
+        is_had = re.fullmatch(_CODECS_OF_OPENSEARCH, str(codec)) is not None
+    else:
+        is_had = not (str(codec).startswith("legacy_") and version <= _LAST_WITHOUT_LEGACY_CODECS)
+    if is_had:
+        return None
+    return f'got "{codec}", which {product} {_dotted(version)} does not have, expected {_VALUES["codec"][1]}'
 
 
 def parsed_version(text: str) -> Version:
@@ -92,10 +100,16 @@ def _dotted(version: Version) -> str:
 
 
 @cache
-def known_settings() -> KnownSettings:
-    """The settings of index_settings.json; those that only the server itself may set are not among them."""
-    stored = json.loads(Path(__file__).with_name("index_settings.json").read_text(encoding="utf-8"))
+def known_settings(product: str = "Elasticsearch") -> KnownSettings:
+    """The settings of a product; those that only the server itself may set are not among them.
+
+    Args:
+        product: `Elasticsearch` or `OpenSearch`.
+    """
+    name = "opensearch_index_settings.json" if product == "OpenSearch" else "index_settings.json"
+    stored = json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     return KnownSettings(
+        product,
         tuple(map(parsed_version, stored["read_from"])),
         {name: (parsed_version(first), parsed_version(last)) for name, (first, last) in stored["settings"].items()},
     )

@@ -11,6 +11,7 @@ an inherited value meaningless takes that value with it:
 - `load.via` drops what only loads of another way have;
 - `load.mode: query` drops the inherited rate, `via` with what only a load of that way has, and the same sections;
 - `load.mode: drain` or `stream` drops what only a load of queries has;
+- `opensearch` drops an inherited `elasticsearch.version`, and the other way round;
 - `sink.command` drops an inherited connector with its settings, and `sink.connector` an inherited command.
 """
 
@@ -122,11 +123,19 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
         yield from (("sink", name) for name in OF_A_CONNECTOR)
     if nearer.at("sink", "connector"):
         yield ("sink", "command")
+    yield from _superseded_by_engine(nearer)
     yield from _superseded_by_dataset(farther, nearer)
 
 
 def _only_of_others(via: str | None) -> Iterator[str]:
     return (name for other, names in _ONLY_VIA.items() if other != via for name in names)
+
+
+def _superseded_by_engine(nearer: Located) -> Iterator[tuple[str, ...]]:
+    of_both = ("opensearch",), ("elasticsearch", "version")
+    for chosen, other in (of_both, of_both[::-1]):
+        if (entry := nearer.at(*chosen)) is not None and entry.value is not None:
+            yield other
 
 
 def _superseded_by_dataset(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:

@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, PositiveInt, Tag
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+)
 from pydantic_core import PydanticCustomError
 
 from producers.registry import DATASETS
@@ -91,7 +102,7 @@ class Sink(Section):
 
 
 class Elasticsearch(Section):
-    """The cluster."""
+    """The cluster, also where its nodes are OpenSearch."""
 
     version: str = Field(
         "8.19.21", pattern=r"^\d+\.\d+\.\d+$", description="Elasticsearch version, where the target starts the servers"
@@ -348,6 +359,11 @@ class Profile(Section):
     producer: Producer = Field(default_factory=Producer)
     sink: Sink = Field(default_factory=Sink)
     elasticsearch: Elasticsearch = Field(default_factory=Elasticsearch)
+    opensearch: str | None = Field(
+        None,
+        pattern=r"^\d+\.\d+\.\d+$",
+        description="OpenSearch version, in place of `elasticsearch.version`; the rest of that section holds for it",
+    )
     index: Settings = Field(default_factory=dict, description="Index settings, verbatim, dotted, without `index.`")
     indices: int = Field(
         1, ge=1, le=MOST_INDICES, description="Indices that share the documents, each filled from a topic of its own"
@@ -358,6 +374,31 @@ class Profile(Section):
     maintain: Maintain | None = Field(None, description="What is done with the indices once they are loaded")
     sampling: Sampling = Field(default_factory=Sampling)
     where: Mapping[str, str] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_the_other_engine(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """One version, that of the engine: nobody is to read the other one's default as what has run."""
+        values: dict[str, Any] = written(self)
+        if self.opensearch is None:
+            values.pop("opensearch", None)
+        elif "elasticsearch" in values:
+            values["elasticsearch"] = {key: of for key, of in values["elasticsearch"].items() if key != "version"}
+        return values
+
+    @property
+    def product(self) -> str:
+        """What the nodes are: `Elasticsearch` or `OpenSearch`."""
+        return "OpenSearch" if self.opensearch else "Elasticsearch"
+
+    @property
+    def version(self) -> str:
+        """The version of that."""
+        return self.opensearch or self.elasticsearch.version
+
+    @property
+    def engine(self) -> str:
+        """Product and version of the nodes, as they read in a sentence: `OpenSearch 3.0.0`."""
+        return f"{self.product} {self.version}"
 
     @property
     def number_of_shards(self) -> int:

@@ -160,6 +160,8 @@ def _expected(details: ErrorDetails) -> str:
         return (
             "`kafka`, `direct` or `rally`" if details["loc"][-1] == "via" else str(context["expected"]).replace("'", "")
         )
+    if details["loc"] == ("opensearch",):
+        return "a version such as 3.0.0"
     if kind == "string_pattern_mismatch" or details["loc"] == ("elasticsearch", "version"):
         return "a version such as 8.19.21"
     return _EXPECTED[kind].format(**context) if kind in _EXPECTED else details["msg"]

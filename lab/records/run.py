@@ -15,6 +15,7 @@ class Server(Record):
     """One server of the run.
 
     Attributes:
+        product: What an `elasticsearch-…` is that is not Elasticsearch: `OpenSearch`.
         vector_instructions: What an Elasticsearch node uses of those of the processor, by its log: `native library`,
             `Panama, 512 bits`; `None` where its log is not here, and in records of 0.2.0 and before.
     """
@@ -24,6 +25,12 @@ class Server(Record):
     pid: int | None
     command_line_options: tuple[str, ...] = ()
     vector_instructions: tuple[str, ...] | None = None
+    product: str | None = None
+
+    @property
+    def release(self) -> str:
+        """Its version, after its product where its name does not say that."""
+        return f"{self.product} {self.version}" if self.product else self.version
 
 
 class Paging(Record):
@@ -70,6 +77,11 @@ class Environment(Record):
     cluster_settings: dict[str, object] | None = None
     paging: Paging | None = None
     vector_options: dict[str, dict[str, object]] | None = None
+
+    @property
+    def product(self) -> str:
+        """What the servers under test are: Elasticsearch unless they say otherwise."""
+        return next((server.product for server in self.servers if server.product), "Elasticsearch")
 
 
 class WarningKind(StrEnum):

@@ -66,13 +66,6 @@ def read_lock(path: Path = LOCK_FILE) -> ArtifactLock:
     return ArtifactLock.model_validate_json(path.read_bytes())
 
 
-def elasticsearch_versions(lock: ArtifactLock) -> tuple[str, ...]:
-    """The Elasticsearch versions that can be had, oldest first."""
-    prefix = "elasticsearch-"
-    versions = [name.removeprefix(prefix) for name in lock.sets if name.startswith(prefix)]
-    return tuple(sorted(versions, key=version_key))
-
-
 def version_key(version: str) -> tuple[int, ...]:
     """A version's numbers, for comparing: `8.19.21` → (8, 19, 21), `1.8.0_402` → (1, 8, 0, 402)."""
     return tuple(map(int, re.findall(r"\d+", version)))

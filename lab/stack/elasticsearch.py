@@ -69,17 +69,26 @@ def repositories(folder: Path) -> Path:
 
 
 def node_settings(
-    home: Path, number: int, ports: Mapping[str, int], first_transport_port: int, folder: Path
+    home: Path,
+    number: int,
+    ports: Mapping[str, int],
+    first_transport_port: int,
+    folder: Path,
+    *,
+    master: str = "master",
 ) -> dict[str, object]:
     """The settings file of one node.
 
     The first node is the only master; it is configured the same whether it stays alone or not, so that data nodes can
     join and leave without its restart.
+
+    Args:
+        master: What its product calls the role of a master.
     """
     settings: dict[str, object] = {
         "cluster.name": "sluice",
         "node.name": node_name(number),
-        "node.roles": ["master", "data", "ingest"] if number == 1 else ["data"],
+        "node.roles": [master, "data", "ingest"] if number == 1 else ["data"],
         "network.host": LOOPBACK,
         "http.port": ports["http"],
         "transport.port": ports["transport"],
@@ -91,7 +100,7 @@ def node_settings(
         **WATERMARKS,
     }
     if number == 1:
-        settings["cluster.initial_master_nodes"] = [node_name(1)]
+        settings[f"cluster.initial_{master}_nodes"] = [node_name(1)]
     if (home / "modules" / "x-pack-security").is_dir():
         settings["xpack.security.enabled"] = False
     return settings

@@ -72,6 +72,15 @@ def java_for_elasticsearch(version: str) -> JavaRange:
     return JavaRange(21, newest)
 
 
+def java_for_opensearch(version: str) -> JavaRange:
+    """The Java releases that an OpenSearch version runs on.
+
+    Source: OpenSearch's compatibility table. 2.x needs the security manager, which Java 24 dropped; 3.0's own agent
+    reads classes up to those of Java 24.
+    """
+    return JavaRange(11, 23) if version_key(version)[0] < 3 else JavaRange(21, 24)
+
+
 def java_for_kafka() -> JavaRange:
     """The Java releases that a Kafka 4 broker and a Connect worker run on, and that the sink plugin is built with."""
     return JavaRange(OLDEST_FOR_KAFKA, NEWEST_KNOWN)

@@ -15,9 +15,10 @@ from pydantic import BaseModel, ConfigDict
 
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
-from lab.stack import elasticsearch, kafka, server
+from lab.stack import elasticsearch, kafka, opensearch, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
+from lab.stack.engines import TITLES
 from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, Bounds, ServerGroups
 from lab.stack.jdk import (
     Jdk,
@@ -297,7 +298,8 @@ class LocalStack:
         elasticsearch_java = choose_elasticsearch_java(
             shape, lock, jdks, lambda feature: java_runtime(feature, self._cache_dir)
         )
-        archive = lock.sets[f"elasticsearch-{shape.elasticsearch_version}"][0]
+        engine = shape.engine
+        archive = lock.sets[str(engine)][0]
         self._check_memory(shape)
         plugin_version = self._fetch_and_build(
             (*lock.sets["kafka"], *lock.sets["jolokia"], archive), lock, kafka_jdk, progress
@@ -323,12 +325,13 @@ class LocalStack:
             plugin_version=f"{plugin_version}{folders_fingerprint(shape.plugin_folders)}",
             more_plugins=shape.plugin_folders,
         )
+        of_product = {"elasticsearch": elasticsearch.elasticsearch_spec, "opensearch": opensearch.opensearch_spec}
         nodes = (
-            elasticsearch.elasticsearch_spec(
+            of_product[engine.product](
                 number=number,
-                version=shape.elasticsearch_version,
+                version=engine.version,
                 home=home,
-                folder=folder / f"elasticsearch-{shape.elasticsearch_version}" / f"node-{number}",
+                folder=folder / str(engine) / f"node-{number}",
                 jdk=elasticsearch_java,
                 heap_mb=shape.elasticsearch_heap_mb,
                 extra_settings=shape.node_settings,
@@ -382,8 +385,8 @@ class LocalStack:
         if available_mb + running_mb < shape.memory_mb:
             raise StackError(
                 f"memory: {available_mb + running_mb} MB available, {shape.memory_mb} MB needed for "
-                f"{shape.data_nodes} Elasticsearch node(s) of {shape.elasticsearch_heap_mb} MB heap, Kafka, Connect; "
-                "free some memory or lower elasticsearch.heap_mb or elasticsearch.data_nodes"
+                f"{shape.data_nodes} {TITLES[shape.engine.product]} node(s) of {shape.elasticsearch_heap_mb} MB heap, "
+                "Kafka, Connect; free some memory or lower elasticsearch.heap_mb or elasticsearch.data_nodes"
             )
 
     def _reshape(self, specs: Sequence[ServerSpec], *, kept: bool, progress: StackProgress) -> None:
@@ -393,8 +396,8 @@ class LocalStack:
         goes = [entry for entry in self.servers() if entry.spec.name not in stays]
         for entry in goes:
             spec = wanted.get(entry.spec.name)
-            if spec is not None and spec.version != entry.spec.version:
-                progress.step(entry.spec.name, f"{spec.version} instead of {entry.spec.version}")
+            if spec is not None and spec.release != entry.spec.release:
+                progress.step(entry.spec.name, f"{spec.release} instead of {entry.spec.release}")
             progress.step(entry.spec.name, "stopping")
         server.stop(goes)
         self._write(StackState(kept=kept, owner_pid=os.getpid(), servers=tuple(stays.values())))

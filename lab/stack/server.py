@@ -38,7 +38,8 @@ class ServerSpec(BaseModel):
 
     Attributes:
         kind: Tells how to see that it is ready.
-        name: `kafka`, `connect`, `elasticsearch-1` …
+        name: `kafka`, `connect`, `elasticsearch-1` …, a node of OpenSearch like one of Elasticsearch.
+        product: What a node is that is not Elasticsearch: `OpenSearch`.
         ports: By purpose; `http` or `client` is the one that others connect to.
         run_as: The user id to run as; `None` for our own.
         log_file: Its standard output and error.
@@ -52,6 +53,7 @@ class ServerSpec(BaseModel):
 
     kind: Literal["kafka", "connect", "elasticsearch"]
     name: str
+    product: str | None = None
     version: str
     java_version: str
     command: tuple[str, ...]
@@ -67,8 +69,14 @@ class ServerSpec(BaseModel):
     @property
     def options(self) -> tuple[str, ...]:
         """The options that matter to who reads the figures: JVM options without class path and agents."""
-        words = (*self.command, *self.environment.get("ES_JAVA_OPTS", "").split())
+        given = [self.environment.get(name, "") for name in ("ES_JAVA_OPTS", "OPENSEARCH_JAVA_OPTS")]
+        words = (*self.command, *" ".join(given).split())
         return tuple(word for word in words if word.startswith("-X"))
+
+    @property
+    def release(self) -> str:
+        """Its version, after its product where the name does not say that."""
+        return f"{self.product} {self.version}" if self.product else self.version
 
     @property
     def pending_archive(self) -> Path | None:

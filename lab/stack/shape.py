@@ -6,8 +6,9 @@ from pathlib import Path
 
 from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch
-from lab.stack.artifacts import ArtifactLock, elasticsearch_versions
-from lab.stack.jdk import JavaRange, Jdk, choose_jdk, java_for_elasticsearch
+from lab.stack.artifacts import ArtifactLock
+from lab.stack.engines import Engine
+from lab.stack.jdk import JavaRange, Jdk, choose_jdk
 from lab.stack.runtimes import RUNTIMES
 
 MAX_NODES = 6
@@ -20,6 +21,7 @@ class StackShape:
     """What the servers shall be.
 
     Attributes:
+        opensearch_version: OpenSearch in place of Elasticsearch; `None`: Elasticsearch. All else holds for both.
         data_nodes: Elasticsearch nodes, 1 to 6; the first is also the master.
         node_settings: Settings of each Elasticsearch node beside those that make it a node of this cluster.
         plugin_folders: Folders of plugin folders, of other people's connectors, beside our own.
@@ -36,6 +38,14 @@ class StackShape:
     plugin_folders: tuple[Path, ...] = ()
     requested_ports: Mapping[str, int] = field(default_factory=dict)
     elasticsearch_java: int | None = None
+    opensearch_version: str | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """What its nodes are."""
+        if self.opensearch_version is not None:
+            return Engine("opensearch", self.opensearch_version)
+        return Engine("elasticsearch", self.elasticsearch_version)
 
     @property
     def memory_mb(self) -> int:
@@ -47,7 +57,7 @@ class StackShape:
 def choose_elasticsearch_java(
     shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk], runtime: Callable[[int], Jdk]
 ) -> Jdk:
-    """The Java for the shape's Elasticsearch version: a JDK of this machine if one fits, otherwise a runtime.
+    """The Java for the shape's engine: a JDK of this machine if one fits, otherwise a runtime.
 
     Args:
         runtime: Fetches that of a feature release.
@@ -56,38 +66,24 @@ def choose_elasticsearch_java(
         ProfileError: The version is not available, or does not run on the Java that is asked for.
         StackError: The number of nodes cannot be had, or no Java that fits.
     """
-    check_version(shape.elasticsearch_version, lock)
+    engine = shape.engine
+    engine.check_available(lock)
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
-    supported = java_for_elasticsearch(shape.elasticsearch_version)
+    supported = engine.java
     if shape.elasticsearch_java is not None:
-        check_java(shape.elasticsearch_java, shape.elasticsearch_version)
+        engine.check_java(shape.elasticsearch_java)
         supported = JavaRange(shape.elasticsearch_java, shape.elasticsearch_java)
         if not any(jdk in supported for jdk in jdks) and shape.elasticsearch_java not in RUNTIMES:
-            fitting = java_for_elasticsearch(shape.elasticsearch_version).features
             there = ", ".join(
-                str(each) for each in fitting if each in RUNTIMES or each in {jdk.feature for jdk in jdks}
+                str(each) for each in engine.java.features if each in RUNTIMES or each in {jdk.feature for jdk in jdks}
             )
             raise ProfileError(f"elasticsearch.java: got {shape.elasticsearch_java}, expected one to be had: {there}")
     if not any(jdk in supported for jdk in jdks):
         fetched = [feature for feature in RUNTIMES if supported.oldest <= feature <= supported.newest]
         if fetched:
             return runtime(max(fetched))
-    return choose_jdk(jdks, supported, f"Elasticsearch {shape.elasticsearch_version}")
-
-
-def check_java(feature: int, version: str) -> None:
-    """Raise ProfileError unless this Elasticsearch version runs on this feature release of Java."""
-    supported = java_for_elasticsearch(version)
-    if not supported.oldest <= feature <= supported.newest:
-        raise ProfileError(f"elasticsearch.java: got {feature}, expected {supported} for Elasticsearch {version}")
-
-
-def check_version(version: str, lock: ArtifactLock) -> None:
-    """Raise ProfileError unless this Elasticsearch version can be started here."""
-    versions = elasticsearch_versions(lock)
-    if version not in versions:
-        raise ProfileError(f"Elasticsearch {version}: is not available, expected one of {', '.join(versions)}")
+    return choose_jdk(jdks, supported, engine.title)
 
 
 def port_names(data_nodes: int) -> tuple[str, ...]:

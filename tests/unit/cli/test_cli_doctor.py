@@ -40,6 +40,8 @@ def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "Elasticsearch 8.19.21": ("good", "runs on JDK 17 (it takes 17 to 25)"),
         "Elasticsearch 9.0.0": ("good", fetched.format(21, 24)),
         "Elasticsearch 9.5.3": ("good", fetched.format(25, 26)),
+        "OpenSearch 2.19.1": ("good", "runs on JDK 17 (it takes 11 to 23)"),
+        "OpenSearch 3.0.0": ("good", fetched.format(21, 24)),
     }
 
 

@@ -9,7 +9,7 @@ from lab.cli.run import dataset_of, shorthand
 from lab.errors import ProfileError
 from lab.profiles import Dataset, Profile, load_profile
 
-NOTHING = {"elasticsearch": None, "dataset": None, "path": None, "key": None, "documents": None, "rate": None}
+NOTHING = dict.fromkeys(("elasticsearch", "opensearch", "dataset", "path", "key", "documents", "rate"))
 
 
 def test_options_that_are_not_given_change_nothing() -> None:
@@ -21,6 +21,7 @@ def test_options_that_are_not_given_change_nothing() -> None:
     ("option", "value", "overrides"),
     [
         ("elasticsearch", "9.5.3", ['elasticsearch.version="9.5.3"']),
+        ("opensearch", "3.0.0", ['opensearch="3.0.0"']),
         ("dataset", "file", ['dataset.name="file"']),
         ("path", "my: books.ndjson", ['dataset.path="my: books.ndjson"']),
         ("key", "isbn13", ['dataset.key="isbn13"']),

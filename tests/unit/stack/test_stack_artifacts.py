@@ -17,8 +17,6 @@ from lab.errors import StackError
 from lab.stack.artifacts import (
     MAVEN_CENTRAL,
     ArtifactCache,
-    ArtifactLock,
-    elasticsearch_versions,
     read_lock,
     unpack,
     version_key,
@@ -373,18 +371,6 @@ def test_no_two_artifacts_of_the_lock_file_share_path_or_hash() -> None:
     assert len(artifacts) == len({artifact.path for artifact in artifacts})
     assert len(artifacts) == len({artifact.sha256 for artifact in artifacts})
     assert all(len(members) == len(set(members)) for members in read_lock().sets.values())
-
-
-def test_elasticsearch_versions_are_sorted_by_number() -> None:
-    """8.9 is older than 8.19, although its name comes later."""
-    names = ["elasticsearch-9.0.0", "kafka", "elasticsearch-8.19.21", "elasticsearch-8.9.1", "elasticsearch-10.0.0"]
-    lock = ArtifactLock(sets=dict.fromkeys(names, ()))
-    assert elasticsearch_versions(lock) == ("8.9.1", "8.19.21", "9.0.0", "10.0.0")
-
-
-def test_elasticsearch_versions_of_the_lock_file_are_the_five_promised_ones() -> None:
-    """Oldest first."""
-    assert elasticsearch_versions(read_lock()) == ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
 
 
 def test_a_version_is_compared_by_its_numbers() -> None:

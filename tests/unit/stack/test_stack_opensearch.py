@@ -1,4 +1,4 @@
-"""A node of OpenSearch as a specification, and Java runtimes that lack modules."""
+"""Nodes of OpenSearch as specifications, and Java runtimes that lack modules."""
 
 from pathlib import Path
 from typing import Any
@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from lab.stack.elasticsearch import with_present_modules
-from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.jdk import Jdk
+from lab.stack.opensearch import opensearch_spec
 from lab.stack.server import ServerSpec
-from tests.integration.opensearch import java_for_opensearch, opensearch_spec
 
 VECTORS = "-Xlog:gc\n20-:--add-modules=jdk.incubator.vector\n-XX:+UseG1GC\n"
 
@@ -32,12 +32,14 @@ def home(tmp_path: Path) -> Path:
 def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
     """A node of it."""
     values = {
+        "number": 1,
         "version": "3.0.0",
         "home": home,
         "folder": folder / "node",
         "jdk": java(folder / "java", 'MODULES="java.base java.sql"\n'),
         "heap_mb": 389,
         "ports": {"http": 9157, "transport": 9161},
+        "first_transport_port": 9161,
         "user": None,
     }
     return opensearch_spec(**(values | changes))
@@ -63,35 +65,45 @@ def test_a_java_without_a_release_file_has_every_module(tmp_path: Path) -> None:
     assert with_present_modules(VECTORS, Jdk(tmp_path, 21, "21.0.8")) == VECTORS
 
 
-def test_a_node_of_opensearch_is_a_cluster_of_its_own(home: Path, tmp_path: Path) -> None:
-    """On the loopback interface, its files below its own folder."""
+def test_the_first_node_of_opensearch_is_the_cluster_manager(home: Path, tmp_path: Path) -> None:
+    """Named as one of Elasticsearch, on the loopback interface, its files below its own folder."""
     spec = node(home, tmp_path)
     config = Path(spec.environment["OPENSEARCH_PATH_CONF"])
     assert yaml.safe_load((config / "opensearch.yml").read_text()) == {
         "cluster.name": "sluice",
-        "node.name": "opensearch",
-        "discovery.type": "single-node",
+        "node.name": "elasticsearch-1",
+        "node.roles": ["cluster_manager", "data", "ingest"],
         "network.host": "127.0.0.1",
         "http.port": 9157,
         "transport.port": 9161,
+        "discovery.seed_hosts": ["127.0.0.1:9161"],
         "path.data": str(tmp_path / "node" / "data"),
         "path.logs": str(tmp_path / "node" / "logs"),
+        "action.destructive_requires_name": True,
         "cluster.routing.allocation.disk.watermark.low": "2gb",
         "cluster.routing.allocation.disk.watermark.high": "1gb",
         "cluster.routing.allocation.disk.watermark.flood_stage": "500mb",
+        "cluster.initial_cluster_manager_nodes": ["elasticsearch-1"],
     }
     assert (config / "jvm.options").read_text() == f"-XX:HeapDumpPath={tmp_path}/node/data\n-Xlog:gc\n-XX:+UseG1GC\n"
     assert spec.environment["OPENSEARCH_JAVA_OPTS"] == "-Xms389m -Xmx389m"
-    assert spec.command == (str(home / "bin" / "opensearch"),)
+    assert spec.options == ("-Xms389m", "-Xmx389m")
+    assert spec.command == (str(home / "bin" / "opensearch"), "-d", "-p", str(tmp_path / "node" / "pid"))
+    assert (spec.name, spec.release) == ("elasticsearch-1", "OpenSearch 3.0.0")
+
+
+def test_further_nodes_hold_data_alone_and_the_profiles_settings_win(home: Path, tmp_path: Path) -> None:
+    """They look for the first one."""
+    spec = node(home, tmp_path, number=3, extra_settings={"cluster.routing.allocation.disk.watermark.low": "7gb"})
+    written = yaml.safe_load((Path(spec.environment["OPENSEARCH_PATH_CONF"]) / "opensearch.yml").read_text())
+    assert written["node.name"] == spec.name == "elasticsearch-3"
+    assert written["node.roles"] == ["data"]
+    assert written["discovery.seed_hosts"] == ["127.0.0.1:9161"]
+    assert "cluster.initial_cluster_manager_nodes" not in written
+    assert written["cluster.routing.allocation.disk.watermark.low"] == "7gb"
 
 
 @pytest.mark.parametrize("change", [{"version": "3.0.1"}, {"heap_mb": 397}, {"ports": {"http": 1, "transport": 2}}])
 def test_another_configuration_is_another_shape(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:
     """It must be started anew."""
     assert node(home, tmp_path).shape != node(home, tmp_path, **change).shape
-
-
-@pytest.mark.parametrize(("version", "java"), [("2.19.1", JavaRange(11, 23)), ("3.0.0", JavaRange(21, 24))])
-def test_opensearch_runs_on_the_java_releases_of_its_version(version: str, java: JavaRange) -> None:
-    """2.x needs the security manager, 3.0 reads no classes beyond Java 24."""
-    assert java_for_opensearch(version) == java

@@ -9,9 +9,10 @@ import pytest
 from lab.errors import ProfileError, StackError
 from lab.stack import local
 from lab.stack.artifacts import ArtifactLock, read_lock
+from lab.stack.engines import Engine
 from lab.stack.jdk import Jdk
 from lab.stack.local import LocalStack
-from lab.stack.shape import StackShape, check_java, choose_elasticsearch_java, kafka_version, port_names, ports_of
+from lab.stack.shape import StackShape, choose_elasticsearch_java, kafka_version, port_names, ports_of
 from tests.unit.stack.repository_server import artifact_of
 from tests.unit.stack.three_servers import ALL
 
@@ -77,7 +78,7 @@ def test_a_runtime_is_fetched_where_no_jdk_fits(
 def test_a_java_that_a_version_does_not_run_on_is_one_sentence() -> None:
     """Before anything is fetched."""
     with pytest.raises(ProfileError) as refusal:
-        check_java(25, "9.0.0")
+        Engine("elasticsearch", "9.0.0").check_java(25)
     assert str(refusal.value) == "elasticsearch.java: got 25, expected 21 to 24 for Elasticsearch 9.0.0"
 
 
