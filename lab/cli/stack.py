@@ -9,6 +9,7 @@ from rich.markup import escape
 from lab.console import console, table_of
 from lab.display import StackDisplay
 from lab.errors import StackError
+from lab.stack.engines import TITLES
 from lab.stack.local import LocalStack
 from lab.stack.plugin import given_plugin_folders
 from lab.stack.ports import HIGHEST
@@ -49,7 +50,7 @@ def up(
     stack = LocalStack()
     with stack.exclusively(), StackDisplay().showing() as progress:
         endpoints = stack.ensure(shape, kept=True, progress=progress)
-    console.print(f"Elasticsearch  {'  '.join(endpoints.elasticsearch_urls)}")
+    console.print(f"{TITLES[shape.engine.product]:<15}{'  '.join(endpoints.elasticsearch_urls)}")
     console.print(f"Kafka          {endpoints.kafka_bootstrap}")
     console.print(f"Kafka Connect  {endpoints.connect_url}")
     console.print(f"Sink metrics   {endpoints.metrics_url}")

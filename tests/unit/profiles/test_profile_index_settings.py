@@ -1,4 +1,4 @@
-"""The index settings of each Elasticsearch release."""
+"""The index settings of each release of Elasticsearch and OpenSearch."""
 
 import pytest
 
@@ -59,8 +59,9 @@ def test_a_slip_of_the_pen_is_recognised() -> None:
     )
 
 
-def test_the_list_is_sorted_and_bounded_by_the_releases_that_were_read() -> None:
+@pytest.mark.parametrize("product", ["Elasticsearch", "OpenSearch"])
+def test_the_list_is_sorted_and_bounded_by_the_releases_that_were_read(product: str) -> None:
     """A list that is sorted shows in a diff what a new release brings."""
-    known = known_settings()
+    known = known_settings(product)
     assert list(known.releases) == sorted(known.releases)
     assert all(first in known.read_from and last in known.read_from for first, last in known.releases.values())

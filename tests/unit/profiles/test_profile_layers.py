@@ -215,3 +215,41 @@ def test_a_profile_may_lie_anywhere(repository: Repository, tmp_path: Path) -> N
     (folder / "mine.yaml").write_text("question: M?\nextends: base.yaml\n")
     profile = load_profile(str(folder / "mine.yaml"), root=repository.root)
     assert (profile.name, profile.index["codec"]) == ("mine", "best_compression")
+
+
+def test_opensearch_and_a_version_of_elasticsearch_replace_each_other(repository: Repository) -> None:
+    """The nearer choice of an engine wins; the one that does not run is written nowhere."""
+    repository.write("nine", "question: Nine?\nextends: books\nelasticsearch: {version: 9.0.0, heap_mb: 389}\n")
+    repository.write("open", "question: Open?\nextends: nine\nopensearch: 3.0.0\n")
+    chosen = repository.load("open")
+    assert (chosen.engine, chosen.elasticsearch.heap_mb) == ("OpenSearch 3.0.0", 389)
+    assert {"opensearch", "elasticsearch.heap_mb"} <= {value.key for value in effective(chosen)}
+    assert "elasticsearch.version" not in {value.key for value in effective(chosen)}
+    assert repository.load("open", "elasticsearch.version=9.5.3").engine == "Elasticsearch 9.5.3"
+    assert repository.load("open", "opensearch=null").engine == "Elasticsearch 8.19.21"
+    assert "opensearch" not in repository.load("nine").model_dump()
+
+
+def test_two_engines_in_one_layer_contradict_each_other(repository: Repository) -> None:
+    """In a file, or on the command line."""
+    repository.write("both", "question: Both?\nextends: books\nopensearch: 3.0.0\nelasticsearch: {version: 9.0.0}\n")
+    message = "opensearch: `elasticsearch.version` is given already, expected one of the two"
+    assert repository.refusal("both") == [f"both.yaml:3: {message}"]
+    assert repository.refusal("books", "elasticsearch.version=9.0.0", "opensearch=3.0.0") == [f"--set {message}"]
+    assert repository.refusal("books", "opensearch=3") == [
+        "--set opensearch: got 3, expected a version such as 3.0.0",
+    ]
+
+
+def test_index_settings_are_those_of_the_engine(repository: Repository) -> None:
+    """OpenSearch has some that Elasticsearch lacks, and the other way round."""
+    repository.load("books", "opensearch=3.0.0", "index.codec.compression_level=3")
+    assert repository.refusal("books", "index.codec.compression_level=3") == [
+        "--set index.codec.compression_level: unknown key, expected an index setting of Elasticsearch"
+    ]
+    assert repository.refusal("books", "opensearch=2.19.1", "index.lifecycle.name=hot") == [
+        "--set index.lifecycle.name: unknown key, expected an index setting of OpenSearch"
+    ]
+    assert repository.refusal("books", "opensearch=2.19.1", "index.blocks.search_only=true") == [
+        "--set index.blocks.search_only: not an index setting of OpenSearch 2.19.1, expected 3.0.0 or newer"
+    ]

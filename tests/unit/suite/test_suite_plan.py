@@ -45,6 +45,13 @@ def test_bounds_are_set_on_servers_that_run() -> None:
     assert server_shape(a_profile(elasticsearch={"heap_mb": 384})) != server_shape(a_profile())
 
 
+def test_another_engine_means_other_servers_and_other_indices() -> None:
+    """Whatever their settings; Elasticsearch reads no index of OpenSearch's."""
+    engines = [{}, {"elasticsearch": {"version": "9.0.0"}}, {"opensearch": "2.19.1"}, {"opensearch": "3.0.0"}]
+    assert len({server_shape(a_profile(**engine)) for engine in engines}) == 4
+    assert len({layout_of(a_profile(load=of_clients(1), **engine)) for engine in engines}) == 4
+
+
 def test_a_load_at_a_rate_takes_as_long_as_it_says() -> None:
     """Queries their warm-up and duration, a stream its documents; a drain does not say."""
     stream = a_profile(load={"mode": "stream", "rate_docs_per_s": 1000.0})

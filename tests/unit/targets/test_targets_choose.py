@@ -11,7 +11,7 @@ from lab.profiles.suites import Suite, SuiteVariant
 from lab.targets import TargetName, choose
 from lab.targets.choose import TARGET_FILE, remote_endpoints, servers_of
 from lab.targets.local import Local
-from lab.targets.servers import check_codecs
+from lab.targets.servers import check_codecs, check_fields
 
 
 class Fixed(Local):
@@ -110,4 +110,30 @@ def test_a_version_without_the_codec_is_refused(codec: str) -> None:
         check_codecs(load_profile("events/queries", overrides=(*asked, "elasticsearch.version=7.17.7")))
     assert str(refused.value) == (
         f'{key}: got "{name}", which Elasticsearch 7.17.7 does not have, expected `default` or `best_compression`'
+    )
+
+
+@pytest.mark.parametrize("codec", ["legacy_default", "best_speed"])
+def test_a_codec_that_opensearch_does_not_have_is_refused(codec: str) -> None:
+    """Those of a plugin it may have: only the server knows."""
+    check_codecs(load_profile("events/queries", overrides=("opensearch=3.0.0", "index.codec=zlib")))
+    check_codecs(load_profile("events/queries", overrides=("opensearch=3.0.0", "index.codec=zstd")))
+    legacy = load_profile("events/queries", overrides=("opensearch=3.0.0",))
+    legacy = legacy.model_copy(update={"index": {**legacy.index, "codec": codec}})
+    with pytest.raises(ProfileError) as refused:
+        check_codecs(legacy)
+    assert str(refused.value) == (
+        f'index.codec: got "{codec}", which OpenSearch 3.0.0 does not have, expected `default` or `best_compression`'
+    )
+
+
+def test_a_mapping_with_vectors_is_refused_for_opensearch() -> None:
+    """Before any server starts; a suite leaves such a variant out."""
+    check_fields(load_profile("vectors/append"))
+    check_fields(load_profile("events/queries", overrides=("opensearch=3.0.0",)))
+    with pytest.raises(ProfileError) as refused:
+        check_fields(load_profile("vectors/append", overrides=("opensearch=3.0.0",)))
+    assert str(refused.value) == (
+        "mapping: vectors.hnsw: vector is a `dense_vector`, which OpenSearch 3.0.0 does not have, expected a "
+        "mapping without vectors; run it on Elasticsearch"
     )

@@ -57,6 +57,10 @@ def test_a_profile_runs_as_it_is(tmp_path: Path) -> None:
             "run it without --target compose",
         ),
         (
+            "opensearch=3.0.0",
+            "opensearch: got 3.0.0, expected none: the containers are Elasticsearch; run it without --target compose",
+        ),
+        (
             "sink.command=[no-such-program]",
             "sink.command: no-such-program: no such program here; install it, or give its path",
         ),

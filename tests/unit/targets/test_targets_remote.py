@@ -16,6 +16,7 @@ from lab.targets.remote import (
     RemoteServers,
     check_metrics_agent,
     nodes_of,
+    product_of,
     read_servers,
     refuse_concurrent_run,
 )
@@ -250,4 +251,46 @@ def test_a_sink_that_the_worker_does_not_have_is_refused() -> None:
     assert str(error.value) == (
         "sink.connector: elasticsearch: the Connect worker has no plugin with the class org.example.TheirSink; put the "
         "plugin's folder into the worker's plugin.path, and restart it"
+    )
+
+
+# --- OpenSearch -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "product"),
+    [
+        ({"number": "3.0.0", "distribution": "opensearch"}, "OpenSearch"),
+        ({"number": "8.19.21", "build_flavor": "default"}, "Elasticsearch"),
+    ],
+)
+def test_a_cluster_says_which_product_it_is(version: dict[str, str], product: str) -> None:
+    """OpenSearch by its distribution."""
+    with rest((200, {"version": version})) as server:
+        assert product_of(servers(server.url)) == product
+
+
+def test_a_profile_becomes_one_of_the_product_that_the_cluster_is() -> None:
+    """Also in what is written down of the servers."""
+    theirs = replace(found(node(version="3.0.0")), product="OpenSearch")
+    assert theirs.fitted(load_profile("quickstart")).engine == "OpenSearch 3.0.0"
+    assert [server.release for server in theirs.target().servers] == ["OpenSearch 3.0.0", "4.1.0"]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("elasticsearch.version=9.0.0", "got Elasticsearch 9.0.0, expected OpenSearch 3.0.0"),
+        ("opensearch=2.19.1", "got 2.19.1, expected 3.0.0"),
+    ],
+)
+def test_another_engine_than_the_clusters_is_refused(override: str, message: str) -> None:
+    """By the key that asks for it."""
+    theirs = replace(found(node(version="3.0.0")), product="OpenSearch")
+    key = override.partition("=")[0]
+    with pytest.raises(ProfileError) as error:
+        theirs.fitted(load_profile("quickstart", overrides=[override]))
+    assert str(error.value) == (
+        f"--set {key}: {message}, which the cluster runs; remote servers are used as they are: leave it out, or run "
+        "without --target remote"
     )
