@@ -28,8 +28,9 @@ _VALUES = {
 }
 """What every release takes as the value of a setting, and how to say so; only settings of which that is certain."""
 
-_CODECS_OF_OPENSEARCH = r"default|best_compression|lucene_default|lz4|zlib|zstd\w*|qat_\w+|[A-Z]\w*"
-"""The `zstd` and `qat` ones are a plugin's."""
+_CODECS_OF_OPENSEARCH = r"default|best_compression|lucene_default|lz4|zlib|[A-Z]\w*"
+_CODECS_OF_A_PLUGIN = r"zstd\w*|qat_\w+"
+"""Of OpenSearch's, which its minimal distribution lacks."""
 
 _LAST_WITHOUT_LEGACY_CODECS: Version = (7, 17, 99)
 """7.17.7 refuses them; 8.19.21 and 9.5.3 take `legacy_default` and `legacy_best_compression`."""
@@ -79,10 +80,17 @@ def expected_value(name: str, value: object) -> str | None:
     return None if re.fullmatch(pattern, str(value), re.DOTALL) else expected
 
 
-def codec_complaint(codec: object, version: Version, product: str = "Elasticsearch") -> str | None:
-    """Why an index cannot have this codec on this version; `None` when it can, or may."""
+def codec_complaint(
+    codec: object, version: Version, product: str = "Elasticsearch", *, plugins: bool = True
+) -> str | None:
+    """Why an index cannot have this codec on this version; `None` when it can, or may.
+
+    Args:
+        plugins: Whether OpenSearch may have some.
+    """
     if product == "OpenSearch":
-        is_had = re.fullmatch(_CODECS_OF_OPENSEARCH, str(codec)) is not None
+        had = f"{_CODECS_OF_OPENSEARCH}|{_CODECS_OF_A_PLUGIN}" if plugins else _CODECS_OF_OPENSEARCH
+        is_had = re.fullmatch(had, str(codec)) is not None
     else:
         is_had = not (str(codec).startswith("legacy_") and version <= _LAST_WITHOUT_LEGACY_CODECS)
     if is_had:

@@ -29,6 +29,8 @@ RESTART_TIMEOUT_S = 30.0
 class Local(Servers):
     """The servers on this machine: those that `up` started, or some that live as long as the command."""
 
+    has_plugins = False
+
     def __init__(self) -> None:
         self._stack = LocalStack()
         self._ran_before: Collection[int] = ()

@@ -42,10 +42,12 @@ class Servers(ABC):
     Attributes:
         stay: Whether they outlive the command, so that what a suite has set in them must be taken back.
         may_be_licensed: Whether somebody may have given them a licence.
+        has_plugins: Whether their engine may be more than its minimal distribution.
     """
 
     stay = True
     may_be_licensed = False
+    has_plugins = True
 
     def fitted(self, profile: Profile) -> Profile:
         """The profile as it runs on them; nothing is started to find out.
@@ -54,7 +56,7 @@ class Servers(ABC):
             ProfileError: It asks for what they, or their version, lack.
         """
         fitted = self._fitted(profile)
-        check_codecs(fitted)
+        check_codecs(fitted, plugins=self.has_plugins)
         check_fields(fitted)
         if not fitted.opensearch:
             check_vectors(fitted, ROOT, may_be_licensed=self.may_be_licensed)
@@ -133,12 +135,16 @@ def refusal_among_first(profile: Profile) -> str | None:
     return refusal_of(profile, [node_name(number) for number in range(1, profile.elasticsearch.data_nodes + 1)])
 
 
-def check_codecs(profile: Profile) -> None:
-    """Raise ProfileError unless the profile's engine has its codecs; a suite leaves such a variant out."""
+def check_codecs(profile: Profile, *, plugins: bool = True) -> None:
+    """Raise ProfileError unless the profile's engine has its codecs; a suite leaves such a variant out.
+
+    Args:
+        plugins: Whether it may have more of them by a plugin.
+    """
     version, load = parsed_version(profile.version), profile.load
     before = load.codec_before if isinstance(load, QueryOnly) else None
     for key, codec in (("index.codec", profile.index.get("codec")), ("load.codec_before", before)):
-        if complaint := codec_complaint(codec, version, profile.product):
+        if complaint := codec_complaint(codec, version, profile.product, plugins=plugins):
             raise ProfileError(f"{key}: {complaint}")
 
 

@@ -259,6 +259,26 @@ def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: 
     assert sluice.stack.process_ids()["kafka"] == broker
 
 
+@pytest.mark.shape("opensearch")
+def test_a_run_on_opensearch_is_verified_measured_and_called_so(sluice: Sluice) -> None:
+    """In place of Elasticsearch, with the same plugin, mapping and figures; only its node is restarted."""
+    broker = sluice.stack.process_ids()["kafka"]
+
+    options = ("--opensearch", "3.0.0", "--documents", str(BOOKS), "--runs", str(sluice.runs))
+    done = sluice("run", "quickstart", *options)
+
+    assert (done.status, done.errors) == (0, "")
+    assert "OpenSearch 3.0.0" in done.output
+    result = sluice.result()
+    assert (result.status, result.documents.indexed) == ("verified", BOOKS)
+    assert laws(result) == ALL_HOLD
+    assert {server.release for server in result.environment.servers if server.pid} >= {"OpenSearch 3.0.0"}
+    assert metric(result, "store_size_bytes", "primaries") == files_bytes(sluice) == cat_bytes(sluice)
+    assert metric(result, "cpu_s_per_million_docs", "elasticsearch-1") is not None
+    assert "into OpenSearch 3.0.0, on one machine" in (sluice.latest() / "report.html").read_text()
+    assert sluice.stack.process_ids()["kafka"] == broker
+
+
 @pytest.mark.shape("a second node")
 def test_a_second_data_node_joins_and_takes_the_replica(sluice: Sluice) -> None:
     """With two nodes and one replica nothing is unassigned, and both nodes are sampled."""

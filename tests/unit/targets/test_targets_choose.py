@@ -117,7 +117,10 @@ def test_a_version_without_the_codec_is_refused(codec: str) -> None:
 def test_a_codec_that_opensearch_does_not_have_is_refused(codec: str) -> None:
     """Those of a plugin it may have: only the server knows."""
     check_codecs(load_profile("events/queries", overrides=("opensearch=3.0.0", "index.codec=zlib")))
-    check_codecs(load_profile("events/queries", overrides=("opensearch=3.0.0", "index.codec=zstd")))
+    with_plugin = load_profile("events/queries", overrides=("opensearch=3.0.0", "index.codec=zstd"))
+    check_codecs(with_plugin)
+    with pytest.raises(ProfileError, match="does not have, expected"):
+        check_codecs(with_plugin, plugins=False)
     legacy = load_profile("events/queries", overrides=("opensearch=3.0.0",))
     legacy = legacy.model_copy(update={"index": {**legacy.index, "codec": codec}})
     with pytest.raises(ProfileError) as refused:
