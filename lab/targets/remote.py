@@ -253,9 +253,9 @@ def read_servers(endpoints: Endpoints) -> RemoteServers:
 
 
 def product_of(endpoints: Endpoints) -> str:
-    """What the cluster says that it is; Elasticsearch says nothing of a distribution."""
+    """What the cluster says that it is; Elasticsearch says nothing of a distribution, and a plain build nothing at all."""
     with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
-        _, body = cluster.request("GET", "/", accept=tuple(UNAUTHORIZED))
+        _, body = cluster.request("GET", "/", accept=(*UNAUTHORIZED, 404, 405))
     version = body.get("version", {}) if isinstance(body, dict) else {}
     return "OpenSearch" if version.get("distribution") == "opensearch" else "Elasticsearch"
 

@@ -30,8 +30,10 @@ MODES: Final = {
     "legacy_default": "BEST_SPEED",
     "best_compression": "BEST_COMPRESSION",
     "legacy_best_compression": "BEST_COMPRESSION",
+    "lz4": "BEST_SPEED",
+    "zlib": "BEST_COMPRESSION",
 }
-"""index.codec → mode of the stored fields, as `_segments` of 7.17 to 9.5 shows it."""
+"""index.codec → mode of the stored fields, as `_segments` of 7.17 to 9.5 shows it, and of OpenSearch 2.19 and 3.0."""
 
 Route = Callable[[RunContext, ElasticsearchClient, QueryOnly, Callable[[], None]], tuple[str, ...]]
 """Makes the run's index, has the questions tried out while it is empty, and fills it; problems, a sentence each."""

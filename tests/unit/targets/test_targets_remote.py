@@ -258,15 +258,17 @@ def test_a_sink_that_the_worker_does_not_have_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "product"),
+    ("status", "body", "product"),
     [
-        ({"number": "3.0.0", "distribution": "opensearch"}, "OpenSearch"),
-        ({"number": "8.19.21", "build_flavor": "default"}, "Elasticsearch"),
+        (200, {"version": {"number": "3.0.0", "distribution": "opensearch"}}, "OpenSearch"),
+        (200, {"version": {"number": "8.19.21", "build_flavor": "default"}}, "Elasticsearch"),
+        (403, {"error": {"reason": "no permission"}}, "Elasticsearch"),
+        (405, {"error": "Incorrect HTTP method for uri [/] and method [GET], allowed: [DELETE]"}, "Elasticsearch"),
     ],
 )
-def test_a_cluster_says_which_product_it_is(version: dict[str, str], product: str) -> None:
-    """OpenSearch by its distribution."""
-    with rest((200, {"version": version})) as server:
+def test_a_cluster_says_which_product_it_is(status: int, body: object, product: str) -> None:
+    """OpenSearch by its distribution; the Elasticsearch that is started here does not answer at all."""
+    with rest((status, body)) as server:
         assert product_of(servers(server.url)) == product
 
 
