@@ -253,7 +253,7 @@ def read_servers(endpoints: Endpoints) -> RemoteServers:
 
 
 def product_of(endpoints: Endpoints) -> str:
-    """What the cluster says that it is; Elasticsearch says nothing of a distribution, and a plain build nothing at all."""
+    """What the cluster says that it is; Elasticsearch names no distribution, and a plain build of it says nothing."""
     with closing(cluster_of(endpoints, ANSWER_TIMEOUT_S)) as cluster:
         _, body = cluster.request("GET", "/", accept=(*UNAUTHORIZED, 404, 405))
     version = body.get("version", {}) if isinstance(body, dict) else {}
