@@ -126,6 +126,17 @@ def test_what_is_restored_answers_queries_in_place_of_what_is_deleted(sluice: Sl
         assert (question.errors, question.wrong) == ({}, 0)
 
 
+def test_a_disk_without_room_is_refused_before_the_load(sluice: Sluice, cluster: httpx.Client) -> None:
+    """By what Elasticsearch keeps free of it; each target node is named."""
+    low = "elasticsearch.cluster_settings={cluster.routing.allocation.disk.watermark.low: 9000gb}"
+    done = sluice(*words(low), "--runs", str(sluice.runs))
+    assert done.status == 2
+    for line, node in zip(done.errors.splitlines(), NODES, strict=True):
+        assert f"maintain.to: {node}: about " in line
+        assert "low: 9000gb" in line
+    assert left_behind(cluster) == ({}, {})
+
+
 @pytest.mark.parametrize(
     ("number", "route"),
     [(signal.SIGKILL, "exclude"), (signal.SIGKILL, "snapshot"), (signal.SIGINT, "snapshot")],
