@@ -13,6 +13,7 @@ from lab.errors import ProfileError
 from lab.records.result import Result, Window
 from lab.records.run import SinkHistograms, WarningKind
 from lab.records.samples import ElasticsearchSample, ProcessSample, Sample
+from tests.unit.analysis.deployment_truth import deployed_run
 from tests.unit.analysis.query_truth import QueryTruth, analysed, step
 from tests.unit.analysis.synthetic import Truth, into_indices, run, samples, with_samples, written
 
@@ -244,6 +245,7 @@ def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Pat
         result_of(tmp_path / "documents", Truth()),
         analysed(tmp_path / "queries", QueryTruth(rate_per_s=30.0, steps=ramp)).result,
         analyse(written(tmp_path / "indices", *into_indices(Truth(), 5, 3))).result,
+        analyse(written(tmp_path / "deployed", deployed_run(), samples(Truth()))).result,
     ]
     named = {metric.name for result in results for metric in result.metrics}
     of_an_empty_sink = {"consumed_rate_docs_per_s"}
