@@ -137,7 +137,7 @@ def check_disks(run: RunContext, cluster: ElasticsearchClient, to: Sequence[str]
         return
     shown = "filter_path=nodes.*.name,nodes.*.host,nodes.*.fs.total,nodes.*.fs.data.mount"
     _, stats = cluster.request("GET", f"/_nodes/stats/fs?{shown}")
-    primaries_bytes = int(run.dataset.documents * mean_document_bytes(run.dataset)) * len(run.names.indices)
+    primaries_bytes = int(run.dataset.documents * mean_document_bytes(run.dataset))
     problems = tuple(lacking(disks_in(stats), watermark, primaries_bytes, section, to))
     if problems:
         raise ProfileError("\n".join(line_of(run.profile, "to", problem) for problem in problems))

@@ -65,8 +65,9 @@ class Moving:
             copies = self.poll(indices)
             done = (is_done or self.in_place)(copies)
             if is_done is None:
-                for index in done:
-                    self.in_place_s.setdefault(index, CLOCK.now_s())
+                # An index whose node dies after it was complete is not in place any more.
+                since = self.in_place_s
+                self.in_place_s = {index: since.get(index, CLOCK.now_s()) for index in done}
             if done == set(indices):
                 return
             self.pause(lambda copies=copies: self._obstacle(copies))  # type: ignore[misc]
