@@ -83,6 +83,8 @@ def jdks() -> Iterator[Finding]:
         need, name = engine.java, engine.title
         if usable := [jdk.feature for jdk in available if jdk in need]:
             yield Finding(name, "good", f"runs on JDK {max(usable)} (it takes {need})")
+        elif not engine.runs_on_runtimes:
+            yield Finding(name, "optional", f"needs a JDK {need}; install one with: {install_command(need)}")
         else:
             fetched = max(feature for feature in RUNTIMES if need.oldest <= feature <= need.newest)
             yield Finding(name, "good", f"runs on Java {fetched}, which is fetched when it is needed (it takes {need})")

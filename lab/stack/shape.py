@@ -71,16 +71,20 @@ def choose_elasticsearch_java(
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
     supported = engine.java
+    runtimes = tuple(RUNTIMES) if engine.runs_on_runtimes else ()
     if shape.elasticsearch_java is not None:
         engine.check_java(shape.elasticsearch_java)
         supported = JavaRange(shape.elasticsearch_java, shape.elasticsearch_java)
-        if not any(jdk in supported for jdk in jdks) and shape.elasticsearch_java not in RUNTIMES:
+        if not any(jdk in supported for jdk in jdks) and shape.elasticsearch_java not in runtimes:
             there = ", ".join(
-                str(each) for each in engine.java.features if each in RUNTIMES or each in {jdk.feature for jdk in jdks}
+                str(each) for each in engine.java.features if each in runtimes or each in {jdk.feature for jdk in jdks}
             )
-            raise ProfileError(f"elasticsearch.java: got {shape.elasticsearch_java}, expected one to be had: {there}")
+            kit = "" if engine.runs_on_runtimes else f"; {engine.title} needs a JDK, with all of its modules"
+            raise ProfileError(
+                f"elasticsearch.java: got {shape.elasticsearch_java}, expected one to be had: {there or 'none'}{kit}"
+            )
     if not any(jdk in supported for jdk in jdks):
-        fetched = [feature for feature in RUNTIMES if supported.oldest <= feature <= supported.newest]
+        fetched = [feature for feature in runtimes if supported.oldest <= feature <= supported.newest]
         if fetched:
             return runtime(max(fetched))
     return choose_jdk(jdks, supported, engine.title)

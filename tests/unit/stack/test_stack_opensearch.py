@@ -79,6 +79,7 @@ def test_the_first_node_of_opensearch_is_the_cluster_manager(home: Path, tmp_pat
         "discovery.seed_hosts": ["127.0.0.1:9161"],
         "path.data": str(tmp_path / "node" / "data"),
         "path.logs": str(tmp_path / "node" / "logs"),
+        "path.repo": str(tmp_path / "repositories"),
         "action.destructive_requires_name": True,
         "cluster.routing.allocation.disk.watermark.low": "2gb",
         "cluster.routing.allocation.disk.watermark.high": "1gb",

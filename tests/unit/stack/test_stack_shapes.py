@@ -85,8 +85,18 @@ def test_a_java_that_a_version_does_not_run_on_is_one_sentence() -> None:
 def test_a_java_that_nobody_has_is_one_sentence() -> None:
     """No runtime of 23 is to be fetched; those that fit are named."""
     with pytest.raises(ProfileError) as refusal:
-        choose_elasticsearch_java(StackShape(elasticsearch_java=23), read_lock(), jdks(19), fetched)
-    assert str(refusal.value) == "elasticsearch.java: got 23, expected one to be had: 17, 19, 21, 25"
+        shape = StackShape(elasticsearch_version="8.17.4", elasticsearch_java=23)
+        choose_elasticsearch_java(shape, read_lock(), jdks(19), fetched)
+    assert str(refusal.value) == "elasticsearch.java: got 23, expected one to be had: 17, 19, 21"
+
+
+def test_a_version_that_needs_more_modules_gets_no_runtime() -> None:
+    """8.19.21 would end while it starts: `Module jdk.jdi not found`."""
+    with pytest.raises(ProfileError) as refusal:
+        choose_elasticsearch_java(StackShape(elasticsearch_java=21), read_lock(), jdks(17), fetched)
+    assert str(refusal.value) == (
+        "elasticsearch.java: got 21, expected one to be had: 17; Elasticsearch 8.19.21 needs a JDK, with all of its modules"
+    )
 
 
 def test_the_memory_of_a_stack_is_that_of_all_its_jvms() -> None:

@@ -65,7 +65,7 @@ def test_the_corpus_holds_the_operations_of_a_direct_load(tmp_path: Path) -> Non
 
     corpus = write_corpus(dataset, tmp_path, "books-1", told.append)
 
-    direct = prepare_bodies(dataset, tmp_path, batch_documents=BOOKS, bulk_size_bytes=50_000_000)
+    direct = prepare_bodies([dataset], tmp_path, batch_documents=BOOKS, bulk_size_bytes=50_000_000)
     expected = os.pread(direct.file.fileno(), direct.body_bytes, 0).splitlines()
     written = (tmp_path / CORPUS).read_bytes().splitlines()
     assert written[1::2] == expected[1::2]
