@@ -84,8 +84,8 @@ def test_a_java_that_a_version_does_not_run_on_is_one_sentence() -> None:
 
 def test_a_java_that_nobody_has_is_one_sentence() -> None:
     """No runtime of 23 is to be fetched; those that fit are named."""
+    shape = StackShape(elasticsearch_version="8.17.4", elasticsearch_java=23)
     with pytest.raises(ProfileError) as refusal:
-        shape = StackShape(elasticsearch_version="8.17.4", elasticsearch_java=23)
         choose_elasticsearch_java(shape, read_lock(), jdks(19), fetched)
     assert str(refusal.value) == "elasticsearch.java: got 23, expected one to be had: 17, 19, 21"
 
@@ -95,7 +95,8 @@ def test_a_version_that_needs_more_modules_gets_no_runtime() -> None:
     with pytest.raises(ProfileError) as refusal:
         choose_elasticsearch_java(StackShape(elasticsearch_java=21), read_lock(), jdks(17), fetched)
     assert str(refusal.value) == (
-        "elasticsearch.java: got 21, expected one to be had: 17; Elasticsearch 8.19.21 needs a JDK, with all of its modules"
+        "elasticsearch.java: got 21, expected one to be had: 17; Elasticsearch 8.19.21 needs a JDK, with all of its "
+        "modules"
     )
 
 
