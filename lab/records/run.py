@@ -468,6 +468,14 @@ class SnapshotCopy(Record):
     restore_s: float
 
 
+class NodeWork(Record):
+    """What a node used while indices were deployed; disk bytes are `None` where only its owner may know."""
+
+    cpu_s: float
+    disk_read_bytes: Count | None
+    disk_write_bytes: Count | None
+
+
 class Deployment(Record):
     """Indices on their way from the node that they were loaded on to those that answer queries.
 
@@ -481,6 +489,7 @@ class Deployment(Record):
         copied_bytes: Source → target → bytes.
         progress: At every poll.
         snapshot: Of the route `snapshot` only.
+        nodes: Node → what it used; empty for servers elsewhere, and without a node that was started again meanwhile.
         queries: `before`, `while`, `after` → what came of the queries sent then; empty where none were.
     """
 
@@ -499,6 +508,7 @@ class Deployment(Record):
     copied_bytes: dict[str, dict[str, Count]]
     progress: tuple[DeploymentProgress, ...]
     snapshot: SnapshotCopy | None = None
+    nodes: dict[str, NodeWork] = Field(default_factory=dict)
     queries: dict[str, QueryLoadResult] = Field(default_factory=dict)
 
     @property

@@ -242,6 +242,8 @@ deployment_throttle_s | s | Deployment throttled
     side by side.
 deployment_bytes_from_index_node | bytes | Out of the index node
     Bytes that nodes have copied from the one that the indices were loaded on.
+deployment_cpu_s | CPU-s | CPU of the deployment
+    CPU seconds of a node from the request until the last copy was in place.
 """)
 )
 

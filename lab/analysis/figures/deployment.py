@@ -22,6 +22,8 @@ def of_deployment(run: Run) -> Iterator[Metric]:
     for index in deployment.indices:
         own = [each for each in deployment.recoveries if each.index in {index.index, index.became}]
         yield from _figures(deployment, own, index.seconds, index.index)
+    for node, work in deployment.nodes.items():
+        yield metric("deployment_cpu_s", work.cpu_s, node)
     for when, sent in deployment.queries.items():
         yield from query_times(sent, when)
 

@@ -29,6 +29,8 @@ def section(deployment: Deployment, result: Result) -> dict[str, object]:
         "ways_head": ("from \\ to", *targets, "all"),
         "ways": ways(deployment, targets),
         "charts": charts(deployment),
+        "nodes_head": ("node", "CPU", "read from disk", "written to disk"),
+        "nodes": nodes(deployment),
         "queries_head": ("queries", "answers", "errors", "median", "p99"),
         "queries": queries(deployment, result),
     }
@@ -104,6 +106,14 @@ def ways(deployment: Deployment, targets: Sequence[str]) -> list[Row]:
             bytes_text(sum(copied.values())),
         )
         for source, copied in deployment.copied_bytes.items()
+    ]
+
+
+def nodes(deployment: Deployment) -> list[Row]:
+    """What each node used."""
+    return [
+        (name, figure(work.cpu_s, "CPU-s"), bytes_text(work.disk_read_bytes), bytes_text(work.disk_write_bytes))
+        for name, work in sorted(deployment.nodes.items())
     ]
 
 

@@ -13,6 +13,7 @@ from lab.run.maintain.recoveries import RecoveryBook, bytes_by_way, index_deploy
 from lab.run.maintain.repository import Repository, folder_of, remove_left_repositories, remove_repository
 from lab.run.maintain.routes import by_exclusion, by_replicas_first
 from lab.run.maintain.snapshot import by_snapshot, rename
+from lab.run.maintain.work import WorkOfNodes
 from lab.run.names import is_our_connector
 from lab.run.phases import RunContext
 
@@ -34,7 +35,7 @@ def deploy(run: RunContext, cluster: ElasticsearchClient, to: Sequence[str], gua
     indices, queries = run.names.indices, DeploymentQueries(run, section.queries)
     cluster.request("POST", f"/{','.join(indices)}/_flush")
     queries.send("before")
-    snapshot = None
+    snapshot, work = None, WorkOfNodes(run)
     with queries.sent_meanwhile() as check:
         moving = moving_of(run, cluster, section, to, check)
         if section.route == "snapshot":
@@ -44,11 +45,12 @@ def deploy(run: RunContext, cluster: ElasticsearchClient, to: Sequence[str], gua
         else:
             moving.begin(indices)
             (by_exclusion if section.route == "exclude" else by_replicas_first)(moving, indices)
+        nodes = work.since()
     if guard.repository:
         rename(moving, cluster, indices)
         remove_repository(cluster, guard.repository, keep_restored=True)
     queries.send("after")
-    return deployment_of(moving, indices, snapshot, queries.results)
+    return deployment_of(moving, indices, snapshot, queries.results).model_copy(update={"nodes": nodes})
 
 
 def repository_of(run: RunContext, cluster: ElasticsearchClient, name: str | None = None) -> Repository:

@@ -1,6 +1,6 @@
 """A deployment with known figures: two shards, each moved from the index node and then copied once."""
 
-from lab.records.run import Deployment, DeploymentProgress, IndexDeployment, Recovery, Run
+from lab.records.run import Deployment, DeploymentProgress, IndexDeployment, NodeWork, Recovery, Run
 from tests.unit.analysis.query_truth import QueryTruth, query_load
 from tests.unit.analysis.synthetic import START_S, Truth, run
 
@@ -66,6 +66,10 @@ def deployment() -> Deployment:
             DeploymentProgress(at_s=START_S + 2, copied_bytes=14_000_000, active=2),
             DeploymentProgress(at_s=START_S + 8, copied_bytes=62_000_000, active=0),
         ),
+        nodes={
+            "elasticsearch-1": NodeWork(cpu_s=3.25, disk_read_bytes=None, disk_write_bytes=None),
+            TO[0]: NodeWork(cpu_s=5.5, disk_read_bytes=0, disk_write_bytes=31_000_000),
+        },
         queries={when: query_load(QueryTruth()) for when in ("before", "while", "after")},
     )
 

@@ -30,6 +30,15 @@ def test_the_figures_are_those_of_the_recoveries(tmp_path: Path) -> None:
         assert value_of(result.metrics, "query_service_time_ms_p50", when) is not None
 
 
+def test_what_a_node_used_stands_beside(tmp_path: Path) -> None:
+    """Its CPU time is a figure; bytes that only the owner of a process may know are not known."""
+    analysis = analyse(written(tmp_path, deployed_run(), samples(Truth())))
+    assert value_of(analysis.result.metrics, "deployment_cpu_s", "elasticsearch-1") == 3.25
+    html = write_report(analysis).read_text("utf-8")
+    assert "5.50\u202fCPU-s" in html
+    assert "31\u202fMB" in html
+
+
 def test_bytes_per_second_are_those_between_two_readings() -> None:
     """The first one counts from the request."""
     assert [point.value for point in copy_rate_series(deployment())] == [7_000_000.0, 8_000_000.0]
