@@ -24,7 +24,21 @@ Inputs = dict[str, str]
 UNKNOWN_INPUT = "not known"
 SIZE_KEYS = {"documents", "books", "duration", "name", "seed"}
 OF_ONE_INDEX = {"index.uuid", "index.creation_date", "index.provided_name", "index.version.created"}
-TRIED_SECTIONS = ("mapping", "topic", "producer", "sink", "elasticsearch", "load", "queries", "sampling")
+TRIED_SECTIONS = (
+    "mapping",
+    "topic",
+    "producer",
+    "sink",
+    "elasticsearch",
+    "load",
+    "indices",
+    "maintain",
+    "queries",
+    "sampling",
+)
+
+OF_OLDER_PROFILES: Mapping[str, object] = {"indices": 1, "maintain": None}
+"""What profiles had before there were these keys."""
 
 LOAD = "load.mode"
 """The one setting that is no matter of choice: a stream goes at its own rate, and a drain as fast as it can."""
@@ -266,7 +280,8 @@ def _digest(fingerprints: Iterable[str]) -> str:
 
 def tried(folder: RunFolder) -> Inputs:
     """What a profile may try: its settings, and those of the index as Elasticsearch gives them."""
-    profile = {name: (folder.profile or {}).get(name, UNKNOWN_INPUT) for name in TRIED_SECTIONS}
+    stated = {} if folder.profile is None else {**OF_OLDER_PROFILES, **folder.profile}
+    profile = {name: stated.get(name, UNKNOWN_INPUT) for name in TRIED_SECTIONS}
     index = {name: value for name, value in folder.run.environment.index_settings.items() if name not in OF_ONE_INDEX}
     settings = {**dict(_flat("", profile)), **dict(_flat("", index))}
     return {name: value for name, value in settings.items() if name != LOAD}

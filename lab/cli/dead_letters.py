@@ -111,10 +111,16 @@ def source_topic(run: Run) -> str:
     """The topic that a run has drained.
 
     Raises:
-        ProfileError: It drained none.
+        ProfileError: It drained none, or several.
     """
     if run.topic is None:
         raise ProfileError(f"run {run.run_id}: sent its documents past Kafka, so that there are no dead letters")
+    if "," in run.topic:
+        topics = run.topic.replace(",", ", ")
+        raise ProfileError(
+            f"run {run.run_id}: filled several indices, expected one; its dead letters, from {topics}, can be shown, "
+            "but not sent again"
+        )
     return run.topic
 
 

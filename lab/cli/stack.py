@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from lab.console import console, table_of
 from lab.display import StackDisplay
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.stack.engines import TITLES
 from lab.stack.local import LocalStack
 from lab.stack.plugin import given_plugin_folders
@@ -17,13 +17,16 @@ from lab.stack.readiness import is_ready
 from lab.stack.server import ServerProcess, uninterrupted
 from lab.stack.shape import MAX_NODES, StackShape
 
+DEFAULT_VERSION = StackShape().elasticsearch_version
 READY = "[green]ready[/green]"
 ServiceArgument = Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")]
 
 
 def up(
     *,
-    elasticsearch: Annotated[str, typer.Option(metavar="VERSION", help="Elasticsearch version.")] = "8.19.21",
+    elasticsearch: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Elasticsearch version.", show_default=DEFAULT_VERSION)
+    ] = None,
     opensearch: Annotated[
         str | None, typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.")
     ] = None,
@@ -38,9 +41,11 @@ def up(
     ] = None,
 ) -> None:
     """Start the servers and leave them running; what runs already and fits stays as it is."""
+    if elasticsearch and opensearch:
+        raise ProfileError("--opensearch: --elasticsearch is given already, expected one of the two")
     ports = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
     shape = StackShape(
-        elasticsearch_version=elasticsearch,
+        elasticsearch_version=elasticsearch or DEFAULT_VERSION,
         opensearch_version=opensearch,
         data_nodes=data_nodes,
         elasticsearch_heap_mb=heap_mb,

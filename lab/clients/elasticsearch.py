@@ -327,6 +327,18 @@ class ElasticsearchClient:
                 return "&_source_exclude_vectors=false"
         return ""
 
+    def rebuilt_vectors(self, index: str) -> frozenset[str]:
+        """The fields whose vectors Elasticsearch rebuilds for `_source` from what it searches, rounded to 32 bits."""
+        if not self._with_vectors(index):
+            return frozenset()
+        _, answer = self.request("GET", f"/{index}/_mapping")
+        return frozenset(
+            name
+            for described in answer.values()
+            for name, field in described["mappings"].get("properties", {}).items()
+            if field.get("type") == "dense_vector"
+        )
+
     def id_in_shard(self, index: str, shard: int) -> str | None:
         """The id of some document of a shard; `None` if it holds none."""
         path = f"/{index}/_search?preference=_shards:{shard}&filter_path=hits.hits._id"

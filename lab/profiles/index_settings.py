@@ -99,8 +99,15 @@ def codec_complaint(
 
 
 def parsed_version(text: str) -> Version:
-    """`8.19.21` as numbers that compare."""
-    return tuple(int(part) for part in text.split("."))
+    """`8.19.21` as numbers that compare; of a cluster that is being upgraded, `2.19.1 and 3.0.0`, the oldest.
+
+    Raises:
+        ValueError: It is none.
+    """
+    versions = re.findall(r"\d+(?:\.\d+)+", text)
+    if not versions:
+        raise ValueError(text)
+    return min(tuple(map(int, version.split("."))) for version in versions)
 
 
 def _dotted(version: Version) -> str:

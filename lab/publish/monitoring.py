@@ -167,7 +167,7 @@ def _cluster(run: Run, elasticsearch: ElasticsearchSample) -> dict[str, Any]:
     unassigned = any(warning.kind is WarningKind.SHARDS_UNASSIGNED for warning in run.warnings)
     status = "yellow" if unassigned else "green"
     indices: dict[str, Any] = {
-        "count": 1,
+        "count": len(run.index.split(",")),
         "docs": {"count": elasticsearch.primaries.docs_count},
         "store": {"size_in_bytes": elasticsearch.total.store_size_bytes},
     }
@@ -210,11 +210,13 @@ def _index_counters(shards: ShardCounters) -> dict[str, dict[str, int]]:
 
 
 def _shard_counts(run: Run) -> tuple[int, int] | None:
-    """(primaries, replicas) of the index under test; `None` where its settings were not recorded."""
+    """(primaries, replicas) of the indices under test, loaded; `None` where their settings were not recorded."""
     settings = run.environment.index_settings
     try:
         primaries = int(str(settings["index.number_of_shards"]))
         replicas = int(str(settings["index.number_of_replicas"]))
     except (KeyError, ValueError):
         return None
-    return primaries, primaries * replicas
+    primaries *= len(run.index.split(","))
+    # An index is loaded without the replicas that a deployment gives it.
+    return primaries, 0 if run.deployment else primaries * replicas

@@ -25,7 +25,7 @@ from lab.publish.samples import INDEX, Label, curve_documents, sample_documents
 from lab.publish.server import Server
 from lab.records.run import SinkHistograms
 from lab.records.samples import Sample
-from lab.run.names import Names, index_name
+from lab.run.names import Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Pipeline:
     def __init__(self, profile: Profile, endpoints: Endpoints) -> None:
         self._profile = profile
         self._endpoints = endpoints
-        self._index = index_name(profile)
+        self._index = Names.of(profile, "").indices[0]
         # Each is asked once: the next sample asks again.
         self._cluster = cluster_of(endpoints, patience_s=0)
         self._worker = worker_of(endpoints, patience_s=0)

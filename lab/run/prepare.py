@@ -30,16 +30,18 @@ def create_indices(
     *,
     target_settings: Mapping[str, object] = NO_SETTINGS,
 ) -> int:
-    """Make the indices of a run anew, and remove those that earlier runs of the profile had beside them.
-
-    Returns and raises what `create_index` does, of all of them.
-    """
-    for index in cluster.marks(f"{names.base}*").keys() - set(names.indices):
-        if names.is_index(index):
-            cluster.delete_index(index)
+    """Make the indices of a run anew; returns and raises what `create_index` does, of all of them."""
     return sum(
         create_index(cluster, profile, index, run_id, target_settings=target_settings) for index in names.indices
     )
+
+
+def remove_earlier(cluster: ElasticsearchClient, names: Names) -> None:
+    """Remove the indices that earlier runs of the profile have made, however many they were and what became of them."""
+    for index, mark in cluster.marks(f"{names.base}*").items():
+        first = str(mark.get("index", index))
+        if names.is_index(first) and index in {first, restored_name(first)}:
+            cluster.delete_index(index)
 
 
 def create_index(
@@ -71,8 +73,6 @@ def create_index(
     body = index_body(load_mapping(profile.mapping), settings, cluster.has_analyzer)
     mark = {"run": run_id, "index": index} if profile.maintain else {"run": run_id}
     mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": mark}}
-    if profile.maintain:
-        remove_restored(cluster, index)
     if owner is not None:
         cluster.delete_index(index)
     try:
@@ -96,16 +96,12 @@ def restored_name(index: str) -> str:
     return f"{index}{RESTORED}"
 
 
-def remove_restored(cluster: ElasticsearchClient, index: str, run_id: str | None = None) -> None:
-    """Delete what was restored from the index, if a run of ours did: the mark in it is that of the index.
-
-    Args:
-        run_id: Only if it was this run; `None` for any.
-    """
+def remove_restored(cluster: ElasticsearchClient, index: str, run_id: str) -> None:
+    """Delete what was restored from the index, if this run did: the mark in it is that of the index."""
     restored = restored_name(index)
     # The mapping of an index of a profile that happens to be called so has another mark.
     mark = cluster.marks(f"{restored}*").get(restored, {})
-    if mark.get("index") == index and run_id in {None, mark.get("run")}:
+    if mark.get("index") == index and run_id == mark.get("run"):
         cluster.delete_index(restored)
 
 

@@ -39,7 +39,7 @@ from lab.run.maintain.repository import remove_repository
 from lab.run.names import Names
 from lab.run.paging import pages_taken_away
 from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
-from lab.run.prepare import create_indices, create_topics, remove_connectors, remove_topics
+from lab.run.prepare import create_indices, create_topics, remove_connectors, remove_earlier, remove_topics
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.query.layout import have_layout, put_away
 from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
@@ -157,9 +157,10 @@ class _RunUnderWay:
         with self.clock.phase("verify"):
             documents, verification = self.verify(loaded)
         questions, verification = self.query(verification)
-        for sent in (loaded.queries, *(self.deployment.checked_queries if self.deployment else ())):
-            if sent:
-                verification = with_problems(verification, wrong_answers(sent.questions))
+        if loaded.queries:
+            verification = with_problems(verification, wrong_answers(loaded.queries.questions))
+        for sent in self.deployment.checked_queries if self.deployment else ():
+            verification = with_problems(verification, wrong_answers(sent.questions, "maintain"))
         with self.clock.phase("collect"):
             environment = self.collect()
             if warning := pages_taken_away(environment.paging, Bounds(**self.profile.elasticsearch.bounds)):
@@ -221,7 +222,8 @@ class _RunUnderWay:
                 if self.guard.repository and self.deployment is None:
                     remove_repository(leaving_cluster, self.guard.repository)
                 is_clean = True
-            self.guard.close(all_is_well=is_clean)
+            if not self.guard.close(all_is_well=is_clean):
+                self.progress.begin("collect", "cluster settings or a snapshot repository are left: see the docs", None)
 
     @property
     def names(self) -> Names:
@@ -258,9 +260,11 @@ class _RunUnderWay:
             put_away(self.context, self.cluster)
         if self.reads_kept_index:
             return
+        remove_earlier(self.cluster, self.names)
+        if self.profile.maintain or self.target.name == "local":
+            remove_leftovers(self.context, self.cluster)
         if self.profile.maintain:
             self.deploys_to = checked_targets(self.context, self.cluster)
-            remove_leftovers(self.context, self.cluster)
         unassigned = create_indices(
             self.cluster,
             self.profile,
@@ -404,9 +408,9 @@ class _RunUnderWay:
         if self.profile.verify.expect == "consumed":
             documents, verification = verify_consumed(target, self.kafka, self.cluster)
         else:
-            documents, verification, self.index_documents = verify_parts(
-                target, self.kafka, self.cluster, self.progress.update
-            )
+            documents, verification, books = verify_parts(target, self.kafka, self.cluster, self.progress.update)
+            # By the names that the samples know; a deployment may have given others.
+            self.index_documents = dict(zip(self.context.first_names.indices, books.values(), strict=False))
         if loaded.reading:
             ends = {topic: self.kafka.end_offsets(topic) for topic in self.names.topics}
             evidence = LedgerEvidence(

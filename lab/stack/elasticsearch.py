@@ -130,8 +130,6 @@ def elasticsearch_spec(
     """
     settings = node_settings(home, number, ports, first_transport_port, folder) | dict(extra_settings or {})
     config = write_config("elasticsearch.yml", settings, home=home, folder=folder, jdk=jdk, user=user)
-    repositories(folder).mkdir(exist_ok=True)
-    give_to(user, repositories(folder))
     jvm_options = heap_options(heap_mb)
     return ServerSpec(
         kind="elasticsearch",
@@ -169,6 +167,9 @@ def write_config(
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     give_to(user, folder)
+    # All nodes share it, so that it is beside their folders.
+    repositories(folder).mkdir(exist_ok=True)
+    give_to(user, repositories(folder))
     return config
 
 

@@ -1,6 +1,6 @@
 """What the servers of this machine shall be: versions, nodes, memory, ports."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,28 +66,37 @@ def choose_elasticsearch_java(
         ProfileError: The version is not available, or does not run on the Java that is asked for.
         StackError: The number of nodes cannot be had, or no Java that fits.
     """
+    java = fitting_java(shape, lock, jdks)
+    return java if isinstance(java, Jdk) else runtime(java)
+
+
+def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk | int:
+    """The JDK of this machine that the shape's engine gets, or else the feature release of a runtime; fetches nothing.
+
+    Raises what `choose_elasticsearch_java` does.
+    """
     engine = shape.engine
     engine.check_available(lock)
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
-    supported = engine.java
-    runtimes = tuple(RUNTIMES) if engine.runs_on_runtimes else ()
+    supported, runtimes = engine.java, tuple(RUNTIMES) if engine.runs_on_runtimes else ()
     if shape.elasticsearch_java is not None:
-        engine.check_java(shape.elasticsearch_java)
+        check_java_is_there(engine, shape.elasticsearch_java, {jdk.feature for jdk in jdks} | set(runtimes))
         supported = JavaRange(shape.elasticsearch_java, shape.elasticsearch_java)
-        if not any(jdk in supported for jdk in jdks) and shape.elasticsearch_java not in runtimes:
-            there = ", ".join(
-                str(each) for each in engine.java.features if each in runtimes or each in {jdk.feature for jdk in jdks}
-            )
-            kit = "" if engine.runs_on_runtimes else f"; {engine.title} needs a JDK, with all of its modules"
-            raise ProfileError(
-                f"elasticsearch.java: got {shape.elasticsearch_java}, expected one to be had: {there or 'none'}{kit}"
-            )
     if not any(jdk in supported for jdk in jdks):
         fetched = [feature for feature in runtimes if supported.oldest <= feature <= supported.newest]
         if fetched:
-            return runtime(max(fetched))
+            return max(fetched)
     return choose_jdk(jdks, supported, engine.title)
+
+
+def check_java_is_there(engine: Engine, feature: int, there: Collection[int]) -> None:
+    """Raise ProfileError unless the engine runs on this feature release of Java, and it can be had."""
+    engine.check_java(feature)
+    if feature not in there:
+        fitting = ", ".join(str(each) for each in engine.java.features if each in there) or "none"
+        kit = "" if engine.runs_on_runtimes else f"; {engine.title} needs a JDK, with all of its modules"
+        raise ProfileError(f"elasticsearch.java: got {feature}, expected one to be had: {fitting}{kit}")
 
 
 def port_names(data_nodes: int) -> tuple[str, ...]:

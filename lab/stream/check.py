@@ -137,7 +137,9 @@ def stored_books(
     draw = random.Random(names.topic)  # noqa: S311 - a sample, no secret
     numbers = draw.sample(range(count), min(count, profile.verify.sample))
     sample = latest_documents(dataset, expected, numbers, sent.documents, dead)
-    different = altered(sample, stored_documents(cluster, names.index, list(sample)))
+    different = altered(
+        sample, stored_documents(cluster, names.index, list(sample)), cluster.rebuilt_vectors(names.index)
+    )
     missing = [dataset.key(int(np.flatnonzero(expected == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
     return StreamBooks(
         sent=sent.documents,

@@ -15,10 +15,11 @@ from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
 from lab.stack.elasticsearch import vector_instructions
 from lab.stack.groups import Bounds
+from lab.stack.jdk import find_jdks
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
-from lab.stack.shape import StackShape
+from lab.stack.shape import StackShape, fitting_java
 from lab.targets.servers import Servers, refusal_among_first
 
 CHECK_INTERVAL_S = 1.0
@@ -37,10 +38,7 @@ class Local(Servers):
 
     def _fitted(self, profile: Profile) -> Profile:
         """The profile itself: servers are started as it asks for them."""
-        engine = shape_of(profile).engine
-        engine.check_available(read_lock())
-        if profile.elasticsearch.java is not None:
-            engine.check_java(profile.elasticsearch.java)
+        fitting_java(shape_of(profile), read_lock(), find_jdks())
         if lack := why_not_here(profile, ROOT):
             raise ProfileError(lack)
         if refusal := refusal_among_first(profile):

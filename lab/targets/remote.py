@@ -19,7 +19,7 @@ from lab.profiles.problems import Place, Problem
 from lab.records.run import Server
 from lab.records.suite import Variant
 from lab.run.load.availability import why_not_on
-from lab.run.load.rally.program import why_not_rally_on
+from lab.run.load.rally.program import why_not_product, why_not_rally_on
 from lab.run.names import is_our_connector
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT, state_dir
@@ -130,7 +130,9 @@ class RemoteServers:
 
     def refusals(self, profile: Profile) -> Iterator[str]:
         """What the profile asks for and these servers, which nothing is changed of, do not have; a sentence each."""
-        if lack := why_not_on(self.plugins, profile, ROOT) or why_not_rally_on(self.endpoints, profile):
+        if lack := why_not_on(self.plugins, profile, ROOT) or (
+            why_not_product(profile, self.product) or why_not_rally_on(self.endpoints, profile)
+        ):
             yield lack
         yield from self.version_refusals(profile)
         wanted = profile.elasticsearch

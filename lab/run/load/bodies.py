@@ -130,9 +130,9 @@ def prepare_bodies(
     return BulkBodies(file, tuple(filter(None, in_turn)), source_bytes)
 
 
-def check_room(parts: Sequence[Dataset], folder: Path) -> None:
-    """Refuse to fill the disk."""
-    first = [operation(record, 0) for record in next(parts[0].batches(0, parts[0].documents))]
+def check_room(parts: Sequence[Dataset], folder: Path, index: str | None = None) -> None:
+    """Refuse to fill the disk; see `operation` for the index."""
+    first = [operation(record, 0, index=index) for record in next(parts[0].batches(0, parts[0].documents))]
     documents = sum(part.documents for part in parts)
     needed = int(sum(map(len, first)) / len(first) * documents * MARGIN) + SPARE_BYTES
     free = shutil.disk_usage(folder).free

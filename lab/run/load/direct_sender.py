@@ -247,11 +247,13 @@ def error_type(answer: bytes) -> str:
 
 
 def queues_of(spans: Sequence[Span], connections: int, rate_docs_per_s: float | None = None) -> list[Bodies]:
-    """The bodies in as many queues as have a connection: each index has one of its own, if there are enough.
+    """The bodies in queues, each of which equally many connections share: one for each index, or one for all of them.
 
-    A body is due when its last document is.
+    With two connections for three indices, one of them would otherwise have twice the work of the other. A body is due
+    when its last document is.
     """
-    queues = [Bodies() for _ in range(min(connections, 1 + max(index for *_, index in spans)))]
+    indices = 1 + max(index for *_, index in spans)
+    queues = [Bodies() for _ in range(indices if connections % indices == 0 else 1)]
     documents = 0
     for span in spans:
         documents += span[2]

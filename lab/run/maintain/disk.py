@@ -113,7 +113,9 @@ def lacking(
         if disk.node not in to:
             continue
         needed = share * sum(places.get(node) == disk.place for node in to)
-        needed += primaries_bytes if places.get(section.index_node) == disk.place else 0
+        if places.get(section.index_node) == disk.place:
+            # There, too, the nodes of this machine keep their snapshots.
+            needed += primaries_bytes * (2 if section.route == "snapshot" else 1)
         kept = watermark.kept_free_bytes(disk.total_bytes)
         if needed > disk.free_bytes - kept:
             yield (

@@ -22,6 +22,9 @@ READY_WITHIN_S = 60.0
 PATIENCE_S = 20.0
 """How long it asks servers that do not answer; those that are stopped have nothing to take back."""
 
+LONGEST_S = 8 * PATIENCE_S
+"""How long all that it asks may take: a few requests for the settings, the restored indices and the repository."""
+
 DONE = b"done\n"
 
 
@@ -61,7 +64,7 @@ class Guard:
                 "the process that guards cluster settings",
                 # Found by the next command if this one is killed, which then takes back everything itself.
                 environment=self._target.child_environment,
-                grace_s=PATIENCE_S,
+                grace_s=LONGEST_S,
             )
             self._process.__enter__()
         self._process.tell(0, json.dumps(self._task()).encode() + b"\n")
@@ -71,29 +74,42 @@ class Guard:
         except ChildError as error:
             raise StackError(str(error)) from error
 
-    def close(self, *, all_is_well: bool) -> None:
-        """Let it go; unless all is well it then takes back what it was told of."""
+    def close(self, *, all_is_well: bool) -> bool:
+        """Let it go; unless all is well it then takes back what it was told of. Whether nothing is left."""
         if self._process is None:
-            return
+            return all_is_well
         if all_is_well:
             self._process.tell(0, DONE)
+        (process,) = self._process.processes
         self._process.__exit__(None, None, None)
         self._process = None
+        return process.returncode == 0
 
 
 # --- in the child ---------------------------------------------------------------------------------------------------
 
 
 def take_back(task: Mapping[str, Any]) -> None:
-    """Put cluster settings back, and remove the repository; where one fails, the other is done all the same."""
+    """Put cluster settings back, and remove the repository; where one fails, the other is done all the same.
+
+    Raises:
+        StackError: One of them failed.
+    """
+    failures = []
     access = HttpAccess(task["authorization"], task["ca"] and Path(task["ca"]))
     with contextlib.closing(ElasticsearchClient(task["urls"], access=access, patience_s=PATIENCE_S)) as cluster:
         if task["settings"]:
-            with contextlib.suppress(SluiceError):
+            try:
                 cluster.own_cluster_settings({})
+            except SluiceError as error:
+                failures.append(str(error))
         if task["repository"]:
-            with contextlib.suppress(SluiceError):
+            try:
                 remove_repository(cluster, Repository(**task["repository"]))
+            except SluiceError as error:
+                failures.append(str(error))
+    if failures:
+        raise StackError("; ".join(failures))
 
 
 def work(commands: BinaryIO, answers: Answers) -> None:

@@ -13,6 +13,7 @@ from lab.run.phases import RunContext
 from lab.run.prepare import INCLUDED
 
 DATA_ROLES = frozenset({"data", "data_content"})
+MASTER_ROLES = frozenset({"master", "cluster_manager"})
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ class DataNode:
     repositories: tuple[str, ...]
 
 
-def data_nodes_in(answer: Mapping[str, Any]) -> list[DataNode]:
-    """The data nodes of an answer of `_nodes/settings`, in the order of their names."""
+def data_nodes_in(answer: Mapping[str, Any], roles: Collection[str] = DATA_ROLES) -> list[DataNode]:
+    """The nodes of an answer of `_nodes/settings` with one of these roles, in the order of their names."""
     found = []
     for described in answer["nodes"].values():
-        if not DATA_ROLES.isdisjoint(described["roles"]):
+        if not set(roles).isdisjoint(described["roles"]):
             stated = described.get("settings", {}).get("path", {}).get("repo", [])
             repositories = (stated,) if isinstance(stated, str) else tuple(stated)
             found.append(DataNode(str(described["name"]), repositories))
@@ -44,10 +45,15 @@ def data_nodes(cluster: ElasticsearchClient, index_settings: Mapping[str, object
     Args:
         index_settings: Those of the target, which may name fewer nodes than the cluster has.
     """
+    used = str(index_settings.get(INCLUDED, ""))
+    return [node for node in data_nodes_in(node_settings(cluster)) if not used or node.name in used.split(",")]
+
+
+def node_settings(cluster: ElasticsearchClient) -> Mapping[str, Any]:
+    """Name, roles and `path.repo` of every node."""
     shown = "filter_path=nodes.*.name,nodes.*.roles,nodes.*.settings.path.repo"
     _, answer = cluster.request("GET", f"/_nodes/settings?{shown}")
-    used = str(index_settings.get(INCLUDED, ""))
-    return [node for node in data_nodes_in(answer) if not used or node.name in used.split(",")]
+    return dict(answer)
 
 
 def targets_of(profile: Profile, names: Collection[str]) -> tuple[str, ...]:
@@ -83,6 +89,7 @@ def checked_targets(run: RunContext, cluster: ElasticsearchClient) -> tuple[str,
     """
     nodes = data_nodes(cluster, run.target.index_settings)
     to = targets_of(run.profile, {node.name for node in nodes})
-    check_repositories(run.profile, nodes)
+    # A master writes into the repository, too.
+    check_repositories(run.profile, data_nodes_in(node_settings(cluster), DATA_ROLES | MASTER_ROLES))
     check_disks(run, cluster, to)
     return to

@@ -8,6 +8,7 @@ from typing import Any
 from lab.clients.elasticsearch import ElasticsearchClient
 
 STARTED = "STARTED"
+ATTEMPTS = ("unassigned_info", "relocation_failure_info")
 MOST_ATTEMPTS = 5
 """After so many failures Elasticsearch gives a copy up until it is asked for again; `index.allocation.max_retries`."""
 
@@ -19,7 +20,7 @@ class Copy:
     Attributes:
         state: `STARTED`, `RELOCATING`, `INITIALIZING`, `UNASSIGNED`.
         node: Name of the node that it is on; `None` while it is on none.
-        failures: How often its allocation has failed.
+        failures: How often its allocation, or its move, has failed.
     """
 
     index: str
@@ -31,8 +32,8 @@ class Copy:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether Elasticsearch does not try any more to allocate it."""
-        return self.state == "UNASSIGNED" and self.failures >= MOST_ATTEMPTS
+        """Whether Elasticsearch does not try any more to allocate it, or to move it from where it is."""
+        return self.state in {"UNASSIGNED", STARTED} and self.failures >= MOST_ATTEMPTS
 
 
 def copies_of(cluster: ElasticsearchClient, indices: Collection[str]) -> list[Copy]:
@@ -54,7 +55,7 @@ def routed(answer: Mapping[str, Any]) -> list[Copy]:
             state=str(copy["state"]),
             # A node that has just left may still be in the routing.
             node=names.get(copy["node"]) if copy["node"] else None,
-            failures=int((copy.get("unassigned_info") or {}).get("failed_attempts", 0)),
+            failures=max(int((copy.get(info) or {}).get("failed_attempts", 0)) for info in ATTEMPTS),
         )
         for index, described in routing.items()
         for number, copies in described["shards"].items()

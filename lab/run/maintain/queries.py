@@ -32,7 +32,7 @@ class DeploymentQueries:
         """Send queries for as long as the profile says."""
         if self.load is None:
             return
-        with QuerySending(self.run, self.load, None) as sending:
+        with QuerySending(self.run, self.load, None, "maintain") as sending:
             self.run.progress.begin("maintain", f"sending queries {when} it", None)
             sending.go()
             self.results[when] = sending.result()
@@ -47,7 +47,7 @@ class DeploymentQueries:
             yield nothing
             return
         load = self.load.model_copy(update={"duration_s": None, "warm_up_s": 0.0})
-        with QuerySending(self.run, load, None) as sending:
+        with QuerySending(self.run, load, None, "maintain") as sending:
             sending.go()
             yield sending.follow
             sending.stop()

@@ -74,9 +74,9 @@ def remove_repository(cluster: ElasticsearchClient, repository: Repository, *, k
 def remove_left_repositories(
     cluster: ElasticsearchClient, is_ours: Callable[[str], bool], repository_of: Callable[[str], Repository]
 ) -> None:
-    """Remove the repositories that runs which were killed have left."""
-    _, answer = cluster.request("GET", "/_snapshot")
-    for name in filter(is_ours, answer or {}):
+    """Remove the repositories that runs which were killed have left; who may not see any has left none."""
+    status, answer = cluster.request("GET", "/_snapshot", accept=(403,))
+    for name in filter(is_ours, answer if status == 200 and answer else {}):
         remove_repository(cluster, repository_of(name))
 
 

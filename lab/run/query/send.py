@@ -4,7 +4,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -33,10 +33,18 @@ class QuerySending:
 
     Args:
         refresh_interval_s: That of the index, where documents stream meanwhile; `None` where they are all there.
+        section: The section of the profile that asks for them.
     """
 
-    def __init__(self, run: RunContext, load: QueryLoad, refresh_interval_s: float | None) -> None:
+    def __init__(
+        self,
+        run: RunContext,
+        load: QueryLoad,
+        refresh_interval_s: float | None,
+        section: Literal["load", "maintain"] = "load",
+    ) -> None:
         self._run = run
+        self._section = section
         self._load = load
         self._follows = refresh_interval_s is not None
         self._task = sending_task(run, load, refresh_interval_s)
@@ -91,12 +99,12 @@ class QuerySending:
         Raises:
             StackError: It has failed, or takes longer than the profile allows.
         """
-        deadline = time.monotonic() + self._run.profile.load.timeout_s
+        stated = self._run.profile.maintain if self._section == "maintain" else None
+        timeout_s = (stated or self._run.profile.load).timeout_s
+        deadline = time.monotonic() + timeout_s
         while self._done is None:
             if time.monotonic() > deadline:
-                raise StackError(
-                    f"queries: still running after {self._run.profile.load.timeout_s:.0f} s (load.timeout_s)"
-                )
+                raise StackError(f"queries: still running after {timeout_s:.0f} s ({self._section}.timeout_s)")
             if (word := self._answer(POLL_S)) is not None:
                 self._note(word)
                 self._show(word)
@@ -176,13 +184,17 @@ def progress_text(word: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def wrong_answers(questions: Iterable[QueryTimes]) -> Iterator[str]:
-    """One sentence for each question whose answers are not as the profile expects."""
+def wrong_answers(questions: Iterable[QueryTimes], section: str = "load") -> Iterator[str]:
+    """One sentence for each question whose answers are not as the profile expects.
+
+    Args:
+        section: Of the profile that asked for them.
+    """
     questions = list(questions)
     if not any(question.requests for question in questions):
         yield (
-            "load.queries: no query was sent after the warm-up (load.queries.warm_up_s); send them, or stream "
-            "documents, for longer"
+            f"{section}.queries: no query was sent after the warm-up ({section}.queries.warm_up_s); send them, or "
+            "stream documents, for longer"
         )
     for question in questions:
         if question.requests and not question.answers:

@@ -60,6 +60,14 @@ def test_two_runs_of_the_same_inputs_have_ratios_and_no_verdict(tmp_path: Path) 
     assert (latency.verdict, latency.low, comparison.has_spread) == ("too few runs", None, False)
 
 
+def test_how_indices_are_deployed_and_how_many_they_are_is_tried(tmp_path: Path) -> None:
+    """A run of an older version has one, and none of it deployed."""
+    deployed = {"indices": 2, "maintain": {"action": "deploy", "route": "exclude"}}
+    comparison = compared(folder(tmp_path / "a", Truth()), folder(tmp_path / "b", Truth(), profile=deployed))
+    assert comparison.compared["indices"] == ("1", "2")
+    assert comparison.compared["maintain.route"] == ("not known", "exclude")
+
+
 @pytest.mark.parametrize(
     ("environment", "name", "values"),
     [

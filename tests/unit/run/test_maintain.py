@@ -131,6 +131,22 @@ def test_the_routing_names_nodes_and_failed_allocations() -> None:
     assert (given_up.is_given_up, started.is_given_up, lost.node) == (True, False, None)
 
 
+def test_a_move_that_elasticsearch_has_given_up_is_asked_for_again() -> None:
+    """Since 8.6 the shard then stays where it is, started, and says how often its move has failed."""
+    stuck = {
+        "state": "STARTED",
+        "primary": True,
+        "node": "id",
+        "relocation_failure_info": {"failed_attempts": 5},
+    }
+    answer = {
+        "nodes": {"id": {"name": "elasticsearch-1"}},
+        "routing_table": {"indices": {"a": {"shards": {"0": [stuck]}}}},
+    }
+    (copy,) = routed(answer)
+    assert copy.is_given_up
+
+
 # --- nodes ----------------------------------------------------------------------------------------------------------
 
 
@@ -230,6 +246,15 @@ def test_nodes_of_one_disk_share_its_room() -> None:
     )
     apart = [NodeDisk(name, f"{name} /", 100 * GB, 8 * GB) for name in ("elasticsearch-1", *TO)]
     assert list(lacking(apart, kept, 5 * GB, SECTION, TO)) == []
+
+
+def test_a_snapshot_lies_beside_the_index_that_it_is_of() -> None:
+    """Original, repository and two copies: 20 GB of the 19 GB that are there; without the repository they fit."""
+    disks = [NodeDisk(name, "host /", 100 * GB, 21 * GB) for name in ("elasticsearch-1", *TO)]
+    kept = Watermark("2000000000b", None)
+    through_a_snapshot = SECTION.model_copy(update={"route": "snapshot"})
+    assert len(list(lacking(disks, kept, 5 * GB, through_a_snapshot, TO))) == len(TO)
+    assert list(lacking(disks, kept, 5 * GB, SECTION, TO)) == []
 
 
 def test_a_disk_is_where_its_host_has_mounted_it() -> None:

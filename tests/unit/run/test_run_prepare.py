@@ -18,7 +18,7 @@ from lab.run import prepare, runner
 from lab.run.folder import RunFolder
 from lab.run.names import Names
 from lab.run.phases import RunContext
-from lab.run.prepare import remove_connectors, remove_index, remove_topics, remove_traces
+from lab.run.prepare import remove_connectors, remove_earlier, remove_index, remove_topics, remove_traces
 from lab.stack.places import ROOT
 from lab.stream import prepare as stream_prepare
 from lab.stream.prepare import prepare_stream
@@ -39,6 +39,24 @@ def test_only_the_index_of_the_run_itself_is_deleted(owner: dict[str, object], *
     with rest(*answers) as server:
         remove_index(ElasticsearchClient([server.url]), BOOKS, "20260101-000007")
     assert [method for method, _, _ in server.requests] == (["GET", "DELETE"] if removed else ["GET"])
+
+
+def test_all_indices_that_runs_of_the_profile_have_left_are_removed() -> None:
+    """However many they were, and restored ones, too; those of other profiles stay, whatever they are called."""
+    runs = {"run": "20260101-000007"}
+    marks = {
+        BOOKS: runs,
+        f"{BOOKS}--3": runs,
+        f"{BOOKS}--1-restored": {**runs, "index": f"{BOOKS}--1"},
+        f"{BOOKS}-2": runs,
+        f"{BOOKS}-restored": runs,
+        f"{BOOKS}-2-restored": {**runs, "index": f"{BOOKS}-2"},
+    }
+    answer = {name: {"mappings": {"_meta": {"sluice": mark}}} for name, mark in marks.items()}
+    with rest((200, answer), (200, {})) as server:
+        remove_earlier(ElasticsearchClient([server.url]), Names(BOOKS, f"{BOOKS}-1", f"{BOOKS}-1"))
+    deleted = [path.split("?")[0] for method, path, _ in server.requests if method == "DELETE"]
+    assert deleted == [f"/{BOOKS}", f"/{BOOKS}--3", f"/{BOOKS}--1-restored"]
 
 
 class Topics:
@@ -122,6 +140,7 @@ class Servers:
         "index_health": ("green", 0),
         "has_analyzer": False,
         "marks": {},
+        "request": (200, {}),
     }
 
     def __init__(self) -> None:

@@ -71,6 +71,10 @@ class Servers:
         """Documents in the index."""
         return len(self.stored)
 
+    def rebuilt_vectors(self, _index: str) -> frozenset[str]:
+        """None: every document is stored as it was sent."""
+        return frozenset()
+
     def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
         """Some documents."""
         return {name: self.stored[name] for name in ids if name in self.stored}

@@ -20,6 +20,7 @@ import psutil
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of linux/prctl.h
 GRACE_S = 3.0
+NOT_STARTED = 127
 
 
 def adopt_orphans() -> None:
@@ -36,7 +37,11 @@ def adopt_orphans() -> None:
 
 def run(command: Sequence[str]) -> int:
     """The exit status of the command; whatever it has left is stopped."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: cannot be started: {error.strerror}\n")
+        return NOT_STARTED
     while True:
         pid, status = os.wait()
         if pid == process.pid:
@@ -44,6 +49,13 @@ def run(command: Sequence[str]) -> int:
             process.returncode = os.waitstatus_to_exitcode(status)
             stop_children()
             return process.returncode
+
+
+def end() -> None:
+    """End everything below this process, and remove what Rally was given to read, beside the list of its words."""
+    stop_children()
+    for path in Path(sys.argv[1]).parent.glob("documents.json*"):
+        path.unlink(missing_ok=True)
 
 
 def stop_children() -> None:
@@ -59,7 +71,7 @@ def stop_children() -> None:
 def on_signal(_number: int, _frame: FrameType | None) -> NoReturn:
     """Stop all of them and end."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    stop_children()
+    end()
     os._exit(128 + signal.SIGTERM)
 
 
@@ -68,4 +80,5 @@ if __name__ == "__main__":
     adopt_orphans()
     # In a file, since Rally takes every Python with its name on the command line for another race.
     status = run(json.loads(Path(sys.argv[1]).read_bytes()))
+    end()
     sys.exit(status if status >= 0 else 128 - status)

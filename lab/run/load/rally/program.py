@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import closing
+from pathlib import Path
 
 from lab.clients.target import cluster_of
 from lab.endpoints import Endpoints
@@ -19,6 +20,7 @@ OLDEST, TOO_NEW = (2, 12), (3,)
 REFUSES_ROOT = (8,)
 """From this release on, the builds of Elasticsearch that run here lack the module that answers GET /."""
 ANSWERS_WITHIN_S = 60.0
+ELASTICSEARCH = "Elasticsearch"
 
 
 def why_not_rally(profile: Profile) -> str | None:
@@ -46,8 +48,17 @@ def why_not_version(program: str, text: str) -> str | None:
     return f'{program}: --version: got "{first}", expected "esrally 2.12" or a later 2'
 
 
+def why_not_product(profile: Profile, product: str) -> str | None:
+    """What to say where the servers are not Elasticsearch, which Rally refuses in the midst of its race."""
+    if profile.load.via != "rally" or product == ELASTICSEARCH:
+        return None
+    return f"load.via: rally: got {product}, expected Elasticsearch, the only servers that Rally races on"
+
+
 def why_not_rally_here(profile: Profile) -> str | None:
     """The same, on servers that are started on this machine."""
+    if lack := why_not_product(profile, profile.product):
+        return lack
     version = profile.elasticsearch.version
     if profile.load.via == "rally" and parsed_version(version) >= REFUSES_ROOT:
         place = profile.where.get("elasticsearch.version", profile.name)
@@ -77,7 +88,9 @@ def why_not_rally_on(endpoints: Endpoints, profile: Profile) -> str | None:
 
 def esrally() -> str | None:
     """The path of Rally's program; `None` where there is none."""
-    return shutil.which(os.environ.get(ESRALLY) or "esrally")
+    program = shutil.which(os.environ.get(ESRALLY) or "esrally")
+    # Rally is started in another folder than this command.
+    return program and str(Path(program).absolute())
 
 
 @functools.cache

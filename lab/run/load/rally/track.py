@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from lab.errors import StackError
 from lab.profiles import Rally
 from lab.run.load.bodies import check_room, operations
 from producers.dataset import Dataset
@@ -15,6 +16,7 @@ TASK = "index-append"
 """As Rally's own tracks call it."""
 OWN_REPORT, RACE, LOG = "rally-own.csv", "race.json", "rally.log"
 PROGRESS_EVERY = 1000
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
@@ -42,15 +44,18 @@ def write_corpus(
     Raises:
         StackError: The disk has too little room.
     """
-    check_room([dataset], folder)
+    check_room([dataset], folder, index)
     documents = source_bytes = corpus_bytes = 0
-    with (folder / CORPUS).open("wb") as file:
-        for lines, document_bytes in operations(dataset, index):
-            corpus_bytes += file.write(lines)
-            source_bytes += document_bytes
-            documents += 1
-            if documents % PROGRESS_EVERY == 0:
-                on_progress(documents)
+    try:
+        with (folder / CORPUS).open("wb") as file:
+            for lines, document_bytes in operations(dataset, index):
+                corpus_bytes += file.write(lines)
+                source_bytes += document_bytes
+                documents += 1
+                if documents % PROGRESS_EVERY == 0:
+                    on_progress(documents)
+    except OSError as error:
+        raise StackError(f"{folder / CORPUS}: Rally's corpus cannot be written: {error.strerror}") from error
     return Corpus(documents, source_bytes, corpus_bytes)
 
 
@@ -80,13 +85,20 @@ def race_command(program: str, track: Path, report: Path, urls: Sequence[str], r
         "--offline",
         "--pipeline=benchmark-only",
         f"--track-path={track}",
-        f"--target-hosts={','.join(urlsplit(url).netloc for url in urls)}",
+        f"--target-hosts={','.join(map(with_port, urls))}",
         "--client-options=timeout:60",
         "--on-error=abort",
         f"--race-id={race_id}",
         "--report-format=csv",
         f"--report-file={report}",
     ]
+
+
+def with_port(url: str) -> str:
+    """The URL as Rally needs it: with its port, and with its path, without which it would be another server's."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}:{parts.port or DEFAULT_PORTS[parts.scheme]}{parts.path.rstrip('/')}"
 
 
 def race_file(home: Path, race_id: str) -> Path:

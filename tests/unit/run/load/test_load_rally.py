@@ -22,7 +22,7 @@ from lab.run.load.bodies import prepare_bodies
 from lab.run.load.rally import family, race
 from lab.run.load.rally.program import ESRALLY, why_not_rally, why_not_rally_here, why_not_rally_on, why_not_version
 from lab.run.load.rally.race import race_errors, rally_record, refuse_foreign_actors
-from lab.run.load.rally.track import CORPUS, Corpus, race_command, race_file, write_corpus, write_track
+from lab.run.load.rally.track import CORPUS, Corpus, race_command, race_file, with_port, write_corpus, write_track
 from producers.registry import make_dataset
 
 BOOKS = 1009
@@ -104,6 +104,19 @@ def test_the_track_is_one_bulk_task_into_an_index_that_is_there(tmp_path: Path) 
     assert "indices" not in track
 
 
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://es.example", "http://es.example:80"),
+        ("http://proxy.example:9200/es-a/", "http://proxy.example:9200/es-a"),
+        ("http://[::1]:9200", "http://[::1]:9200"),
+    ],
+)
+def test_rally_is_sent_to_the_very_address_of_the_run(url: str, host: str) -> None:
+    """With the port, which Rally does not know, and the path, behind which the cluster is."""
+    assert with_port(url) == host
+
+
 def test_rally_races_on_the_nodes_of_the_run_and_kills_no_other() -> None:
     """Its report is CSV, and an error ends the race."""
     urls = ("http://127.0.0.1:9201", "http://127.0.0.1:9202")
@@ -114,7 +127,7 @@ def test_rally_races_on_the_nodes_of_the_run_and_kills_no_other() -> None:
         "--offline",
         "--pipeline=benchmark-only",
         "--track-path=/runs/1/rally",
-        "--target-hosts=127.0.0.1:9201,127.0.0.1:9202",
+        "--target-hosts=http://127.0.0.1:9201,http://127.0.0.1:9202",
         "--client-options=timeout:60",
         "--on-error=abort",
         "--race-id=20261123-004921",

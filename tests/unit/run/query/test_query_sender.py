@@ -380,17 +380,25 @@ def test_updates_are_queried_from_when_on_every_key_is_searchable(monkeypatch: p
     """1,009 documents of which 504 are updates have 505 keys; a search that finds all of them ends the wait."""
     monkeypatch.setattr(searchable_module, "EVERY_S", 0.0)
     updated, stop = make_dataset("vectors", documents=1009, updates=0.5), threading.Event()
-    present = set(range(503))
+    present, readings, read = set(range(503)), list[int](), searchable_module.found
+
+    def counted(connection: QueryConnection, path: str) -> int:
+        readings.append(read(connection, path))
+        return readings[-1]
+
+    monkeypatch.setattr(searchable_module, "found", counted)
     with serving(index_of(present)) as url:
         connection = QueryConnection(url, task(url))
         waiting = threading.Thread(target=wait_for_every_key, args=(updated, connection, task(url), stop))
         waiting.start()
         present.add(503)
-        assert waiting.is_alive()
+        for _ in _until(lambda: readings.count(504) > 1):
+            pass
         present.add(504)
         waiting.join()
         connection.close()
-    assert not stop.is_set()
+    assert readings.count(504) > 1
+    assert readings[-1] == 505
 
 
 def test_keys_that_do_not_become_searchable_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

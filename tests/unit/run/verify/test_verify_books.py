@@ -316,7 +316,13 @@ def test_documents_are_compared_by_content() -> None:
 def test_a_vector_that_elasticsearch_rebuilds_may_be_rounded(stored: dict[str, object], *, is_altered: bool) -> None:
     """To 32 bits; another vector, and any other number, is an altered document."""
     expected = {"a": b'{"number": 3, "vector": [0.1245, -0.5, 0]}'}
-    assert altered(expected, {"a": stored}) == ["a"] * is_altered
+    assert altered(expected, {"a": stored}, {"vector"}) == ["a"] * is_altered
+
+
+def test_no_other_list_of_numbers_may_be_rounded() -> None:
+    """Prices are stored as they are sent."""
+    expected, stored = {"a": b'{"prices": [1234567.0, 1.5]}'}, {"a": {"prices": [1234568.0, 1.5]}}
+    assert altered(expected, stored, {"vector"}) == ["a"]
 
 
 def test_a_document_that_is_not_stored_is_altered() -> None:

@@ -85,6 +85,10 @@ class FakeCluster:
                 raise StackError("the point in time is gone")
             yield names[first : first + 23]
 
+    def rebuilt_vectors(self, _index: str) -> frozenset[str]:
+        """None: every document is stored as it was sent."""
+        return frozenset()
+
     def sources(self, _index: str, ids: Sequence[str]) -> dict[str, Any]:
         """Some documents."""
         self.asked.append(len(ids))
