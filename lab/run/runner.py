@@ -10,20 +10,9 @@ from lab.clients.target import Target, cluster_of, topics_of, worker_of
 from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile, QueryOnly, Rally
-from lab.records.run import (
-    Delivery,
-    Deployment,
-    DirectLoad,
-    DocumentRamp,
-    Environment,
-    Layout,
-    QueryLoadResult,
-    QuestionAnswers,
-    RallyLoad,
-    Run,
-    RunWarning,
-    SinkHistograms,
-)
+from lab.records.deployment import Deployment
+from lab.records.queries import DocumentRamp, QueryLoadResult, QuestionAnswers
+from lab.records.run import Delivery, DirectLoad, Environment, Layout, RallyLoad, Run, RunWarning, SinkHistograms
 from lab.records.verification import Documents, Verification
 from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.folder import RunFolder

@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lab.records.run import Deployment, Run
+from lab.records.deployment import Deployment
+from lab.records.run import Run
 from lab.stack.shape import StackShape
 from tests.integration.conftest import NO_CACHED_SIZE, Sluice
 

@@ -13,7 +13,8 @@ import pytest
 
 from lab.monitor.control_groups import own_groups
 from lab.monitor.processes import ProcessReader
-from lab.records.run import QueryLoadResult, Run
+from lab.records.queries import QueryLoadResult
+from lab.records.run import Run
 from lab.records.samples import ControlGroupSample
 from lab.stack.groups import Bounds
 from tests.integration.conftest import Sluice

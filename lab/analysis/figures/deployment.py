@@ -7,8 +7,10 @@ from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.latency import added
 from lab.analysis.figures.queries import of_histogram
 from lab.analysis.figures.rates import Point
+from lab.records.deployment import Deployment, DeploymentProgress, Recovery
+from lab.records.queries import QueryLoadResult
 from lab.records.result import Metric
-from lab.records.run import Deployment, DeploymentProgress, QueryLoadResult, Recovery, Run
+from lab.records.run import Run
 
 TOLD = ("p50", "p99")
 

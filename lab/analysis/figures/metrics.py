@@ -29,8 +29,9 @@ from lab.analysis.figures.rates import (
     source_mb_per_s,
 )
 from lab.analysis.figures.windows import Windows
+from lab.records.queries import QuestionAnswers
 from lab.records.result import Metric
-from lab.records.run import QuestionAnswers, Run
+from lab.records.run import Run
 from lab.records.samples import Sample
 
 SCOPES = ("primaries", "total")

@@ -29,8 +29,9 @@ from lab.analysis.figures.rates import (
 )
 from lab.analysis.figures.windows import measured_samples
 from lab.analysis.statistics.knee import Knee, knee
+from lab.records.queries import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes
 from lab.records.result import Metric, Window
-from lab.records.run import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes, Run
+from lab.records.run import Run
 from lab.records.samples import ProcessSample, Sample
 
 SCOPES = ("primaries", "total")

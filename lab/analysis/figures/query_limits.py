@@ -15,8 +15,9 @@ from lab.analysis.figures.limits import (
 from lab.analysis.figures.queries import answers_per_s, measured_s
 from lab.analysis.figures.rates import answered, mean
 from lab.analysis.text import bytes_text, count, number
+from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit
-from lab.records.run import QueryLoadResult, Run
+from lab.records.run import Run
 from lab.records.samples import NodeCounters, Sample
 
 BUSY_SEARCH_THREADS = 0.9

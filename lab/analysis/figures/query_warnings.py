@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from lab.analysis.figures.queries import answers_per_s
 from lab.analysis.figures.query_limits import BUSY_SENDER, is_sender_limited, keeps_rate, sender_share, sender_text
 from lab.analysis.text import count, number
+from lab.records.queries import QueryLoadResult
 from lab.records.result import Limit
-from lab.records.run import QueryLoadResult, RunWarning, WarningKind
+from lab.records.run import RunWarning, WarningKind
 
 DISAGREE = 0.05
 

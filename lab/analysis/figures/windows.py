@@ -8,8 +8,8 @@ from statistics import fmean, pvariance, stdev
 from typing import Literal
 
 from lab.analysis.figures.rates import answered, answered_s, consumed, index_totals, rate_per_s, read_s
+from lab.records.queries import QueryLoadResult
 from lab.records.result import Window
-from lab.records.run import QueryLoadResult
 from lab.records.samples import Sample
 
 LEAST_SAMPLES = 3

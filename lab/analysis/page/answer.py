@@ -4,8 +4,9 @@ from lab.analysis.figures.definitions import value_of
 from lab.analysis.figures.latency import percentiles_ms
 from lab.analysis.page.queries import answers_text, clients_text, is_as_expected, is_open_loop, questions_text
 from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.records.queries import QueryLoadResult
 from lab.records.result import Result
-from lab.records.run import Environment, QueryLoadResult, Run
+from lab.records.run import Environment, Run
 
 WAITING = "For a drain this contains the time a record waited in the topic, which was filled before the sink started."
 

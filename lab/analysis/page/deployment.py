@@ -9,8 +9,8 @@ from lab.analysis.page.drawing import BLUE, ORANGE
 from lab.analysis.page.sections import Row
 from lab.analysis.page.svg import Axis, Chart, extent, line_chart
 from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure
+from lab.records.deployment import Deployment
 from lab.records.result import Result
-from lab.records.run import Deployment
 
 INDICES_HEAD = ("index", "became", "time", "copied", "rate", "out of the index node", "throttled", "recoveries")
 ACTIVE = "recoveries under way"

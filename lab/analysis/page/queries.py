@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.page.sections import Row
 from lab.analysis.text import NARROW_SPACE, UNKNOWN, bytes_text, count, duration, figure, number
+from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
 from lab.records.result import Result
-from lab.records.run import Layout, QueryLoadResult, QueryTimes, RampStep, Run, WarningKind
+from lab.records.run import Layout, Run, WarningKind
 
 ALL = "all of them"
 TIMES = ("mean", "p50", "p90", "p99", "p99_9", "max")

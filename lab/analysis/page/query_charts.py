@@ -26,7 +26,7 @@ from lab.analysis.page.svg import (
 )
 from lab.analysis.statistics.knee import Knee, knee
 from lab.analysis.text import figure, number
-from lab.records.run import QueryLoadResult, QueryTimes, RampStep
+from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
 from lab.records.samples import Sample
 
 ROW_HEIGHT = 38

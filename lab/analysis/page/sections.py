@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.records.queries import QuestionAnswers
 from lab.records.result import Result
-from lab.records.run import QuestionAnswers, Run
+from lab.records.run import Run
 
 Row = tuple[str, ...]
 

@@ -18,7 +18,7 @@ from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, growth, index_totals, read_s
 from lab.analysis.rally.summary import BY_KEY, Field, Line
 from lab.analysis.result import RunAnalysis
-from lab.records.run import QueryTimes
+from lab.records.queries import QueryTimes
 from lab.records.samples import Sample, ShardCounters
 
 INDEXING: Final = "index-append"

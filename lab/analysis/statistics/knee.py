@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from lab.analysis.statistics.bootstrap import CONFIDENCE
-from lab.records.run import RampStep
+from lab.records.queries import RampStep
 
 SHARE = 0.99
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}

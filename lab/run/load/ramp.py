@@ -8,7 +8,7 @@ from hdrh.histogram import HdrHistogram
 from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.profiles.models import Ramp
-from lab.records.run import DocumentRamp, RampStep
+from lab.records.queries import DocumentRamp, RampStep
 from lab.records.samples import Sample
 from lab.run.load.produce import Producing
 from lab.run.load.sink import Sink

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.profiles.models import Maintain
-from lab.records.run import Deployment, QueryLoadResult, SnapshotCopy
+from lab.records.deployment import Deployment, SnapshotCopy
+from lab.records.queries import QueryLoadResult
 from lab.run.maintain.guard import Guard
 from lab.run.maintain.moving import Moving
 from lab.run.maintain.nodes import check_repositories, data_nodes

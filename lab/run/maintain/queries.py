@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from lab.profiles.models import QueryLoad
-from lab.records.run import QueryLoadResult
+from lab.records.queries import QueryLoadResult
 from lab.run.phases import RunContext
 from lab.run.query.send import QuerySending
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.records.run import DeploymentProgress, IndexDeployment, Recovery
+from lab.records.deployment import DeploymentProgress, IndexDeployment, Recovery
 
 REPOSITORY = "repository"
 OVER = frozenset({"DONE", "FAILURE"})

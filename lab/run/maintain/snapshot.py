@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import StackError
 from lab.monitor import CLOCK
-from lab.records.run import SnapshotCopy
+from lab.records.deployment import SnapshotCopy
 from lab.run.maintain.moving import MEGABYTE, Moving
 from lab.run.maintain.recoveries import REPOSITORY
 from lab.run.maintain.repository import RATE, Repository, register

@@ -1,7 +1,7 @@
 """What the nodes use while indices are deployed: their CPU time and what they read from and write to their disks."""
 
 from lab.monitor.processes import ProcessReader
-from lab.records.run import NodeWork
+from lab.records.deployment import NodeWork
 from lab.records.samples import ProcessSample
 from lab.run.phases import RunContext
 

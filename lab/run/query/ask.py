@@ -22,7 +22,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.models import Queries
 from lab.profiles.questions import IDS, Question, Reading, Step, book_fields, load_question, offer_fields
-from lab.records.run import QuestionAnswers
+from lab.records.queries import QuestionAnswers
 from lab.run.phases import RunContext
 from lab.run.query.right_answers import (
     Answer,

@@ -13,7 +13,7 @@ from lab.errors import ProfileError, StackError
 from lab.monitor import CLOCK
 from lab.profiles.models import QueryLoad
 from lab.profiles.questions import load_question
-from lab.records.run import QueryLoadResult, QueryTimes, RampStep
+from lab.records.queries import QueryLoadResult, QueryTimes, RampStep
 from lab.records.samples import Sample
 from lab.run.phases import RunContext
 from lab.run.query.ask import requests_of

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Final
 from lab.errors import SluiceError
 from lab.profiles.models import Ramp
 from lab.profiles.questions import load_question
-from lab.records.run import ANSWERS_EVERY_S
+from lab.records.queries import ANSWERS_EVERY_S
 from lab.run.query.draw import Asker, askers
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable, SearchableError, wait_for_every_key

@@ -1,6 +1,7 @@
 """A deployment with known figures: two shards, each moved from the index node and then copied once."""
 
-from lab.records.run import Deployment, DeploymentProgress, IndexDeployment, NodeWork, Recovery, Run
+from lab.records.deployment import Deployment, DeploymentProgress, IndexDeployment, NodeWork, Recovery
+from lab.records.run import Run
 from tests.unit.analysis.query_truth import QueryTruth, query_load
 from tests.unit.analysis.synthetic import START_S, Truth, run
 

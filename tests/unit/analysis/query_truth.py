@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.analysis.result import RunAnalysis, analyse
-from lab.records.run import ANSWERS_EVERY_S, Layout, Phase, QueryLoadResult, QueryTimes, RampStep, Run
+from lab.records.queries import ANSWERS_EVERY_S, QueryLoadResult, QueryTimes, RampStep
+from lab.records.run import Layout, Phase, Run
 from lab.records.samples import ControlGroupSample, ElasticsearchSample, NodeCounters, ProcessSample, Sample
 from tests.unit.analysis import synthetic
 from tests.unit.analysis.synthetic import START_S, Truth, encoded, written

@@ -9,18 +9,8 @@ from typing import Any, Literal
 import orjson
 from hdrh.histogram import HdrHistogram
 
-from lab.records.run import (
-    Delivery,
-    DirectLoad,
-    Environment,
-    Phase,
-    QuestionAnswers,
-    RallyLoad,
-    Run,
-    RunWarning,
-    Server,
-    SinkHistograms,
-)
+from lab.records.queries import QuestionAnswers
+from lab.records.run import Delivery, DirectLoad, Environment, Phase, RallyLoad, Run, RunWarning, Server, SinkHistograms
 from lab.records.samples import (
     ElasticsearchSample,
     IndexCounters,

@@ -21,7 +21,7 @@ from lab.analysis.page.queries import (
 from lab.analysis.page.query_charts import latencies, ramp, right_answers
 from lab.analysis.page.report import write_report
 from lab.analysis.page.terminal import terminal_table
-from lab.records.run import DocumentRamp, QueryLoadResult
+from lab.records.queries import DocumentRamp, QueryLoadResult
 from tests.unit.analysis.page.test_report import Page, plain
 from tests.unit.analysis.query_truth import QueryTruth, analysed, query_load, query_run, query_samples, step
 from tests.unit.analysis.synthetic import START_S

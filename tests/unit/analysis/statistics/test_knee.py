@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lab.analysis.statistics.knee import Knee, knee, p99_interval_ms
-from lab.records.run import RampStep
+from lab.records.queries import RampStep
 from lab.run.ramp import next_rate, ramp_rates
 from tests.unit.analysis.query_truth import step
 from tests.unit.analysis.synthetic import START_S

@@ -10,7 +10,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError
 from lab.profiles import load_profile
 from lab.profiles.loader import REPOSITORY
-from lab.records.run import QuestionAnswers
+from lab.records.queries import QuestionAnswers
 from lab.run.folder import RunFolder
 from lab.run.phases import RunContext
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out

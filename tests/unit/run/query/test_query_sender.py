@@ -21,7 +21,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile
 from lab.profiles.models import Queries, QueryLoad, Ramp
 from lab.profiles.questions import load_question
-from lab.records.run import QueryTimes
+from lab.records.queries import QueryTimes
 from lab.run.query.draw import askers
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable, SearchableError, wait_for_every_key
