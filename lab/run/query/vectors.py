@@ -31,18 +31,22 @@ LICENSED: Final = "bbq_disk"
 """An index type whose mapping every server takes, and which refuses every document without an Enterprise licence."""
 RESCORED_SINCE: Final = (8, 18)
 RESCORE: Final = "rescore_vector"
+SCRIPT: Final = "script_score"
 
 
 def check_vectors(profile: Profile, root: Path, *, may_be_licensed: bool) -> None:
     """Refuse vectors that the profile's Elasticsearch does not take, and requests about them that it does not know.
 
     Args:
-        may_be_licensed: Whether the servers may have a licence; those that are started here have none.
+        may_be_licensed: Whether the servers are others', which may have a licence, and scripts; those that are started
+            here have neither.
 
     Raises:
         ProfileError: All that it lacks, a sentence each; a suite leaves such a variant out.
     """
     complaints = *_of_the_mapping(profile, root, may_be_licensed=may_be_licensed), *_of_requests(profile, root)
+    if not may_be_licensed:
+        complaints = (*complaints, *_of_scripts(profile, root))
     if complaints:
         raise ProfileError("\n".join(complaints))
 
@@ -90,6 +94,21 @@ def _of_requests(profile: Profile, root: Path) -> Iterator[str]:
                 "queries.model",
                 f'the requests `{model}` of "{name}" have `{RESCORE}`, got Elasticsearch '
                 f"{profile.elasticsearch.version}, expected {_text(RESCORED_SINCE)} or later",
+            )
+
+
+def _of_scripts(profile: Profile, root: Path) -> Iterator[str]:
+    for name in profile.queries.questions if profile.queries else ():
+        question = load_question(name, root)
+        model = requests_of(profile, question)
+        asked = (step.request.get("query") for step in question.models[model])
+        if any(isinstance(query, Mapping) and SCRIPT in query for query in asked):
+            yield _at(
+                profile,
+                "queries.model",
+                f'the requests `{model}` of "{name}" have a script, which the servers started here cannot run; '
+                "expected `knn` on an index of the type `flat`, which compares every vector, too, or servers with "
+                "scripts (--target remote)",
             )
 
 

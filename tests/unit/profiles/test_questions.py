@@ -45,7 +45,7 @@ def test_every_question_of_the_repository_loads(name: str) -> None:
     question = load_question(name, REPOSITORY)
     assert question.question.endswith("?")
     models = {"columns", "source"} if question.is_about_events else {"nested", "flat"}
-    models = {"knn", "rescored"} if question.is_about_vectors else models
+    models = {"knn", "rescored", "scripted"} if question.is_about_vectors else models
     assert question.models.keys() <= models
 
 

@@ -80,3 +80,14 @@ def test_a_request_that_rescores_is_refused_for_a_version_that_does_not_know_it(
     )
     assert refusal(nearest(*asked, "elasticsearch.version=8.19.21")) == ""
     assert refusal(nearest("elasticsearch.version=8.17.4")) == ""
+
+
+def test_an_exact_search_by_script_is_for_servers_that_have_scripts() -> None:
+    """Those that are started here have none, and an index that compares every vector, too."""
+    profile = nearest("queries.model=scripted", "queries.questions=[nearest-10]")
+    assert refusal(profile) == (
+        '--set queries.model: the requests `scripted` of "nearest-10" have a script, which the servers started here '
+        "cannot run; expected `knn` on an index of the type `flat`, which compares every vector, too, or servers with "
+        "scripts (--target remote)"
+    )
+    assert refusal(profile, may_be_licensed=True) == ""
