@@ -1,5 +1,6 @@
 """A metric of many scopes: one table of comparisons by scopes, on the page, in Markdown and on a terminal."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +94,16 @@ def test_the_page_shows_the_family_first_and_lets_choose_one_scope(folder: Path,
     assert (page.open, len(set(page.ids))) == ([], len(page.ids))
     assert "## Query service time, median\n" in (folder / "suite.md").read_text("utf-8")
     assert "## Query service time, median (" not in (folder / "suite.md").read_text("utf-8")
+
+
+def test_the_first_line_may_turn_a_factor_too(folder: Path) -> None:
+    """As the control of a suite of pairs does: one heading for all lines of that factor."""
+    plan = json.loads((folder / "plan.json").read_text("utf-8"))
+    for variant in plan["variants"]:
+        variant["factor"] = "nodes"
+    (folder / "plan.json").write_text(json.dumps(plan), "utf-8")
+    html = write_suite_report(folder).read_text("utf-8")
+    assert html.count('<tr class="factor">') == 1
 
 
 def test_seven_scopes_fit_into_eighty_columns(tmp_path: Path) -> None:
