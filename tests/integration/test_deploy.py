@@ -20,10 +20,11 @@ pytestmark = pytest.mark.shape("three nodes")
 DOCUMENTS = 5_003
 SHAPE = StackShape(data_nodes=3, elasticsearch_heap_mb=512)
 NODES = ("elasticsearch-2", "elasticsearch-3")
-COPIES = 4 * 2
+INDICES, SHARDS = 2, 4
+COPIES = INDICES * SHARDS * 2
 PATIENCE_S = 120
 SLOW = "elasticsearch.cluster_settings={indices.recovery.max_bytes_per_sec: 200kb}"
-"""6 MB in 8 copies then take longer than any test waits for their middle."""
+"""6 MB in 16 copies then take longer than any test waits for their middle."""
 
 
 def words(*settings: str) -> list[str]:
@@ -85,12 +86,12 @@ def recoveries(cluster: httpx.Client) -> int:
 
 
 def check_books(cluster: httpx.Client, run: Run, deployment: Deployment) -> None:
-    """What was copied adds up by way, index and recovery, and nothing is left but the index, in its place."""
+    """What was copied adds up by way, index and recovery, and nothing is left but the indices, in their places."""
     assert places(cluster, run.index) == dict.fromkeys(NODES, COPIES // 2)
-    assert cluster.get("/_cat/indices/sluice-products-deploy*?h=index").text.split() == [run.index]
-    (index,) = deployment.indices
+    assert sorted(cluster.get("/_cat/indices/sluice-products-deploy*?h=index").text.split()) == run.index.split(",")
+    assert [index.became for index in deployment.indices] == run.index.split(",")
     ways = sum(sum(targets.values()) for targets in deployment.copied_bytes.values())
-    assert (index.became, index.copied_bytes, ways) == (run.index, deployment.total_bytes, deployment.total_bytes)
+    assert sum(index.copied_bytes for index in deployment.indices) == ways == deployment.total_bytes
     assert deployment.progress[-1].copied_bytes == deployment.total_bytes
     assert left_behind(cluster) == ({}, {})
 
@@ -100,9 +101,9 @@ def test_every_route_ends_with_all_copies_on_the_data_nodes(sluice: Sluice, clus
     """With replicas first, each shard leaves the index node exactly once."""
     run, deployment = deployed(sluice, f"maintain.route={route}")
     check_books(cluster, run, deployment)
-    sent = [each.shard for each in deployment.recoveries if each.source == deployment.index_node]
-    assert set(sent) == {0, 1, 2, 3}
-    assert route == "exclude" or len(sent) == 4
+    sent = [(each.index, each.shard) for each in deployment.recoveries if each.source == deployment.index_node]
+    assert len(set(sent)) == INDICES * SHARDS
+    assert route == "exclude" or len(sent) == INDICES * SHARDS
 
 
 def test_what_is_restored_answers_queries_in_place_of_what_is_deleted(sluice: Sluice, cluster: httpx.Client) -> None:
@@ -116,7 +117,7 @@ def test_what_is_restored_answers_queries_in_place_of_what_is_deleted(sluice: Sl
         "maintain.route=snapshot",
     )
     check_books(cluster, run, deployment)
-    assert run.index == "sluice-products-deploy-restored"
+    assert run.index == "sluice-products-deploy--1-restored,sluice-products-deploy--2-restored"
     assert deployment.snapshot is not None
     assert deployment.snapshot.written_bytes == deployment.snapshot.restored_bytes
     assert "elasticsearch-1" not in deployment.copied_bytes

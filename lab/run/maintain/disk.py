@@ -109,7 +109,7 @@ def lacking(
     """
     share = primaries_bytes * (1 + section.number_of_replicas) // len(to)
     places = {disk.node: disk.place for disk in disks}
-    for disk in disks:
+    for disk in sorted(disks, key=lambda disk: disk.node):
         if disk.node not in to:
             continue
         needed = share * sum(places.get(node) == disk.place for node in to)
