@@ -212,7 +212,8 @@ class _RunUnderWay:
                     remove_repository(leaving_cluster, self.guard.repository)
                 is_clean = True
             if not self.guard.close(all_is_well=is_clean):
-                self.progress.begin("collect", "cluster settings or a snapshot repository are left: see the docs", None)
+                left = "cluster settings or a snapshot repository may be left; the next run removes them"
+                self.progress.begin("collect", left, None)
 
     @property
     def names(self) -> Names:

@@ -81,35 +81,38 @@ def _index_types(mappings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_requests(profile: Profile, root: Path) -> Iterator[str]:
-    queries = profile.queries
-    if queries is None or parsed_version(profile.elasticsearch.version) >= RESCORED_SINCE:
+    if parsed_version(profile.elasticsearch.version) >= RESCORED_SINCE:
         return
-    for name in queries.questions:
-        question = load_question(name, root)
-        model = requests_of(profile, question)
-        knn = (step.request.get("knn") for step in question.models[model])
-        if any(isinstance(part, Mapping) and RESCORE in part for part in knn):
+    for what, request in _requests(profile, root):
+        knn = request.get("knn")
+        if isinstance(knn, Mapping) and RESCORE in knn:
             yield _at(
                 profile,
                 "queries.model",
-                f'the requests `{model}` of "{name}" have `{RESCORE}`, got Elasticsearch '
-                f"{profile.elasticsearch.version}, expected {_text(RESCORED_SINCE)} or later",
+                f"{what} have `{RESCORE}`, got Elasticsearch {profile.elasticsearch.version}, "
+                f"expected {_text(RESCORED_SINCE)} or later",
             )
 
 
 def _of_scripts(profile: Profile, root: Path) -> Iterator[str]:
-    for name in profile.queries.questions if profile.queries else ():
-        question = load_question(name, root)
-        model = requests_of(profile, question)
-        asked = (step.request.get("query") for step in question.models[model])
-        if any(isinstance(query, Mapping) and SCRIPT in query for query in asked):
+    for what, request in _requests(profile, root):
+        query = request.get("query")
+        if isinstance(query, Mapping) and SCRIPT in query:
             yield _at(
                 profile,
                 "queries.model",
-                f'the requests `{model}` of "{name}" have a script, which the servers started here cannot run; '
-                "expected `knn` on an index of the type `flat`, which compares every vector, too, or servers with "
-                "scripts (--target remote)",
+                f"{what} have a script, which the servers started here cannot run; expected `knn` on an index of the "
+                "type `flat`, which compares every vector, too, or servers with scripts (--target remote)",
             )
+
+
+def _requests(profile: Profile, root: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every request that the profile sends, with the words for those of its question."""
+    for name in profile.queries.questions if profile.queries else ():
+        question = load_question(name, root)
+        model = requests_of(profile, question)
+        for step in question.models[model]:
+            yield f'the requests `{model}` of "{name}"', step.request
 
 
 def _at(profile: Profile, key: str, message: str) -> str:
