@@ -19,6 +19,10 @@ INCLUDED = "routing.allocation.include._name"
 """The index setting that names the nodes which may hold an index."""
 
 NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
+
+SIZE_NOT_CACHED: Mapping[str, object] = MappingProxyType({"store.stats_refresh_interval": "0s"})
+"""Elasticsearch tells the size on disk that it saw up to 10 s ago; a run would wait so long for the true one."""
+
 PATIENCE_S = 10.0
 
 
@@ -69,7 +73,7 @@ def create_index(
             f"index {index}: exists and was not made by a run of Sluice; delete or rename it, or run the profile under "
             "another name"
         )
-    settings = {**target_settings, **profile.index, **loading_settings(profile)}
+    settings = {**SIZE_NOT_CACHED, **target_settings, **profile.index, **loading_settings(profile)}
     body = index_body(load_mapping(profile.mapping), settings, cluster.has_analyzer)
     mark = {"run": run_id, "index": index} if profile.maintain else {"run": run_id}
     mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": mark}}

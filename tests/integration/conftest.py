@@ -27,7 +27,6 @@ COMMAND_TIMEOUT_S = 420
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell's background job has Ctrl-C ignored, and so would every command that a test interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-NO_CACHED_SIZE = ("--set", "index.store.stats_refresh_interval=0s")
 STARTED: list[subprocess.Popen[str]] = []
 """Commands of the test under way that nobody has waited for."""
 FRUGAL_JVM = "-XX:TieredStopAtLevel=1 -XX:-UseG1GC -XX:+UseSerialGC -XX:-AlwaysPreTouch"
@@ -94,7 +93,7 @@ class Sluice:
 
     def run(self, *arguments: str) -> Finished:
         """`sluice run`, its records in the session's folder; it need not wait until the size on disk is known anew."""
-        return self("run", *arguments, "--runs", str(self.runs), *NO_CACHED_SIZE)
+        return self("run", *arguments, "--runs", str(self.runs))
 
     def latest(self) -> Path:
         """The folder of the last run."""

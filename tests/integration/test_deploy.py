@@ -13,7 +13,7 @@ import pytest
 from lab.records.deployment import Deployment
 from lab.records.run import Run
 from lab.stack.shape import StackShape
-from tests.integration.conftest import NO_CACHED_SIZE, Sluice
+from tests.integration.conftest import Sluice
 
 pytestmark = pytest.mark.shape("three nodes")
 
@@ -30,7 +30,7 @@ SLOW = "elasticsearch.cluster_settings={indices.recovery.max_bytes_per_sec: 200k
 def words(*settings: str) -> list[str]:
     """A deployment of few documents, and what else is set."""
     given = (f"dataset.documents={DOCUMENTS}", *settings)
-    return ["run", "products/deploy", *(word for each in given for word in ("--set", each)), *NO_CACHED_SIZE]
+    return ["run", "products/deploy", *(word for each in given for word in ("--set", each))]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from lab.records.suite import SuiteResult, SuiteRun
 from lab.suite.folder import find_suite
-from tests.integration.conftest import NO_CACHED_SIZE, Sluice
+from tests.integration.conftest import Sluice
 
 SUITE = """
 question: Does a second primary shard make small drains faster?
@@ -51,7 +51,7 @@ def wait_for_a_counted_run(sluice: Sluice, suite: subprocess.Popen[str]) -> None
 
 def test_an_interrupted_suite_is_resumed_to_its_end(sluice: Sluice, suite_file: Path) -> None:
     """No run is done twice, none is left out, and the folder says what they mean together."""
-    command = ("suite", str(suite_file), "--runs", str(sluice.runs), *NO_CACHED_SIZE)
+    command = ("suite", str(suite_file), "--runs", str(sluice.runs))
     suite = sluice.start(*command)
     wait_for_a_counted_run(sluice, suite)
     os.kill(suite.pid, signal.SIGINT)
@@ -84,7 +84,7 @@ def test_an_interrupted_suite_is_resumed_to_its_end(sluice: Sluice, suite_file: 
 
 def test_a_suite_that_was_changed_is_not_resumed(sluice: Sluice, suite_file: Path) -> None:
     """Its first half would be of other runs than its second."""
-    command = ("suite", str(suite_file), "--runs", str(sluice.runs), *NO_CACHED_SIZE)
+    command = ("suite", str(suite_file), "--runs", str(sluice.runs))
     if not (sluice.runs / "suites" / "shards").is_dir():
         suite = sluice.start(*command)
         wait_for_a_counted_run(sluice, suite)
