@@ -53,6 +53,7 @@ def suite(
         skipped=skipped,
         documents={variant: dataset.documents for variant, dataset in datasets.items()},
         command=typed_command(),
+        side_by_side=servers.run_together(variant.profile for variant in chosen.variants),
     )
     if plan:
         show_plan(fixed, estimate(fixed, runs))

@@ -30,6 +30,7 @@ class Variant(Record):
         against: The variant that this one is compared with, run by run within a block; `None` for the control.
         question: The profile's.
         fingerprint: Two variants that ask for the same run share it, such as the control and its repetition (A/A).
+        kind: What a server must have done once, uncounted, before a run of the variant counts.
         data_nodes: Elasticsearch nodes that it uses.
         documents: Documents of one run, where the dataset says so beforehand.
         factor: What it turns, in words; `None` where the suite names no factors.
@@ -44,6 +45,7 @@ class Variant(Record):
     against: str | None = None
     question: str = ""
     fingerprint: str
+    kind: str
     data_nodes: Count = 1
     documents: Count | None = None
     factor: str | None = None
@@ -51,10 +53,11 @@ class Variant(Record):
     layout: str | None = None
     working_set: float = 1.0
 
-    @property
-    def kind(self) -> str:
-        """What a server must have done once, uncounted, before a run of the variant counts."""
-        return self.layout or self.fingerprint
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_versions(cls, fields: Any) -> Any:
+        """Whose kind was what they read, or all that they asked for."""
+        return {"kind": fields.get("layout") or fields["fingerprint"], **fields}
 
 
 class MetricKey(Record):

@@ -36,6 +36,9 @@ from lab.stack.runtimes import java_runtime
 from lab.stack.server import ServerProcess, ServerSpec, uninterrupted
 from lab.stack.shape import StackShape, choose_elasticsearch_java, kafka_version, port_names, ports_of
 
+BESIDE = "beside"
+"""Folder, below a stack's own, of the stacks that run beside it."""
+
 
 class StackState(BaseModel):
     """What is written down of the servers while they run.
@@ -79,6 +82,14 @@ class LocalStack:
         self._project = project
         self._state_lock = Lock()
         self.groups = ServerGroups(self.folder)
+
+    def beside(self, number: int) -> "LocalStack":
+        """Another set of servers, which runs at the same time and belongs to this one: who stops these stops those."""
+        return LocalStack(self.folder / BESIDE / str(number), self._cache_dir, self._project)
+
+    def _all_beside(self) -> list["LocalStack"]:
+        folders = sorted((self.folder / BESIDE).glob("*"))
+        return [LocalStack(folder, self._cache_dir, self._project) for folder in folders]
 
     @property
     def state_file(self) -> Path:
@@ -214,6 +225,8 @@ class LocalStack:
         self.remove_orphans()
         self.groups.reset()
         self.groups.remove()
+        for other in self._all_beside():
+            other.remove_leftovers()
 
     def remove_orphans(self) -> None:
         """Stop what runs on servers elsewhere have started and not stopped, because they were killed."""
@@ -239,7 +252,13 @@ class LocalStack:
         server.stop_processes(strays)
         self.groups.remove(REMOVE_TIMEOUT_S)
         self.state_file.unlink(missing_ok=True)
-        return len(running) + len(strays)
+        return len(running) + len(strays) + self.stop_beside(progress)
+
+    def stop_beside(self, progress: StackProgress = StackProgress()) -> int:
+        """Stop the servers that run beside these, and remove what is left of them; how many were running."""
+        stopped = sum(other.stop(progress) for other in self._all_beside())
+        shutil.rmtree(self.folder / BESIDE, ignore_errors=True)
+        return stopped
 
     def server(self, name: str) -> ServerProcess:
         """The server of that name, running or not.

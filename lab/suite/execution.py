@@ -12,6 +12,8 @@ from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder
 
 MOST_WARM_UPS = 8
+MOST_WARM_UP_S = 180.0
+"""Of warm-up drains, after which no other begins: a load of minutes has compiled what there is to compile."""
 
 
 class Bench(Protocol):
@@ -111,12 +113,13 @@ class SuiteExecution:
     def until_stable(self, variant: Variant, needed: frozenset[Hashable]) -> frozenset[Hashable]:
         """Drains until their rate is stable; what is warm then."""
         rates: list[float] = []
+        begun_s = self.clock()
         for attempt in range(1, MOST_WARM_UPS + 1):
             run, result = self.run(variant, f"warm-up {attempt}", block=0, attempt=attempt)
             rate = warm_up_rate(result, of_queries=variant.layout is not None) if result else None
             if rate is not None and run.status == "verified":
                 rates.append(rate)
-            if self.is_warm(rates):
+            if self.is_warm(rates) or (rates and self.clock() - begun_s > MOST_WARM_UP_S):
                 break
             needed = self.bench.prepare(variant)
         return needed

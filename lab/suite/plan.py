@@ -52,6 +52,7 @@ def make_plan(
     skipped: Mapping[str, str],
     documents: Mapping[str, int],
     command: Sequence[str],
+    side_by_side: bool = False,
 ) -> SuitePlan:
     """Fix everything that a suite is going to do; its id and its start come with its folder.
 
@@ -60,9 +61,10 @@ def make_plan(
         seed: Instead of the suite's own.
         skipped: Variants that cannot run on this machine, with the reason.
         documents: By variant, the documents of one run.
+        side_by_side: Whether different servers run at the same time, so that a change of them costs nothing.
     """
     chosen = [variant for variant in suite.variants if variant.name not in skipped]
-    shapes = {variant.name: server_shape(variant.profile) for variant in chosen}
+    shapes = {variant.name: "" if side_by_side else server_shape(variant.profile) for variant in chosen}
     repeats = repeats or suite.repeats
     seed = suite.seed if seed is None else seed
     return SuitePlan(
@@ -98,6 +100,7 @@ def _planned(variant: SuiteVariant, documents: int | None) -> Variant:
         against=variant.against,
         question=profile.question,
         fingerprint=profile.fingerprint(),
+        kind=kind_of(profile),
         data_nodes=profile.elasticsearch.data_nodes,
         documents=documents,
         factor=variant.factor,
@@ -127,6 +130,18 @@ def layout_of(profile: Profile) -> str | None:
     made_by = profile.load.model_dump(include={"route", "codec_before", "segments"})
     whole = (profile.dataset.model_dump(), profile.mapping, dict(profile.index), made_by)
     return f"{whole} {profile.engine} {profile.elasticsearch.data_nodes}"
+
+
+def kind_of(profile: Profile) -> str:
+    """What two variants share when one of them makes a server compile what the other one asks for.
+
+    Another mapping, document or way of writing does; a size, a number of shards or a rate does not.
+    """
+    if layout := layout_of(profile):
+        return layout
+    made = profile.dataset.model_dump(exclude={"documents", "books", "seed"})
+    does = (profile.load.mode, profile.load.via, profile.maintain and profile.maintain.route)
+    return f"{made} {profile.mapping} {does} {bool(profile.load.queries)}"
 
 
 def server_shape(profile: Profile) -> str:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
+import psutil
+
 from lab.clients.target import Target
 from lab.display import StackDisplay
 from lab.endpoints import Endpoints
@@ -20,9 +22,12 @@ from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
 from lab.stack.shape import StackShape, fitting_java
+from lab.suite.plan import server_shape
 from lab.targets.servers import Servers, refusal_among_first
 
 CHECK_INTERVAL_S = 1.0
+SPARE_MB = 2048
+"""What servers that run side by side leave to everything else, such as the page cache."""
 RESTART_TIMEOUT_S = 30.0
 """A server that has ended is waited for so long: somebody may start it again."""
 
@@ -35,6 +40,7 @@ class Local(Servers):
     def __init__(self) -> None:
         self._stack = LocalStack()
         self._ran_before: Collection[int] = ()
+        self._stacks: dict[str, LocalStack] = {}
 
     def _fitted(self, profile: Profile) -> Profile:
         """The profile itself: servers are started as it asks for them."""
@@ -73,23 +79,49 @@ class Local(Servers):
             try:
                 yield
             finally:
-                if not self.stay:
-                    with uninterrupted(), StackDisplay().showing() as progress:
+                with uninterrupted(), StackDisplay().showing() as progress:
+                    if self.stay:
+                        self._stack.stop_beside(progress)
+                    else:
                         self._stack.stop(progress)
+
+    def run_together(self, profiles: Iterable[Profile]) -> bool:
+        """Whether there is memory for all servers that the profiles ask for at the same time."""
+        largest: dict[str, int] = {}
+        for profile in profiles:
+            shape = server_shape(profile)
+            largest[shape] = max(largest.get(shape, 0), shape_of(profile).memory_mb)
+        running_mb = sum(process.memory_info().rss // 2**20 for process in self._running())
+        available_mb = psutil.virtual_memory().available // 2**20 + running_mb
+        return sum(largest.values()) + SPARE_MB <= available_mb
+
+    def _running(self) -> list[psutil.Process]:
+        entries = (entry for stack in {self._stack, *self._stacks.values()} for entry in stack.servers())
+        return [process for entry in entries if (process := entry.process())]
+
+    def _stack_of(self, profile: Profile, beside: Collection[Profile]) -> LocalStack:
+        """The servers of a profile: one that is stopped for another and started again comes back cold."""
+        shape = server_shape(profile)
+        if shape not in self._stacks:
+            is_another = self._stacks and beside and self.run_together(beside)
+            self._stacks[shape] = self._stack.beside(len(self._stacks)) if is_another else self._stack
+        return self._stacks[shape]
 
     def target(self, profile: Profile, beside: Iterable[Profile] = ()) -> Target:
         """The servers in the shape that the profile asks for, with the plugins that any of the profiles needs."""
+        beside = tuple(beside)
+        stack = self._stack_of(profile, beside)
         shape = replace(shape_of(profile), plugin_folders=plugin_folders(profile, *beside))
         with StackDisplay().showing() as progress:
-            endpoints = self._stack.ensure(shape, kept=self.stay, progress=progress)
-        state = self._stack.state()
+            endpoints = stack.ensure(shape, kept=self.stay and stack is self._stack, progress=progress)
+        state = stack.state()
         if state is None:
             raise StackError("the servers' state file has vanished while they were starting")
         specs = {entry.pid: entry.spec for entry in state.servers}
         return Target(
             name="local",
             endpoints=endpoints,
-            process_ids=self._stack.process_ids,
+            process_ids=stack.process_ids,
             servers=[
                 Server(
                     name=spec.name,
@@ -107,9 +139,9 @@ class Local(Servers):
             ],
             java_versions={spec.name: spec.java_version for spec in specs.values()},
             fresh=not specs.keys() <= set(self._ran_before),
-            check=ServerWatch(self._stack).check,
-            child_environment={STACK_MARKER: str(self._stack.folder)},
-            bounded=self._stack.bounded,
+            check=ServerWatch(stack).check,
+            child_environment={STACK_MARKER: str(stack.folder)},
+            bounded=stack.bounded,
         )
 
 

@@ -102,6 +102,10 @@ class Servers(ABC):
             become_latest(folder.path, runs)
         return folder, conclude(folder)
 
+    def run_together(self, profiles: Iterable[Profile]) -> bool:  # noqa: ARG002 - these servers are one set
+        """Whether the different servers that fitted profiles ask for can run at the same time, side by side."""
+        return False
+
     @contextlib.contextmanager
     def bench(
         self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
@@ -192,6 +196,8 @@ class VariantBench(ABC):
         profiles: By variant.
         datasets: By variant.
         command: The one that the suite was started by.
+        target: The servers of the next run.
+        targets: All that runs were made on, by the address of their Connect worker.
         run_ids: Runs of the suite so far, those before it was interrupted included.
     """
 
@@ -199,6 +205,7 @@ class VariantBench(ABC):
     datasets: Mapping[str, Dataset]
     command: Sequence[str]
     target: Target | None = field(default=None, init=False)
+    targets: dict[str, Target] = field(default_factory=dict, init=False)
     run_ids: set[str] = field(default_factory=set, init=False)
 
     @abstractmethod
@@ -210,6 +217,7 @@ class VariantBench(ABC):
         assert self.target is not None  # noqa: S101 - `prepare` comes first
         profile = self.profiles[variant.name]
         self.run_ids.add(folder.run_id)
+        self.targets[self.target.endpoints.connect_url] = self.target
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
         try:
             write_records(profile, self.datasets[variant.name], target, folder, self.command)
@@ -226,8 +234,8 @@ class VariantBench(ABC):
 
     def leave(self) -> None:
         """Remove what runs of the suite have made and shared in servers that stay after it."""
-        if self.target is not None and self.kept:
-            remove_kept(self.target, self.kept, self.run_ids)
+        for target in self.targets.values() if self.kept else ():
+            remove_kept(target, self.kept, self.run_ids)
 
 
 @dataclass

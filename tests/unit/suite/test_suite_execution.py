@@ -168,7 +168,7 @@ def test_the_first_run_of_each_kind_does_not_count(folder: SuiteFolder) -> None:
 def test_a_variant_that_asks_for_the_same_run_is_of_the_same_kind(tmp_path: Path) -> None:
     """Such as the repetition of the control."""
     plan = a_plan()
-    same = tuple(variant.model_copy(update={"fingerprint": "one"}) for variant in plan.variants)
+    same = tuple(variant.model_copy(update={"kind": "one"}) for variant in plan.variants)
     folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": same}))
     bench = Bench()
     suite(folder, bench).execute()
@@ -180,6 +180,13 @@ def test_servers_that_never_become_stable_are_used_after_eight_drains(folder: Su
     bench = Bench(warm_up_s=[float(prime) for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23)])
     suite(folder, bench).execute()
     assert bench.warm_ups == 8 + 2
+
+
+def test_warm_up_ends_after_minutes_however_few_drains_they_were(folder: SuiteFolder) -> None:
+    """A load of minutes has compiled what there is to compile; three more of them would cost more than the suite."""
+    bench, instants = Bench(warm_up_s=[2.0, 3.0, 5.0, 7.0]), itertools.count(step=31)
+    SuiteExecution(folder, bench, Silent(), is_warm=lambda _: False, clock=lambda: float(next(instants))).execute()
+    assert bench.warm_ups == 2 + 2
 
 
 def test_a_server_that_was_restarted_is_warmed_anew(folder: SuiteFolder) -> None:

@@ -1,10 +1,13 @@
 """What is planned of runs that only ask, or that go at a rate: which share an index, and how long they take."""
 
+from itertools import pairwise
 from pathlib import Path
 
 from lab.profiles import Profile
 from lab.profiles.suites import Suite, SuiteVariant
-from lab.suite.plan import estimate, layout_of, load_s, make_plan, server_shape
+from lab.suite.plan import estimate, kind_of, layout_of, load_s, make_plan, server_shape
+
+VERSIONS = {"a": "8.19.21", "b": "9.5.3", "c": "8.19.21", "d": "9.5.3"}
 
 
 def a_profile(**sections: object) -> Profile:
@@ -36,6 +39,23 @@ def test_only_what_is_stored_decides_which_index_is_read() -> None:
     ]
     control = layout_of(a_profile())
     assert ({layout_of(each) for each in same}, len({layout_of(each) for each in others} - {control})) == ({control}, 4)
+
+
+def test_a_server_must_compile_anew_for_other_documents_mappings_and_ways_of_writing() -> None:
+    """Not for another size, number of shards or bulk size: such a variant needs no run that does not count."""
+    filled = {"load": {"mode": "drain", "via": "direct"}}
+    same = [
+        a_profile(load={"mode": "drain", "via": "direct", "batch_documents": 7}),
+        a_profile(**filled, dataset={"name": "events", "documents": 7, "seed": 3}),
+        a_profile(**filled, index={"number_of_shards": 4}),
+    ]
+    others = [
+        a_profile(load={"mode": "drain"}),
+        a_profile(**filled, mapping="other"),
+        a_profile(**filled, dataset={"name": "events", "documents": 7, "payload_chars": 9}),
+    ]
+    kind = kind_of(a_profile(**filled))
+    assert ({kind_of(each) for each in same}, len({kind_of(each) for each in others} - {kind})) == ({kind}, 3)
 
 
 def test_bounds_are_set_on_servers_that_run() -> None:
@@ -70,3 +90,22 @@ def test_an_index_that_is_kept_is_loaded_once(tmp_path: Path) -> None:
     plan = make_plan(suite, repeats=None, seed=None, skipped={}, documents=documents, command=())
     expected = estimate(plan, tmp_path)
     assert (expected.each, expected.seconds) == ({"one": 17.0, "two": 17.0}, 10 * 17 + 3 * 17 + 17 + 10 + 10)
+
+
+def test_the_order_heeds_no_servers_that_run_side_by_side() -> None:
+    """Two versions take turns, where otherwise each block would run one after the other."""
+    profiles = {name: a_profile(elasticsearch={"version": version}) for name, version in VERSIONS.items()}
+    variants = tuple(
+        SuiteVariant(name, profile, (), None if name == "a" else "a") for name, profile in profiles.items()
+    )
+    suite = Suite("s", "?", "a", None, variants, 11, 1, (("query_rate_per_s", "run"),), None)
+    plans = [
+        make_plan(suite, repeats=None, seed=None, skipped={}, documents={}, command=(), side_by_side=together)
+        for together in (False, True)
+    ]
+    changes = [
+        {sum(VERSIONS[one] != VERSIONS[other] for one, other in pairwise(block)) for block in plan.order}
+        for plan in plans
+    ]
+    assert changes[0] == {1}
+    assert max(changes[1]) == 3
