@@ -10,6 +10,8 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.statistics.warm_up import is_warm
+from lab.analysis.suite.comparisons import planned_pairs
+from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
@@ -18,13 +20,13 @@ from lab.cli.run import dataset_of
 from lab.console import console, table_of
 from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError, is_interrupt
-from lab.profiles.suites import Suite, load_suite
+from lab.profiles.suites import Measures, Suite, load_suite
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
-from lab.suite.plan import Estimate, estimate, make_plan, seconds_left
+from lab.suite.plan import Estimate, estimate, make_plan, next_block, seconds_left
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
@@ -34,7 +36,11 @@ def suite(
     name: Annotated[str, typer.Argument(help="Suite: a name that `sluice suites` lists, or a YAML file.")],
     *,
     plan: Annotated[bool, typer.Option("--plan", help="Print what would be done and how long it takes.")] = False,
-    repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs.")] = None,
+    minutes: Annotated[float | None, typer.Option(min=1, help="How long it may take, its warm-up included.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Half-width of an interval that is narrow enough: 5%.", metavar="PERCENT")
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs, instead of both.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")] = False,
     settings: SettingsOption = None,
@@ -48,7 +54,7 @@ def suite(
     datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
     fixed = make_plan(
         chosen,
-        repeats=repeats,
+        measures=measures_of(repeats, minutes, precision),
         seed=seed,
         skipped=skipped,
         documents={variant: dataset.documents for variant, dataset in datasets.items()},
@@ -59,7 +65,7 @@ def suite(
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
-    begun = resumed(runs, chosen, fixed, named=repeats is not None) if resume else None
+    begun = resumed(runs, chosen, fixed, repeats) if resume else None
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
@@ -102,8 +108,30 @@ def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
     return replace(chosen, variants=tuple(variants)), skipped
 
 
-def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, *, named: bool) -> SuiteFolder:
+def measures_of(repeats: int | None, minutes: float | None, precision: str | None) -> Measures | None:
+    """How much is to be measured, as the command line says; `None` where it does not.
+
+    Raises:
+        ProfileError: It says so in two ways, or the width is no share in percent.
+    """
+    if repeats is not None and (minutes is not None or precision is not None):
+        raise ProfileError("--repeats: got --minutes or --precision beside it, expected either")
+    if precision is None:
+        return Measures.of(repeats, minutes, None)
+    try:
+        share = float(precision.strip().removesuffix("%")) / 100
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ProfileError(f"--precision: got {precision}, expected a share in percent, such as 5%")
+    return Measures.of(repeats, minutes, share)
+
+
+def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, repeats: int | None) -> SuiteFolder:
     """The suite's last folder, if the suite is still the one that was begun.
+
+    Args:
+        repeats: As the command line asks for them, if it does.
 
     Raises:
         ProfileError: Nothing has been begun, or the suite or one of its profiles has been changed since.
@@ -115,10 +143,9 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, *, named: bool) -> Suit
             f"{folder.path}: cannot be resumed: the suite's variants or their profiles have changed since it was "
             "begun; start it anew without --resume"
         )
-    if named and begun.repeats != fixed.repeats:
-        raise ProfileError(
-            f"{folder.path}: cannot be resumed with {fixed.repeats} repeats: it was begun with {begun.repeats}"
-        )
+    if repeats is not None and begun.repeats != repeats:
+        how = f"with {begun.repeats}" if begun.repeats else "for a width or a time"
+        raise ProfileError(f"{folder.path}: cannot be resumed with {repeats} repeats: it was begun {how}")
     return folder
 
 
@@ -165,14 +192,32 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
         console.print(f"[yellow]![/yellow] left out: {escape(name)}: {escape(reason)}")
     for number, block in enumerate(plan.order, 1):
         console.print(f"[dim]block {number}:[/dim] {escape(' · '.join(block))}")
-    basis = f"{expected.from_runs} of {len(plan.variants)} variants from earlier runs here, the rest from their size"
-    console.print(
-        f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {minutes(expected.seconds)} "
-        f"[dim]({basis})[/dim]"
-    )
+    if plan.repeats is None:
+        first = next_block(plan, planned_pairs(plan), 1)
+        console.print(f"[dim]block 1:[/dim] {escape(' · '.join(first))} [dim](others likewise)[/dim]")
+    console.print(f"{how_long(plan, expected)} [dim]({basis(plan, expected)})[/dim]")
 
 
-def minutes(seconds: float) -> str:
+def how_long(plan: SuitePlan, expected: Estimate) -> str:
+    """How many runs there will be, and how long they take together; of a width, what ends the suite."""
+    block_s = sum(expected.each[name] for name in next_block(plan, planned_pairs(plan), 1))
+    if plan.repeats is not None:
+        taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
+        return f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {told(taken)}"
+    width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
+    until = f"until every interval is within {width}"
+    if plan.minutes is None:
+        return f"{until}: blocks of about {told(block_s)}, at least 3, after {told(expected.warm_up_s)} of warm-up"
+    blocks = max(0, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
+    return f"{until}, at most {plan.minutes:g} min: about {blocks} blocks of {told(block_s)} after the warm-up"
+
+
+def basis(plan: SuitePlan, expected: Estimate) -> str:
+    """Where the times come from."""
+    return f"{expected.from_runs} of {len(plan.variants)} variants from earlier runs here, the rest from their size"
+
+
+def told(seconds: float) -> str:
     """A duration as a reader has it in mind."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
@@ -202,9 +247,17 @@ class SuiteDisplay:
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        left = minutes(seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier))
-        state = f"[dim]({done} of {total} done, about {left} left)[/dim]"
+        state = f"[dim]({done} of {total} done, {self.left()})[/dim]"
         console.rule(f"{escape(what)}: {escape(variant.name)} {state}", align="left")
+
+    def left(self) -> str:
+        """How long it will take still; where a width decides, at most."""
+        if self._plan.repeats is not None:
+            return f"about {told(seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier))} left"
+        if self._plan.minutes is None:
+            return "until every interval is narrow enough"
+        spent_s = sum(run.ended_s - run.started_s for run in self._ended)
+        return f"at most {told(max(0.0, 60 * self._plan.minutes - spent_s))} left"
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """A run has ended."""

@@ -101,7 +101,16 @@ class SuiteFile(Section):
     pairs: list[Pairs] = Field(default_factory=list, description="levels of a factor, compared in several settings")
     crossings: list[Crossing] = Field(default_factory=list, description="where one level of a factor begins to win")
     set: Mapping[str, JsonValue] = Field(default_factory=dict, description="values of all profiles, by dotted key")
-    repeats: PositiveInt = Field(5, description="how often each variant runs")
+    repeats: PositiveInt | None = Field(
+        None, description="how often each variant runs; 5 unless `minutes` or `precision` is stated"
+    )
+    minutes: float | None = Field(None, gt=0, description="how long the suite may take, with its warm-up")
+    precision: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="relative half-width of an interval of the first metric that is narrow enough, such as 0.05",
+    )
     seed: int = Field(1, ge=0, description="the same seed gives the same order")
     repeat_control: bool = Field(
         default=True, description="whether the control runs twice in each block, as a check of the method (A/A)"
@@ -125,12 +134,38 @@ class SuiteVariant:
     factor: str | None = None
 
 
+REPEATS = 5
+PRECISION = 0.05
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How much is measured: either so many repeats, or until intervals are narrow enough or time is over.
+
+    Attributes:
+        repeats: `None` with the other two.
+        precision: Relative half-width of an interval of the first metric that is narrow enough.
+    """
+
+    repeats: int | None = None
+    minutes: float | None = None
+    precision: float | None = None
+
+    @classmethod
+    def of(cls, repeats: int | None, minutes: float | None, precision: float | None) -> "Measures | None":
+        """What is asked for; `None` where nothing is."""
+        if minutes is None and precision is None:
+            return cls(repeats=repeats) if repeats else None
+        return cls(minutes=minutes, precision=PRECISION if precision is None else precision)
+
+
 @dataclass(frozen=True)
 class Suite:
     """A suite, checked, all of its variants expanded.
 
     Attributes:
         variants: The control first, then in the order of the file; the control's repetition is one of them.
+        measures: How much is measured.
         metrics: (name, scope) of each metric, most important first.
     """
 
@@ -139,7 +174,7 @@ class Suite:
     control: str
     repetition: str | None
     variants: tuple[SuiteVariant, ...]
-    repeats: int
+    measures: Measures
     seed: int
     metrics: tuple[tuple[str, str], ...]
     published: str | None
@@ -212,7 +247,7 @@ class _Expansion:
             control=control.name,
             repetition=repetition,
             variants=tuple(ordered),
-            repeats=self.file.repeats,
+            measures=Measures.of(self.file.repeats, self.file.minutes, self.file.precision) or Measures(REPEATS),
             seed=self.file.seed,
             metrics=tuple(self.file.metrics),
             published=self.file.published,
@@ -291,9 +326,15 @@ class _Expansion:
             **{("variants", position, "against"): entry.against for position, entry in enumerate(self.file.variants)},
         }
         self.check_crossings()
+        self.check_measures()
         for path, reference in references.items():
             if reference is not None and reference not in names:
                 self.refuse(path, f'unknown variant "{reference}", {suggestion(reference, names, "one")}')
+
+    def check_measures(self) -> None:
+        """Whether the number of runs is decided in one way only."""
+        if self.file.repeats and (self.file.minutes or self.file.precision):
+            self.refuse(("repeats",), "got `repeats` beside `minutes` or `precision`, expected either")
 
     def check_crossings(self) -> None:
         """Whether what a crossing names is turned and compared by the suite."""

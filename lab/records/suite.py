@@ -31,6 +31,7 @@ class Variant(Record):
         question: The profile's.
         fingerprint: Two variants that ask for the same run share it, such as the control and its repetition (A/A).
         kind: What a server must have done once, uncounted, before a run of the variant counts.
+        servers: Variants that run on the same servers share it; all of them where different ones run side by side.
         data_nodes: Elasticsearch nodes that it uses.
         documents: Documents of one run, where the dataset says so beforehand.
         factor: What it turns, in words; `None` where the suite names no factors.
@@ -46,6 +47,7 @@ class Variant(Record):
     question: str = ""
     fingerprint: str
     kind: str
+    servers: str = ""
     data_nodes: Count = 1
     documents: Count | None = None
     factor: str | None = None
@@ -82,11 +84,15 @@ class Crossing(Record):
 
 
 class SuitePlan(Record):
-    """Everything that a suite is going to do, fixed before it starts.
+    """Everything that a suite is going to do: fixed before it starts, but for the blocks that time allows.
 
     Attributes:
-        repeats: Blocks; each runs every variant once.
-        order: Per block the names of the variants, in the order of their runs.
+        repeats: Blocks; each runs every comparison once. `None` where time and width decide how many there are.
+        minutes: How long the suite may take, its warm-up included; `None`: until its intervals are narrow enough.
+        precision: Relative half-width (0.05 for 5 %) of an interval of the first metric that is narrow enough; `None`
+            with a number of repeats.
+        order: Per block the names of the variants, in the order of their runs; with `repeats` all of them, otherwise
+            those that have begun. A reference of several comparisons may run several times in a block.
         seed: The same seed gives the same order.
         control: The variant that stands for "nothing changed".
         repetition: The variant that is the control once more (A/A); `None` where the suite has none.
@@ -101,7 +107,9 @@ class SuitePlan(Record):
     question: str
     started_s: float
     seed: int
-    repeats: Count
+    repeats: Count | None
+    minutes: float | None = None
+    precision: float | None = None
     control: str
     repetition: str | None
     variants: tuple[Variant, ...]
@@ -122,6 +130,7 @@ class SuiteRun(Record):
 
     Attributes:
         block: Counted from 1; 0 for a warm-up drain.
+        turn: 1, or 2 for the second run of the variant in its block, and so on.
         attempt: 1, or 2 for the repetition of a run that failed.
         folder: Of the run, relative to the suite's; `None` where it did not come to one.
         status: `verified`; `void`: what is stored is not what was produced; `broken`: it came to no end.
@@ -130,6 +139,7 @@ class SuiteRun(Record):
 
     block: Count
     variant: str
+    turn: Count = 1
     attempt: Count
     folder: str | None
     status: Literal["verified", "void", "broken"]
@@ -143,7 +153,8 @@ class VariantMetric(Record):
     """One metric of one variant over all blocks.
 
     Attributes:
-        values: By block; `None` where the run failed or the metric could not be measured.
+        values: By block, of several runs in a block their geometric mean; `None` where the runs failed, the variant was
+            not to run any more, or the metric could not be measured.
         median, low, high: Of the values that there are; `None` without any.
     """
 
@@ -294,7 +305,9 @@ class SuiteResult(Record):
 
 
 def repeats_text(plan: SuitePlan, runs: Iterable[SuiteRun]) -> str:
-    """`5 repeats`, or `3 of 5 repeats` of a suite that has not come to its last block."""
+    """`5 repeats`, `3 of 5 repeats` of a suite that has not come to its last block, `7 blocks` where time decides."""
     begun = len({run.block for run in runs if not run.warm_up})
+    if plan.repeats is None:
+        return f"{begun} {'block' if begun == 1 else 'blocks'}"
     planned = f"{plan.repeats} {'repeat' if plan.repeats == 1 else 'repeats'}"
     return planned if begun >= plan.repeats else f"{begun} of {planned}"

@@ -1,16 +1,26 @@
 """A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
 from typing import Protocol
 
+from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
+from lab.analysis.suite.result import comparisons_too_wide
 from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.records.result import Result
 from lab.records.suite import SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder
+from lab.suite.plan import next_block
 
+FIRST_BLOCKS = 3
+"""Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
+MOST_BLOCKS = 60
 MOST_WARM_UPS = 8
 MOST_WARM_UP_S = 180.0
 """Of warm-up drains, after which no other begins: a load of minutes has compiled what there is to compile."""
@@ -60,38 +70,78 @@ class SuiteExecution:
         progress: SuiteProgress,
         *,
         is_warm: Callable[[Sequence[float]], bool],
+        too_wide: Callable[[Path], Sequence[Pair]] = comparisons_too_wide,
         clock: Callable[[], float] = CLOCK.now_s,
     ) -> None:
         """Take up the plan where its runs so far have left it.
 
         Args:
             is_warm: Whether the rates of successive warm-up drains, in docs/s, have become stable.
+            too_wide: The comparisons in a suite's folder whose intervals are not yet narrow enough.
         """
         self.folder = folder
         self.plan = folder.plan()
         self.bench = bench
         self.progress = progress
         self.is_warm = is_warm
+        self.too_wide = too_wide
         self.clock = clock
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
         self.ended = list(folder.runs())
+        self.earlier = len(self.ended)
+        self.begun_s = clock()
         bench.run_ids |= folder.run_ids()
 
     def execute(self) -> None:
-        """Run all that is left, block by block; a run that is not verified is repeated once.
+        """Run the blocks that are drawn, then others as long as intervals are too wide and time is left.
+
+        A run that is not verified is repeated once.
 
         Raises:
             ProfileError: A server refuses a setting of a variant, which no repetition would change.
             StackError: The servers cannot be brought up.
         """
-        for block, name in runs_left(self.plan, self.ended):
-            made = sum((run.block, run.variant) == (block, name) for run in self.ended)
+        self.run_blocks()
+        while order := self.another_block():
+            self.plan = self.folder.add_block(order)
+            self.run_blocks()
+
+    def another_block(self) -> tuple[str, ...]:
+        """The next block; empty where no interval is too wide any more, or the block would not end in time."""
+        if self.plan.repeats is not None:
+            return ()
+        drawn = len(self.plan.order)
+        pairs = planned_pairs(self.plan) if drawn < FIRST_BLOCKS else self.too_wide(self.folder.path)
+        if drawn >= (MOST_BLOCKS if pairs else FIRST_BLOCKS):
+            return ()
+        order = next_block(self.plan, pairs, drawn + 1)
+        is_late = self.plan.minutes is not None and self.spent_s() + self.expected_s(order) > 60 * self.plan.minutes
+        return () if drawn and is_late else order
+
+    def spent_s(self) -> float:
+        """Time that the suite has taken, without the time for which it was interrupted."""
+        before = sum(run.ended_s - run.started_s for run in self.ended[: self.earlier])
+        return before + self.clock() - self.begun_s
+
+    def expected_s(self, order: Sequence[str]) -> float:
+        """How long a block will take: each run as long as those of its variant so far, with what came before it."""
+        taken: dict[str, list[float]] = defaultdict(list)
+        for before, run in pairwise(self.ended[self.earlier :]):
+            if run.block:
+                taken[run.variant].append(run.ended_s - before.ended_s)
+        return sum(median(taken[name]) if taken[name] else 0.0 for name in order)
+
+    def run_blocks(self) -> None:
+        """Run what is left of the blocks that are drawn."""
+        for block, name, turn in runs_left(self.plan, self.ended):
+            made = sum((run.block, run.variant, run.turn) == (block, name, turn) for run in self.ended)
             for attempt in range(1 + made, ATTEMPTS + 1):
                 variant = self.plan.variant(name)
                 self.warm_up(variant)
-                what = f"block {block} of {self.plan.repeats}" + (", again" if attempt > 1 else "")
-                if self.run(variant, what, block=block, attempt=attempt)[0].status == "verified":
+                of_all = "" if self.plan.repeats is None else f" of {self.plan.repeats}"
+                what = f"block {block}{of_all}" + (", again" if attempt > 1 else "")
+                if self.run(variant, what, block=block, turn=turn, attempt=attempt)[0].status == "verified":
                     break
 
     def warm_up(self, variant: Variant) -> None:
@@ -124,7 +174,9 @@ class SuiteExecution:
             needed = self.bench.prepare(variant)
         return needed
 
-    def run(self, variant: Variant, what: str, *, block: int, attempt: int) -> tuple[SuiteRun, Result | None]:
+    def run(
+        self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1
+    ) -> tuple[SuiteRun, Result | None]:
         """One run, recorded whatever its outcome; block 0 is a warm-up drain."""
         total, warm_up = len(planned_runs(self.plan)), block == 0
         self.progress.begins(what, variant, total - len(runs_left(self.plan, self.ended)), total)
@@ -141,6 +193,7 @@ class SuiteExecution:
         run = SuiteRun(
             block=block,
             variant=variant.name,
+            turn=turn,
             attempt=attempt,
             folder=str(folder.path.relative_to(self.folder.path)),
             status="broken" if result is None else "verified" if result.status == "verified" else "void",

@@ -42,6 +42,15 @@ class SuiteFolder:
         """
         return read_plan(self.path)
 
+    def add_block(self, order: tuple[str, ...]) -> SuitePlan:
+        """Write down another block, which begins now; the plan with it."""
+        plan = self.plan()
+        plan = plan.model_copy(update={"order": (*plan.order, order)})
+        partial = self.path / "plan.json.part"
+        partial.write_text(plan.model_dump_json(indent=1) + "\n", "utf-8")
+        partial.rename(self.path / "plan.json")
+        return plan
+
     def runs(self) -> tuple[SuiteRun, ...]:
         """The runs that ended so far."""
         return read_runs(self.path)

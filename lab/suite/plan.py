@@ -1,20 +1,21 @@
 """What a suite is going to do, and how long that will take."""
 
 import contextlib
-import random
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from lab.analysis.suite.folder import planned_runs, runs_left
+from lab.analysis.suite.comparisons import Pair, planned_pairs
+from lab.analysis.suite.folder import runs_left
 from lab.profiles import Profile, QueryOnly
 from lab.profiles.models import BOUNDS
 from lab.profiles.suites import Crossing as WantedCrossing
-from lab.profiles.suites import Suite, SuiteVariant
+from lab.profiles.suites import Measures, Suite, SuiteVariant
 from lab.records.run import Run
 from lab.records.suite import Crossing, MetricKey, SuitePlan, SuiteRun, Variant
+from lab.suite.order import block_order
 
 RUN_BASE_S = 12.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""
@@ -34,12 +35,16 @@ class Estimate:
     """How long a suite will take.
 
     Attributes:
+        runs: Of the blocks that are drawn; where time and width decide how many there are, of one.
+        seconds: Of all of it; where a width decides, `None`.
+        warm_up_s: Of that, what comes before the first run that counts, and the first runs of each kind.
         each: By variant, wall time of one run, in seconds.
         from_runs: Variants whose time was taken from earlier runs of the same profile and size.
     """
 
     runs: int
-    seconds: float
+    seconds: float | None
+    warm_up_s: float
     each: Mapping[str, float]
     from_runs: int
 
@@ -47,7 +52,7 @@ class Estimate:
 def make_plan(
     suite: Suite,
     *,
-    repeats: int | None,
+    measures: Measures | None,
     seed: int | None,
     skipped: Mapping[str, str],
     documents: Mapping[str, int],
@@ -57,40 +62,56 @@ def make_plan(
     """Fix everything that a suite is going to do; its id and its start come with its folder.
 
     Args:
-        repeats: Instead of the suite's own number.
+        measures: Instead of the suite's own.
         seed: Instead of the suite's own.
         skipped: Variants that cannot run on this machine, with the reason.
         documents: By variant, the documents of one run.
         side_by_side: Whether different servers run at the same time, so that a change of them costs nothing.
     """
     chosen = [variant for variant in suite.variants if variant.name not in skipped]
-    shapes = {variant.name: "" if side_by_side else server_shape(variant.profile) for variant in chosen}
-    repeats = repeats or suite.repeats
-    seed = suite.seed if seed is None else seed
-    return SuitePlan(
+    measures = measures or suite.measures
+    plan = SuitePlan(
         suite=suite.name,
         suite_id="not begun",
         question=suite.question,
         started_s=time.time(),
-        seed=seed,
-        repeats=repeats,
+        seed=suite.seed if seed is None else seed,
+        repeats=measures.repeats,
+        minutes=measures.minutes,
+        precision=measures.precision,
         control=suite.control,
         repetition=suite.repetition,
-        variants=tuple(_planned(variant, documents.get(variant.name)) for variant in chosen),
-        order=planned_order([variant.name for variant in chosen], shapes, repeats, seed),
+        variants=tuple(_planned(variant, documents.get(variant.name), side_by_side) for variant in chosen),
+        order=(),
         metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in suite.metrics),
         published=suite.published,
         crossings=tuple(map(_crossing, suite.crossings)),
         skipped=dict(skipped),
         command=tuple(command),
     )
+    blocks = range(1, (plan.repeats or 0) + 1)
+    return plan.model_copy(update={"order": tuple(next_block(plan, planned_pairs(plan), block) for block in blocks)})
+
+
+def next_block(plan: SuitePlan, pairs: Collection[Pair], block: int) -> tuple[str, ...]:
+    """The runs of a block that holds these comparisons, in its order; the control's repetition comes with the control.
+
+    Where nothing is compared with anything, every variant runs.
+    """
+    names = {name for pair in pairs for name in pair} or {variant.name for variant in plan.variants}
+    if plan.repetition is not None and plan.control in names:
+        names.add(plan.repetition)
+    chosen = [variant for variant in plan.variants if variant.name in names]
+    inside = [pair for pair in planned_pairs(plan) if set(pair) <= names]
+    shapes = {variant.name: variant.servers for variant in chosen}
+    return block_order([variant.name for variant in chosen], inside, shapes, seed=plan.seed, block=block)
 
 
 SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", *BOUNDS}
 """What two profiles on the same servers may differ in."""
 
 
-def _planned(variant: SuiteVariant, documents: int | None) -> Variant:
+def _planned(variant: SuiteVariant, documents: int | None, side_by_side: bool) -> Variant:  # noqa: FBT001
     profile = variant.profile
     window = profile.queries.window if profile.queries else None
     return Variant(
@@ -101,6 +122,7 @@ def _planned(variant: SuiteVariant, documents: int | None) -> Variant:
         question=profile.question,
         fingerprint=profile.fingerprint(),
         kind=kind_of(profile),
+        servers="" if side_by_side else server_shape(profile),
         data_nodes=profile.elasticsearch.data_nodes,
         documents=documents,
         factor=variant.factor,
@@ -149,31 +171,6 @@ def server_shape(profile: Profile) -> str:
     return f"{profile.engine} {profile.elasticsearch.model_dump_json(exclude=SET_WHILE_RUNNING)}"
 
 
-def planned_order(
-    names: Sequence[str], shapes: Mapping[str, Hashable], repeats: int, seed: int
-) -> tuple[tuple[str, ...], ...]:
-    """The order of the runs: blocks that hold each variant once, in an order of their own.
-
-    Variants that need the same servers are neighbours, so that a block changes servers as rarely as it can: groups are
-    shuffled, and variants within their group.
-
-    Args:
-        shapes: By name, what must be equal for two variants to run on the same servers.
-    """
-    draw = random.Random(seed)  # noqa: S311 - an order that can be had again, no secret
-    blocks = []
-    for _ in range(repeats):
-        groups: dict[Hashable, list[str]] = {}
-        for name in names:
-            groups.setdefault(shapes[name], []).append(name)
-        ordered = list(groups.values())
-        draw.shuffle(ordered)
-        for group in ordered:
-            draw.shuffle(group)
-        blocks.append(tuple(name for group in ordered for name in group))
-    return tuple(blocks)
-
-
 def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     """How long the plan will take, from earlier runs of its profiles below `runs` or, without any, from their size."""
     earlier = {variant.name: earlier_wall_s(runs, variant) for variant in plan.variants}
@@ -184,9 +181,14 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     # The servers are warmed with one of the kinds; every other one begins with a run that does not count.
     warm_ups = (WARM_UPS - 1) * max(each.values(), default=0.0) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
+    drawn = plan.order or (next_block(plan, planned_pairs(plan), 1),)
+    seconds = warm_ups + sum(each[name] for names in drawn for name in names)
+    if plan.repeats is None:
+        seconds = plan.minutes and 60 * plan.minutes
     return Estimate(
-        runs=len(planned_runs(plan)),
-        seconds=warm_ups + sum(each[name] for _, name in planned_runs(plan)),
+        runs=sum(map(len, drawn)),
+        seconds=seconds,
+        warm_up_s=warm_ups,
         each=each,
         from_runs=sum(wall_s is not None for wall_s in earlier.values()),
     )
@@ -221,7 +223,7 @@ def seconds_left(
         if run.block or layouts[run.variant] is None:
             taken.setdefault(run.variant, []).append(run.ended_s - run.started_s)
     each = {name: median(taken.get(name, [wall_s])) for name, wall_s in expected.items()}
-    left = [name for _, name in runs_left(plan, ended)]
+    left = [name for _, name, _ in runs_left(plan, ended)]
     tried = {plan.variant(run.variant).kind for run in ended[earlier:]}
     firsts = {kind: name for name in reversed(left) if (kind := plan.variant(name).kind) not in tried}
     return sum(each[name] for name in left) + sum(_first_s(plan.variant(name), each[name]) for name in firsts.values())

@@ -1,7 +1,8 @@
 """The figures of a suite by variant and block."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from statistics import median
+from statistics import fmean, geometric_mean, median
 
 from lab.analysis.figures.definitions import BY_NAME, is_of_queries
 from lab.analysis.suite.folder import SuiteRecords
@@ -55,19 +56,30 @@ def figures(suite: SuiteRecords) -> tuple[VariantMetric, ...]:
 
 
 def _figure(suite: SuiteRecords, variant: str, metric: MetricKey) -> VariantMetric:
-    runs = {block: suite.counted.get((block, variant)) for block in range(1, suite.plan.repeats + 1)}
-    values = tuple(value_in(run.result.metrics, metric) if run else None for run in runs.values())
+    runs = suite.of_variant(variant)
+    by_block: dict[int, list[float]] = defaultdict(list)
+    for run in runs:
+        if (value := value_in(run.result.metrics, metric)) is not None:
+            by_block[run.run.block].append(value)
+    values = tuple(mean_of(by_block[block]) for block in range(1, len(suite.plan.order) + 1))
     known = [value for value in values if value is not None]
     return VariantMetric(
         variant=variant,
         name=metric.name,
         scope=metric.scope,
-        unit=unit_of([run.result for run in runs.values() if run], metric),
+        unit=unit_of([run.result for run in runs], metric),
         values=values,
         median=median(known) if known else None,
         low=min(known, default=None),
         high=max(known, default=None),
     )
+
+
+def mean_of(values: Sequence[float]) -> float | None:
+    """The mean that ratios are taken of: the geometric one, where all values are above zero; `None` without any."""
+    if len(values) < 2:
+        return values[0] if values else None
+    return geometric_mean(values) if min(values) > 0 else fmean(values)
 
 
 def documents_per_entity(suite: SuiteRecords, variant: str) -> float | None:

@@ -14,8 +14,8 @@ A_SUITE = "a suite's folder, such as runs/suites/aladin-indexing/<suite-id>"
 ATTEMPTS = 2
 """A run that failed is repeated once."""
 
-Cell = tuple[int, str]
-"""A block, counted from 1, and a variant."""
+Cell = tuple[int, str, int]
+"""A block, counted from 1, a variant, and which of its runs in the block, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,9 @@ class SuiteRecords:
 
     def of_variant(self, name: str) -> list[CountedRun]:
         """The runs of a variant that count, block by block."""
-        return [run for (_, variant), run in sorted(self.counted.items(), key=lambda item: item[0]) if variant == name]
+        return [
+            run for (_, variant, _), run in sorted(self.counted.items(), key=lambda item: item[0]) if variant == name
+        ]
 
 
 def read_suite(path: Path) -> SuiteRecords:
@@ -88,15 +90,19 @@ def _result(path: Path, run: SuiteRun) -> Result:
 
 
 def planned_runs(plan: SuitePlan) -> list[Cell]:
-    """The runs that count, in the plan's order."""
-    return [(block, name) for block, names in enumerate(plan.order, 1) for name in names]
+    """The runs that count, in the plan's order, as far as it is drawn."""
+    return [
+        (block, name, names[: place + 1].count(name))
+        for block, names in enumerate(plan.order, 1)
+        for place, name in enumerate(names)
+    ]
 
 
 def last_attempts(runs: Iterable[SuiteRun]) -> dict[Cell, SuiteRun]:
     """The attempt of each run that decides its outcome; warm-up drains are left out."""
     final: dict[Cell, SuiteRun] = {}
     for run in runs:
-        cell = (run.block, run.variant)
+        cell = (run.block, run.variant, run.turn)
         if not run.warm_up and run.block and (cell not in final or run.attempt >= final[cell].attempt):
             final[cell] = run
     return final

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from lab.analysis.statistics.effects import among_comparisons
+from lab.analysis.statistics.effects import among_comparisons, is_settled
 from lab.analysis.suite.answer import Findings, answer, conclusions
 from lab.analysis.suite.comparisons import Pair, effects, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
@@ -64,6 +64,24 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         conclusions=conclusions(findings),
         warnings=warnings(suite, pairs, compared),
         environment=of_control_first[0].result.environment if of_control_first else None,
+    )
+
+
+def comparisons_too_wide(folder: Path) -> tuple[Pair, ...]:
+    """The comparisons of a suite under way whose intervals of its first metric are not yet narrow enough.
+
+    That of the control with itself (A/A) asks for no runs of its own.
+    """
+    suite = read_suite(folder)
+    plan = suite.plan
+    pairs, metric = planned_pairs(plan), plan.metrics[0]
+    judged = among_comparisons(effects(plan, pairs, figures(suite)), repetition=plan.repetition)
+    return tuple(
+        (effect.variant, effect.against)
+        for effect in judged
+        if (effect.metric, effect.scope) == (metric.name, metric.scope)
+        and effect.variant != plan.repetition
+        and not is_settled(effect, plan.precision or 0.0)
     )
 
 

@@ -162,12 +162,12 @@ def variant_runs(folder: Path, result: SuiteResult) -> Iterator[tuple[str, Chart
     """By variant that has run: a summary, its rate over time, and a line for each run with the run's own report."""
     final = last_attempts(result.runs)
     for variant in result.plan.variants:
-        statuses = Counter(run.status for (_, name), run in final.items() if name == variant.name)
+        statuses = Counter(run.status for (_, name, _), run in final.items() if name == variant.name)
         if not statuses:
             continue
         attempts = sorted(
             (run for run in result.runs if run.variant == variant.name and not run.warm_up),
-            key=lambda run: (run.block, run.attempt),
+            key=lambda run: (run.block, run.turn, run.attempt),
         )
         name = short_name(result.plan, variant.name)
         verified = [run for run in attempts if run.status == "verified"]

@@ -33,6 +33,7 @@ COLUMNS = (
     "block",
     "variant",
     "against",
+    "turn",
     "attempt",
     "status",
     "warm_up",
@@ -65,7 +66,7 @@ def suite_csv(suite: SuiteRecords) -> str:
 
 
 def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]]:
-    counted = suite.counted.get((run.block, run.variant))
+    counted = suite.counted.get((run.block, run.variant, run.turn))
     results = [counted.result] if counted is not None and counted.run == run else []
     against = next((variant.against for variant in suite.plan.variants if variant.name == run.variant), None)
     for metric in compared_metrics(suite.plan):
@@ -74,6 +75,7 @@ def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]
             run.block,
             run.variant,
             against,
+            run.turn,
             run.attempt,
             run.status,
             str(run.warm_up).lower(),

@@ -34,6 +34,10 @@ class Servers:
         """As it is."""
         return profile
 
+    def run_together(self, _: object) -> bool:
+        """One set of them is all there is."""
+        return False
+
     @contextlib.contextmanager
     def bench(self, *_: object) -> Iterator[Any]:
         """The servers, unless another command holds them."""
@@ -113,3 +117,45 @@ def test_a_suite_without_a_finished_run_has_no_report(
         2,
         ("", f"sluice: {folder}: no run of this suite has finished; finish it with: {again}\n"),
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--repeats", "3", "--minutes", "9"), "--repeats: got --minutes or --precision beside it, expected either"),
+        (("--repeats", "3", "--precision", "5%"), "--repeats: got --minutes or --precision beside it, expected either"),
+        (("--precision", "narrow"), "--precision: got narrow, expected a share in percent, such as 5%"),
+        (("--precision", "0%"), "--precision: got 0%, expected a share in percent, such as 5%"),
+        (("--precision", "101%"), "--precision: got 101%, expected a share in percent, such as 5%"),
+    ],
+)
+def test_what_ends_a_suite_is_said_in_one_way(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    error: str,
+) -> None:
+    """Repeats, or a width and a time; nothing is begun."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--runs", str(tmp_path), *words])
+    assert (main(), capsys.readouterr().err) == (2, f"sluice: {error}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--repeats", "3"), "6 runs in 3 blocks and some warm-up drains"),
+        (("--minutes", "7"), "until every interval is within ±5 % in indexing rate, at most 7 min: about"),
+        (("--precision", "2.5%"), "until every interval is within ±2.5 % in indexing rate: blocks of about"),
+    ],
+)
+def test_a_plan_says_what_ends_the_suite(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    """Before anything is started."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--plan", *words])
+    assert main() == 0
+    assert told in " ".join(capsys.readouterr().out.split())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ProfileError
-from lab.profiles.suites import Suite, list_suites, load_suite, suite_names
+from lab.profiles.suites import Measures, Suite, list_suites, load_suite, suite_names
 from tests.unit.profiles.profile_repository import Repository
 
 
@@ -257,3 +257,25 @@ def test_a_crossing_names_a_factor_and_metrics_of_the_suite(repository: Reposito
         'ladder.yaml:7: crossings[0].over: unknown metric "store_size_bytes/primaries", expected one of `metrics`:'
         " `indexing_latency_ms/primaries`, `indexing_rate_docs_per_s/primaries`",
     ]
+
+
+def test_repeats_and_a_width_exclude_each_other(repository: Repository) -> None:
+    """Only one of them can end a suite."""
+    both = "variants: [books]\nrepeats: 3\nminutes: 9\n"
+    assert refusal(repository, both) == [
+        "ladder.yaml:4: repeats: got `repeats` beside `minutes` or `precision`, expected either"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stated", "measures"),
+    [
+        ("", Measures(repeats=5)),
+        ("repeats: 2", Measures(repeats=2)),
+        ("minutes: 9", Measures(minutes=9, precision=0.05)),
+        ("precision: 0.02", Measures(precision=0.02)),
+    ],
+)
+def test_what_ends_a_suite(repository: Repository, stated: str, measures: Measures) -> None:
+    """Five repeats, where its file says nothing; 5 % is narrow enough, where it states a time alone."""
+    assert load(repository, f"variants: [books]\n{stated}\n").measures == measures

@@ -15,7 +15,6 @@ from lab.records.verification import Documents, Verification
 from lab.run.folder import RunFolder
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
-from lab.suite.plan import planned_order
 
 NAMES = ("control", "static", "flat")
 STEADY = (7.0, 11.0, 13.0, 13.0)
@@ -111,32 +110,6 @@ def folder(tmp_path: Path) -> SuiteFolder:
 def suite(folder: SuiteFolder, bench: Bench) -> SuiteExecution:
     """The suite of the folder, warm after two equal warm-up drains."""
     return SuiteExecution(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1 and rates[-1] == rates[-2])
-
-
-def test_each_block_holds_each_variant_once() -> None:
-    """Whatever their order."""
-    order = planned_order(NAMES, dict.fromkeys(NAMES, "same"), 7, seed=3)
-    assert [sorted(NAMES)] * 7 == [sorted(block) for block in order]
-
-
-def test_the_same_seed_gives_the_same_order_and_another_one_another() -> None:
-    """So that a plan can be had again."""
-    shapes = dict.fromkeys(NAMES, "same")
-    assert planned_order(NAMES, shapes, 7, seed=3) == planned_order(NAMES, shapes, 7, seed=3)
-    assert planned_order(NAMES, shapes, 7, seed=3) != planned_order(NAMES, shapes, 7, seed=5)
-
-
-def test_blocks_differ_in_order() -> None:
-    """Otherwise what comes last would always be the warmest."""
-    assert len(set(planned_order(NAMES, dict.fromkeys(NAMES, "same"), 13, seed=1))) > 2
-
-
-def test_variants_on_the_same_servers_are_neighbours() -> None:
-    """A block changes servers as rarely as it can."""
-    shapes = {"a": "8", "b": "9", "c": "8", "d": "9", "e": "8"}
-    for block in planned_order(tuple(shapes), shapes, 11, seed=1):
-        changes = sum(shapes[one] != shapes[other] for one, other in itertools.pairwise(block))
-        assert changes == 1
 
 
 def test_a_suite_runs_its_plan_in_order(folder: SuiteFolder) -> None:

@@ -4,7 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from lab.profiles import Profile
-from lab.profiles.suites import Suite, SuiteVariant
+from lab.profiles.suites import Measures, Suite, SuiteVariant
 from lab.suite.plan import estimate, kind_of, layout_of, load_s, make_plan, server_shape
 
 VERSIONS = {"a": "8.19.21", "b": "9.5.3", "c": "8.19.21", "d": "9.5.3"}
@@ -85,9 +85,9 @@ def test_an_index_that_is_kept_is_loaded_once(tmp_path: Path) -> None:
         SuiteVariant(name, a_profile(load=of_clients(clients)), (), against)
         for name, clients, against in (("one", 1, None), ("two", 2, "one"))
     )
-    suite = Suite("s", "?", "one", None, variants, 5, 1, (("query_rate_per_s", "run"),), None)
+    suite = Suite("s", "?", "one", None, variants, Measures(5), 1, (("query_rate_per_s", "run"),), None)
     documents = dict.fromkeys(("one", "two"), 120_000)
-    plan = make_plan(suite, repeats=None, seed=None, skipped={}, documents=documents, command=())
+    plan = make_plan(suite, measures=None, seed=None, skipped={}, documents=documents, command=())
     expected = estimate(plan, tmp_path)
     assert (expected.each, expected.seconds) == ({"one": 17.0, "two": 17.0}, 10 * 17 + 3 * 17 + 17 + 10 + 10)
 
@@ -98,9 +98,9 @@ def test_the_order_heeds_no_servers_that_run_side_by_side() -> None:
     variants = tuple(
         SuiteVariant(name, profile, (), None if name == "a" else "a") for name, profile in profiles.items()
     )
-    suite = Suite("s", "?", "a", None, variants, 11, 1, (("query_rate_per_s", "run"),), None)
+    suite = Suite("s", "?", "a", None, variants, Measures(11), 1, (("query_rate_per_s", "run"),), None)
     plans = [
-        make_plan(suite, repeats=None, seed=None, skipped={}, documents={}, command=(), side_by_side=together)
+        make_plan(suite, measures=None, seed=None, skipped={}, documents={}, command=(), side_by_side=together)
         for together in (False, True)
     ]
     changes = [

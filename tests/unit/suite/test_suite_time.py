@@ -53,7 +53,8 @@ def test_making_a_kept_index_tells_nothing_of_the_runs_that_read_it() -> None:
     kept = plan.model_copy(
         update={
             "variants": tuple(
-                variant.model_copy(update={"layout": "one", "kind": "one", "documents": 120_000}) for variant in plan.variants
+                variant.model_copy(update={"layout": "one", "kind": "one", "documents": 120_000})
+                for variant in plan.variants
             )
         }
     )

@@ -1,0 +1,137 @@
+"""A suite that runs until its intervals are narrow enough, or its time is over."""
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.analysis.suite.comparisons import Pair, planned_pairs
+from lab.records.suite import SuitePlan
+from lab.suite.execution import FIRST_BLOCKS, MOST_BLOCKS, SuiteExecution
+from lab.suite.folder import SuiteFolder
+from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan
+
+NAMES = ("control", "static", "flat")
+FLAT: tuple[Pair, ...] = (("flat", "control"),)
+
+
+def a_width(*, minutes: float | None = None) -> SuitePlan:
+    """A plan of two comparisons with the control, to 5 %."""
+    plan = a_plan(names=NAMES)
+    variants = tuple(
+        variant.model_copy(update={"against": None if variant.name == "control" else "control"})
+        for variant in plan.variants
+    )
+    return plan.model_copy(
+        update={"variants": variants, "repeats": None, "minutes": minutes, "precision": 0.05, "order": ()}
+    )
+
+
+class Widths:
+    """Says, block by block, which comparisons are too wide; in the end none."""
+
+    def __init__(self, *answers: Sequence[Pair]) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    def __call__(self, _: Path) -> Sequence[Pair]:
+        """The next answer."""
+        self.asked += 1
+        return self.answers.pop(0) if self.answers else ()
+
+
+def counted(folder: SuiteFolder) -> Counter[str]:
+    """How often each variant ran and counted."""
+    return Counter(run.variant for run in folder.runs() if run.block)
+
+
+def executed(folder: SuiteFolder, bench: Bench, too_wide: Widths, *, run_s: float = 1.0) -> SuiteExecution:
+    """The suite of the folder, executed; each look at the clock takes half the time of a run."""
+    instants = itertools.count()
+    suite = SuiteExecution(
+        folder,
+        bench,
+        Silent(),
+        is_warm=lambda rates: len(rates) > 1,
+        too_wide=too_wide,
+        clock=lambda: next(instants) * run_s,
+    )
+    suite.execute()
+    return suite
+
+
+def test_every_comparison_is_in_the_first_blocks(tmp_path: Path) -> None:
+    """Whatever they show: of fewer, nobody knows how they scatter."""
+    folder, widths = SuiteFolder.begin(tmp_path, a_width()), Widths()
+    executed(folder, Bench(), widths)
+    assert counted(folder) == dict.fromkeys(NAMES, FIRST_BLOCKS)
+    assert widths.asked == 1
+
+
+def test_the_rest_of_the_time_goes_where_intervals_are_wide(tmp_path: Path) -> None:
+    """A comparison that is narrow enough runs no more, and may be wide again with what the others tell."""
+    both = planned_pairs(a_width())
+    folder = SuiteFolder.begin(tmp_path, a_width())
+    executed(folder, Bench(), Widths(FLAT, FLAT, both, FLAT))
+    assert counted(folder) == {"control": 7, "flat": 7, "static": 4}
+    assert [set(block) for block in folder.plan().order[3:]] == [{"control", "flat"}] * 2 + [
+        set(NAMES),
+        {"control", "flat"},
+    ]
+
+
+def test_a_block_that_would_not_end_in_time_is_not_begun(tmp_path: Path) -> None:
+    """Its length is that of those before it, what comes between two runs included."""
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=6))
+    executed(folder, Bench(), Widths(*[planned_pairs(a_width())] * 99), run_s=10)
+    runs, blocks = folder.runs(), len(folder.plan().order)
+    last = [run.ended_s for run in runs if run.block in {blocks - 1, blocks}]
+    block_s = last[-1] - last[len(last) // 2 - 1]
+    assert runs[-1].ended_s <= 360 < runs[-1].ended_s + block_s + 30
+    assert blocks > 2
+
+
+def test_the_first_block_is_run_however_little_time_there_is(tmp_path: Path) -> None:
+    """A suite that runs nothing tells nothing; that three blocks are needed it says itself."""
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=0.01))
+    executed(folder, Bench(), Widths())
+    assert counted(folder) == dict.fromkeys(NAMES, 1)
+
+
+def test_a_width_that_is_never_reached_ends_all_the_same(tmp_path: Path) -> None:
+    """Such as that of a comparison whose runs all fail."""
+    folder = SuiteFolder.begin(tmp_path, a_width())
+    executed(folder, Bench(), Widths(*[FLAT] * 999))
+    assert len(folder.plan().order) == MOST_BLOCKS
+
+
+def test_the_control_s_repetition_runs_with_the_control(tmp_path: Path) -> None:
+    """The check of the method (A/A) asks for no block of its own."""
+    plan = a_width()
+    again = plan.variants[0].model_copy(update={"name": "control (again)", "against": "control"})
+    plan = plan.model_copy(update={"variants": (*plan.variants, again), "repetition": again.name})
+    folder = SuiteFolder.begin(tmp_path, plan)
+    executed(folder, Bench(), Widths(FLAT))
+    runs = counted(folder)
+    assert (runs["control (again)"], runs["static"], runs["flat"]) == (4, 3, 4)
+
+
+def test_an_interrupted_suite_goes_on_with_its_block_and_its_time(tmp_path: Path) -> None:
+    """Of the time for which it was interrupted, none counts."""
+
+    class Interrupted(Bench):
+        def run(self, *arguments: object, **options: object) -> object:
+            if len(self.counted) == 4:
+                raise KeyboardInterrupt
+            return super().run(*arguments, **options)  # type: ignore[arg-type]
+
+    folder = SuiteFolder.begin(tmp_path, a_width())
+    with pytest.raises(KeyboardInterrupt):
+        executed(folder, Interrupted(), Widths())
+    begun = folder.plan().order
+    resumed = executed(folder, Bench(), Widths())
+    assert folder.plan().order[:2] == begun
+    assert counted(folder) == dict.fromkeys(NAMES, FIRST_BLOCKS)
+    assert resumed.earlier == 4 + 4
