@@ -134,6 +134,7 @@ class Delivery(Record):
         latency_samples: How many documents `latency_ms` rests on; `None` in runs of older versions, as the next one.
         latencies_clamped: How many of them took longer than an hour and were counted as one.
         cpu_s: CPU time of all producer processes.
+        earlier_run: The run of the same suite that filled the topic, if it was another one.
     """
 
     source_bytes: Count
@@ -146,6 +147,7 @@ class Delivery(Record):
     latency_samples: Count | None = None
     latencies_clamped: Count | None = None
     cpu_s: float
+    earlier_run: str | None = None
 
 
 class DirectLoad(Record):

@@ -14,8 +14,10 @@ from lab.monitor import CLOCK
 from lab.profiles import Profile
 from lab.records.run import Phase, PhaseName
 from lab.run.folder import RunFolder
+from lab.run.load.inputs import FilledTopics, Inputs, topics_key
 from lab.run.names import Names, kept_index
 from producers.dataset import Dataset
+from producers.delivery import Delivered
 
 POLL_S = 0.2
 SETTLE_S = 60.0
@@ -97,6 +99,7 @@ class RunContext:
         root: The checkout, for mappings, connector templates and questions.
         children: Processes that the run has started and that still run: name → pid.
         renamed: Indices that are called otherwise by now: name before → name.
+        inputs: What earlier runs of a suite have filled and made, and this one may add to; `None` for a single run.
     """
 
     profile: Profile
@@ -108,6 +111,7 @@ class RunContext:
     clock: PhaseClock = field(default_factory=PhaseClock)
     children: dict[str, int] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
+    inputs: Inputs | None = None
 
     @property
     def names(self) -> Names:
@@ -119,8 +123,23 @@ class RunContext:
     def first_names(self) -> Names:
         """What they were called when they were made."""
         names = Names.of(self.profile, self.folder.run_id)
+        if self.filled:
+            names = replace(names, topic=self.filled.topic)
         kept = kept_index(self.profile, self.dataset, self.root)
         return names if kept is None else replace(names, index=kept)
+
+    @cached_property
+    def filled(self) -> FilledTopics | None:
+        """The topics that an earlier run of the suite has filled with these very documents."""
+        if self.inputs is None:
+            return None
+        return self.inputs.topics.get(topics_key(self.profile, self.dataset, self.target.endpoints) or "")
+
+    def keep_topics(self, delivered: Delivered) -> None:
+        """Keep the topics that this run has filled for those that come after it, if every document is in them."""
+        key = topics_key(self.profile, self.dataset, self.target.endpoints)
+        if self.inputs and key and delivered.delivered == delivered.produced:
+            self.inputs.topics[key] = FilledTopics(self.first_names.topic, delivered, self.folder.run_id)
 
 
 def wait_for_merges(run: RunContext, cluster: ElasticsearchClient, index: str, within_s: float = SETTLE_S) -> None:

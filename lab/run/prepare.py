@@ -140,25 +140,28 @@ def remove_connectors(worker: ConnectWorker, topics: KafkaTopics, names: Names, 
             topics.wait_until_left(consumer_group(connector), PATIENCE_S)
 
 
-def remove_topics(topics: KafkaTopics, names: Names) -> None:
-    """Remove the topics that earlier runs of the profile left behind."""
-    topics.delete(tuple(filter(names.is_topic, topics.names())))
+def remove_topics(topics: KafkaTopics, names: Names, *, kept: Collection[str] = ()) -> None:
+    """Remove the topics that earlier runs of the profile left behind, but for those that are kept."""
+    topics.delete(tuple(name for name in topics.names() if names.is_topic(name) and name not in kept))
 
 
-def create_topics(topics: KafkaTopics, profile: Profile, names: Names) -> None:
-    """Make the run's topics and the one for their dead letters."""
+def create_topics(topics: KafkaTopics, profile: Profile, names: Names, *, filled: bool = False) -> None:
+    """Make the run's topics, unless they are there and filled, and the one for their dead letters."""
     topic = profile.topic
-    for name in names.topics:
+    for name in () if filled else names.topics:
         topics.create(
             name, partitions=topic.partitions, replication_factor=topic.replication_factor, config=topic.config
         )
     topics.create(names.dead_letter_topic, partitions=1, replication_factor=topic.replication_factor, config={})
 
 
-def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
+def remove_traces(target: Target, profile: Profile, run_id: str, *, kept: Collection[str] = ()) -> None:
     """Delete index and topics of a run that is over: open shards and their merges would burden the next one.
 
     A server that is gone keeps them; the next run of the profile removes them then.
+
+    Args:
+        kept: Topics that runs to come drain, too.
     """
     names = Names.of(profile, run_id)
     cluster = cluster_of(target.endpoints, PATIENCE_S)
@@ -172,7 +175,7 @@ def remove_traces(target: Target, profile: Profile, run_id: str) -> None:
                 if profile.maintain:
                     remove_restored(cluster, index, run_id)
         with contextlib.suppress(StackError):
-            topics.delete((*names.topics, names.dead_letter_topic))
+            topics.delete([name for name in (*names.topics, names.dead_letter_topic) if name not in kept])
     finally:
         cluster.close()
 

@@ -17,6 +17,7 @@ from lab.records.verification import Documents, Verification
 from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
+from lab.run.load.inputs import Inputs
 from lab.run.load.produce import Producing
 from lab.run.load.rally.race import RallyRace, race_errors
 from lab.run.load.ramp import RisingStream
@@ -54,6 +55,7 @@ def run_profile(
     root: Path,
     progress: RunProgress,
     command: Sequence[str] = (),
+    inputs: Inputs | None = None,
 ) -> Run:
     """Run a profile on running servers and write its records into the folder.
 
@@ -61,6 +63,7 @@ def run_profile(
         dataset: That of the profile, made (and so checked) before any server was started.
         root: The checkout, for mappings and connector templates.
         command: The command line, for whoever wants to do it again.
+        inputs: What earlier runs of a suite have filled and made; this one adds to it.
 
     Returns:
         What was done; its `verification` says whether to believe it.
@@ -70,7 +73,7 @@ def run_profile(
         StackError: A server, the connector or a task failed for good.
     """
     watched = WatchedProgress(progress, target.check)
-    run = _RunUnderWay(RunContext(profile, dataset, target, folder, root, watched), watched.sleep)
+    run = _RunUnderWay(RunContext(profile, dataset, target, folder, root, watched, inputs=inputs), watched.sleep)
     try:
         record = run.record_of(command)
         folder.write("run.json", record)
@@ -155,8 +158,10 @@ class _RunUnderWay:
             if warning := pages_taken_away(environment.paging, Bounds(**self.profile.elasticsearch.bounds)):
                 self.warnings.append(warning)
             store_size_bytes = self.cluster.store_size_bytes(self.names.index, settled_s)
+        filled = self.context.filled
         delivery = loaded.delivered and Delivery(
-            **{name: getattr(loaded.delivered, name) for name in Delivery.model_fields}
+            **{name: getattr(loaded.delivered, name) for name in Delivery.model_fields if name != "earlier_run"},
+            earlier_run=filled.filled_by if filled else None,
         )
         return Run(
             run_id=self.context.folder.run_id,
@@ -265,9 +270,9 @@ class _RunUnderWay:
         if unassigned:
             self.warnings.append(shards_unassigned(unassigned, self.profile))
         try_questions_out(self.context)
-        remove_topics(self.kafka, self.names)
+        remove_topics(self.kafka, self.names, kept=self.context.inputs.topic_names if self.context.inputs else ())
         if self.uses_kafka:
-            create_topics(self.kafka, self.profile, self.names)
+            create_topics(self.kafka, self.profile, self.names, filled=self.context.filled is not None)
 
     def layout(self) -> tuple[Layout, Documents, Verification]:
         """Have the index that queries alone read: found as an earlier run has left it, or made."""
@@ -310,12 +315,24 @@ class _RunUnderWay:
             delivered, query_load = self.stream(sampler)
         else:
             with self.clock.phase("fill"):
-                delivered, query_load = self.producing.fill(), None
+                delivered, query_load = self.fill(), None
             with self.clock.phase("load"):
                 self.sink.start()
                 self.sink.drain(sampler, delivered.delivered)
         self.sink.stop_command()
-        return LoadOutcome(delivered, None, self.sink.histograms(), self.sink.ledger(), query_load)
+        histograms = self.sink.histograms()
+        if self.context.filled:
+            # A record is as old as the topic that it waited in, which an earlier run has filled.
+            histograms = histograms.model_copy(update={"record_age": None})
+        return LoadOutcome(delivered, None, histograms, self.sink.ledger(), query_load)
+
+    def fill(self) -> Delivered:
+        """Fill the topics, unless an earlier run of the suite has filled them with the same documents."""
+        if self.context.filled:
+            return self.context.filled.delivered
+        delivered = self.producing.fill()
+        self.context.keep_topics(delivered)
+        return delivered
 
     def stream(self, sampler: Sampler) -> tuple[Delivered, QueryLoadResult | None]:
         """Produce while the sink reads, and send queries meanwhile where the profile has some."""

@@ -182,12 +182,10 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     warm_ups = (WARM_UPS - 1) * max(each.values(), default=0.0) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
     drawn = plan.order or (next_block(plan, planned_pairs(plan), 1),)
-    seconds = warm_ups + sum(each[name] for names in drawn for name in names)
-    if plan.repeats is None:
-        seconds = plan.minutes and 60 * plan.minutes
+    of_time = plan.minutes and 60 * plan.minutes
     return Estimate(
         runs=sum(map(len, drawn)),
-        seconds=seconds,
+        seconds=warm_ups + sum(each[name] for names in drawn for name in names) if plan.repeats else of_time,
         warm_up_s=warm_ups,
         each=each,
         from_runs=sum(wall_s is not None for wall_s in earlier.values()),

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse, write_result
-from lab.clients.target import Target
+from lab.clients.target import Target, topics_of
 from lab.display import RunDisplay
 from lab.endpoints import Endpoints, words_without_secrets
-from lab.errors import ProfileError
+from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, QueryOnly
 from lab.profiles.index_settings import codec_complaint, parsed_version
 from lab.profiles.maintain import refusal_of
@@ -23,6 +23,7 @@ from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
+from lab.run.load.inputs import Inputs
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import kept_index
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
@@ -94,7 +95,7 @@ class Servers(ABC):
             target = self.target(profile)
             folder = RunFolder.create(runs, profile.name)
             try:
-                write_records(profile, dataset, target, folder, typed_command())
+                write_records(profile, dataset, target, folder, command=typed_command())
             finally:
                 # Servers of others keep nothing of ours.
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
@@ -119,6 +120,7 @@ class Servers(ABC):
             try:
                 yield bench
             finally:
+                bench.inputs.close()
                 if self.stay:
                     bench.leave()
 
@@ -171,13 +173,19 @@ def typed_command() -> tuple[str, ...]:
 
 
 def write_records(
-    profile: Profile, dataset: Dataset, target: Target, folder: RunFolder, command: Sequence[str]
+    profile: Profile,
+    dataset: Dataset,
+    target: Target,
+    folder: RunFolder,
+    *,
+    command: Sequence[str],
+    inputs: Inputs | None = None,
 ) -> None:
     """Run the profile on the target's servers, its records into the folder."""
     folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
     display = RunDisplay()
     with display.showing():
-        run_profile(profile, dataset, target, folder, root=ROOT, progress=display, command=command)
+        run_profile(profile, dataset, target, folder, root=ROOT, progress=display, command=command, inputs=inputs)
 
 
 def conclude(folder: RunFolder) -> Result:
@@ -199,6 +207,7 @@ class VariantBench(ABC):
         target: The servers of the next run.
         targets: All that runs were made on, by the address of their Connect worker.
         run_ids: Runs of the suite so far, those before it was interrupted included.
+        inputs: What runs so far have filled and made for those to come.
     """
 
     profiles: Mapping[str, Profile]
@@ -207,6 +216,7 @@ class VariantBench(ABC):
     target: Target | None = field(default=None, init=False)
     targets: dict[str, Target] = field(default_factory=dict, init=False)
     run_ids: set[str] = field(default_factory=set, init=False)
+    inputs: Inputs = field(default_factory=Inputs, init=False)
 
     @abstractmethod
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
@@ -220,9 +230,10 @@ class VariantBench(ABC):
         self.targets[self.target.endpoints.connect_url] = self.target
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
         try:
-            write_records(profile, self.datasets[variant.name], target, folder, self.command)
+            dataset = self.datasets[variant.name]
+            write_records(profile, dataset, target, folder, command=self.command, inputs=self.inputs)
         finally:
-            remove_traces(target, profile, folder.run_id)
+            remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)
         return conclude(folder)
 
     @cached_property
@@ -234,8 +245,12 @@ class VariantBench(ABC):
 
     def leave(self) -> None:
         """Remove what runs of the suite have made and shared in servers that stay after it."""
-        for target in self.targets.values() if self.kept else ():
-            remove_kept(target, self.kept, self.run_ids)
+        for target in self.targets.values():
+            if self.kept:
+                remove_kept(target, self.kept, self.run_ids)
+            with contextlib.suppress(StackError):
+                topics = topics_of(target.endpoints)
+                topics.delete(sorted(self.inputs.topic_names & set(topics.names())))
 
 
 @dataclass

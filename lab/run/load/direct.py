@@ -14,6 +14,7 @@ from lab.records.run import DirectLoad, PhaseName, SinkHistograms
 from lab.records.samples import Sample
 from lab.run.load.bodies import BulkBodies, prepare_bodies
 from lab.run.load.drain import DrainWatch, wait_for_sample_after
+from lab.run.load.inputs import bodies_key
 from lab.run.phases import RunContext
 from producers.children import ChildError, Children
 from producers.part import parts_of
@@ -75,14 +76,7 @@ def ready_sender(run: RunContext, load: Direct, indices: Sequence[str]) -> Itera
     with contextlib.ExitStack() as leaving:
         started_s = time.monotonic()
         run.progress.begin("fill", "making bulk bodies", run.dataset.documents)
-        bodies = prepare_bodies(
-            parts_of(run.dataset, len(indices)),
-            run.folder.path,
-            batch_documents=load.batch_documents,
-            bulk_size_bytes=load.bulk_size_bytes,
-            on_progress=run.progress.update,
-        )
-        leaving.enter_context(bodies.file)
+        bodies = bodies_of(run, load, len(indices), leaving)
         process = leaving.enter_context(
             Children(
                 "lab.run.load.direct_sender",
@@ -98,6 +92,30 @@ def ready_sender(run: RunContext, load: Direct, indices: Sequence[str]) -> Itera
         if answer_of(process, READY_WITHIN_S) is None:
             raise StackError(f"direct load: the sending process was not ready after {READY_WITHIN_S:.0f} s")
         yield ReadySender(load, bodies, process, time.monotonic() - started_s)
+
+
+def bodies_of(run: RunContext, load: Direct, indices: int, leaving: contextlib.ExitStack) -> BulkBodies:
+    """The bulk bodies: those that an earlier run of the suite has made, or made now; they are closed with the run.
+
+    Raises:
+        StackError: They have no room.
+    """
+    parts = parts_of(run.dataset, indices)
+    key = bodies_key(run.profile, load, parts)
+    if run.inputs and key in run.inputs.bodies:
+        return run.inputs.bodies[key]
+    bodies = prepare_bodies(
+        parts,
+        run.folder.path,
+        batch_documents=load.batch_documents,
+        bulk_size_bytes=load.bulk_size_bytes,
+        on_progress=run.progress.update,
+    )
+    if run.inputs:
+        run.inputs.add_bodies(key, bodies)
+    else:
+        leaving.enter_context(bodies.file)
+    return bodies
 
 
 def send_bodies(

@@ -95,6 +95,14 @@ def test_a_run_removes_the_topics_of_its_own_profile_only() -> None:
     assert topics.left == of_others
 
 
+def test_a_run_leaves_the_topics_that_others_of_its_suite_drain() -> None:
+    """They were filled by a run of the same profile."""
+    filled, left_behind = f"{BOOKS}-20260101-000007", f"{BOOKS}-20260101-000005"
+    topics: Any = Topics(filled, left_behind)
+    remove_topics(topics, Names(BOOKS, filled, f"{BOOKS}-1"), kept={filled})
+    assert topics.left == {filled}
+
+
 def test_a_run_removes_connectors_of_runs_only() -> None:
     """A connector that somebody called `sluice-…` is not one that a run made."""
     made = ["sluice-books-20260101-000007", "sluice-films-20260101-000011-stream-0123abcd"]

@@ -1,0 +1,126 @@
+"""What runs of a suite load from: filled and made once, where it is the same."""
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from lab.endpoints import Endpoints
+from lab.profiles import Direct, Profile
+from lab.profiles.loader import load_profile
+from lab.run.folder import RunFolder
+from lab.run.load.bodies import BulkBodies
+from lab.run.load.inputs import MOST_BODIES, Inputs, bodies_key, topics_key
+from lab.run.phases import RunContext
+from producers.delivery import Delivered
+from producers.part import parts_of
+from producers.registry import make_dataset
+from tests.unit.run.displays import SilentProgress
+
+HERE = Endpoints("127.0.0.1:9092", "http://127.0.0.1:1", ("http://127.0.0.1:2",), None)
+THERE = Endpoints("127.0.0.1:9093", "http://127.0.0.1:1", ("http://127.0.0.1:2",), None)
+DOCUMENTS = make_dataset("aladin", documents=7)
+
+
+def key(*overrides: str, endpoints: Endpoints = HERE) -> str | None:
+    """What the topics of a quickstart with these settings are known by."""
+    return topics_key(load_profile("quickstart", overrides=overrides), DOCUMENTS, endpoints)
+
+
+def delivered(documents: int, failed: int = 0) -> Delivered:
+    """So many documents, of which some were given up."""
+    return Delivered(documents, documents - failed, failed, 1, 1, None, 0, 1, 0, {}, 0, 0, 0.1, ())
+
+
+def run_with(inputs: Inputs | None, run_id: str, *overrides: str) -> RunContext:
+    """A run of the quickstart in a suite."""
+    profile, target = load_profile("quickstart", overrides=overrides), cast("Any", SimpleNamespace(endpoints=HERE))
+    return RunContext(profile, DOCUMENTS, target, RunFolder(Path(), run_id), Path(), SilentProgress(), inputs=inputs)
+
+
+def test_the_same_documents_in_the_same_partitions_are_the_same_topic() -> None:
+    """However they are indexed."""
+    same = ("index.number_of_shards=4", "sink.tasks=1", "mapping=dynamic", "sink.config.batch.size=7")
+    assert {key(setting) for setting in same} == {key()}
+
+
+@pytest.mark.parametrize(
+    "other", ["dataset.seed=2", "dataset.documents=7", "topic.partitions=3", "indices=2", "producer.processes=2"]
+)
+def test_others_are_another(other: str) -> None:
+    """Whatever decides which record lies where."""
+    assert key(other) != key()
+
+
+def test_another_broker_has_topics_of_its_own() -> None:
+    """Two versions may run side by side, each with its Kafka."""
+    assert key(endpoints=THERE) != key()
+
+
+@pytest.mark.parametrize(
+    "load", [("load.mode=stream", "load.rate_docs_per_s=100"), ("load.via=direct",)], ids=["stream", "direct"]
+)
+def test_a_load_that_drains_no_filled_topic_keeps_none(load: tuple[str, ...]) -> None:
+    """A stream fills its topic while the sink reads."""
+    assert key(*load) is None
+
+
+def test_a_later_run_drains_the_topic_of_an_earlier_one() -> None:
+    """With its own connector and dead letters, whose offsets begin anew."""
+    inputs = Inputs()
+    first = run_with(inputs, "20260101-000007")
+    assert first.filled is None
+    first.keep_topics(delivered(7))
+    second = run_with(inputs, "20260101-000011", "index.number_of_shards=4")
+    assert second.filled is not None
+    assert second.filled.filled_by == "20260101-000007"
+    assert second.names.topic == first.names.topic
+    assert second.names.connector != first.names.connector
+    assert inputs.topic_names == {first.names.topic}
+
+
+def test_the_run_that_fills_a_topic_keeps_its_names() -> None:
+    """Kept or not, it goes on with what it has made."""
+    run = run_with(Inputs(), "20260101-000007")
+    before = run.names
+    run.keep_topics(delivered(7))
+    assert (run.names, run.filled) == (before, None)
+
+
+def test_a_topic_that_lacks_documents_is_not_kept() -> None:
+    """The next run fills one anew."""
+    inputs = Inputs()
+    run_with(inputs, "20260101-000007").keep_topics(delivered(7, failed=1))
+    assert inputs.topics == {}
+
+
+def test_a_single_run_keeps_nothing() -> None:
+    """Nobody comes after it."""
+    run = run_with(None, "20260101-000007")
+    run.keep_topics(delivered(7))
+    assert run.filled is None
+
+
+def test_bodies_are_the_same_for_the_same_documents_and_bulk_sizes() -> None:
+    """Indices are named by the request, so that their names and settings do not matter; their number does."""
+
+    def of(*overrides: str, indices: int = 1) -> str:
+        profile: Profile = load_profile("sink/direct", overrides=overrides)
+        assert isinstance(profile.load, Direct)
+        return bodies_key(profile, profile.load, parts_of(DOCUMENTS, indices))
+
+    assert of("index.number_of_shards=4", "load.connections=2") == of()
+    others = [of("load.batch_documents=7"), of("load.bulk_size_bytes=70000"), of("dataset.seed=7"), of(indices=2)]
+    assert len({of(), *others}) == 5
+
+
+def test_of_many_files_of_bodies_the_oldest_is_given_up() -> None:
+    """A suite of many bulk sizes must not fill the disk."""
+    inputs, files = Inputs(), [io.BytesIO() for _ in range(MOST_BODIES + 2)]
+    for number, file in enumerate(files):
+        inputs.add_bodies(str(number), BulkBodies(file, (), 0))
+    assert [file.closed for file in files] == [True, True, *[False] * MOST_BODIES]
+    inputs.close()
+    assert all(file.closed for file in files)
