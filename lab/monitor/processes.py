@@ -138,31 +138,57 @@ def usable_cores() -> int | float:
 
 
 def busy_and_all_cpu_s() -> tuple[float, float]:
-    """CPU seconds that the usable cores have worked, and those they have had; waiting for a disk is not work.
+    """CPU seconds that nobody else could have had, out of those of the usable cores; waiting for a disk is not work.
 
-    Under a CPU quota only what its control group has used counts: the other cores are busy for somebody else.
+    Time that the hypervisor took away is in it, as in most programs' figure of this name. Under a CPU quota only what
+    its control group has used counts: the other cores are busy for somebody else.
     """
-    group, cores = limiting_group(), usable_cores()
-    if group and cores < len(os.sched_getaffinity(0)):
-        return group.cpu_s(), cores * time.monotonic()
-    idle_s, waiting_s, all_s = usable_cpu_times()
-    return all_s - idle_s - waiting_s, all_s
+    bounded = quota_cpu_times()
+    if bounded:
+        return bounded
+    idle_s, all_s = cpu_s_in("idle", "iowait")
+    return all_s - idle_s, all_s
+
+
+def programs_and_all_cpu_s() -> tuple[float, float]:
+    """CPU seconds that programs have worked on the usable cores, and those that these have had.
+
+    Unlike busy time, without interrupts and without what the hypervisor took away: these are no program's.
+    """
+    return quota_cpu_times() or cpu_s_in("user", "nice", "system")
 
 
 def waiting_and_all_cpu_s() -> tuple[float, float]:
     """CPU seconds that usable cores were idle while a program waited for a disk, and those that they have had."""
-    _, waiting_s, all_s = usable_cpu_times()
-    return waiting_s, all_s
+    return cpu_s_in("iowait")
 
 
-def usable_cpu_times() -> tuple[float, float, float]:
-    """Seconds since the machine's start, over the cores of the affinity mask: idle, waiting for a disk, all."""
+def stolen_and_all_cpu_s() -> tuple[float, float]:
+    """CPU seconds that usable cores had work and the hypervisor ran another machine, and those that they have had.
+
+    A hypervisor that does not tell looks like one that takes nothing.
+    """
+    return cpu_s_in("steal")
+
+
+def quota_cpu_times() -> tuple[float, float] | None:
+    """CPU seconds that the group under a quota has used, and those that it may use; `None` without a quota."""
+    group, cores = limiting_group(), usable_cores()
+    return (group.cpu_s(), cores * time.monotonic()) if group and cores < len(os.sched_getaffinity(0)) else None
+
+
+def cpu_s_in(*states: str) -> tuple[float, float]:
+    """Seconds since the machine's start that the cores of the affinity mask were in these states, and in all states.
+
+    Args:
+        states: As psutil calls them; one that the kernel does not count has taken no time.
+    """
     every, mask = psutil.cpu_times(percpu=True), os.sched_getaffinity(0)
     # Where the kernel shows a container its own cores only, they are counted from 0.
     times = [every[number] for number in mask if number < len(every)] if len(mask) < len(every) else every
     # Guests' time is counted in user and nice already.
     all_s = sum(sum(core) - getattr(core, "guest", 0.0) - getattr(core, "guest_nice", 0.0) for core in times)
-    return sum(core.idle for core in times), sum(getattr(core, "iowait", 0.0) for core in times), all_s
+    return sum(getattr(core, state, 0.0) for core in times for state in states), all_s
 
 
 def reason(error: BaseException) -> str:

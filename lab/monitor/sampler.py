@@ -21,7 +21,16 @@ from lab.monitor.containers import ContainerReader, Containers
 from lab.monitor.control_groups import own_groups
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.kafka import KafkaReader
-from lab.monitor.processes import MachineReader, ProcessReader, busy_and_all_cpu_s, reason, waiting_and_all_cpu_s
+from lab.monitor.others import OtherPrograms, servers_here
+from lab.monitor.probe import Probe
+from lab.monitor.processes import (
+    MachineReader,
+    ProcessReader,
+    busy_and_all_cpu_s,
+    reason,
+    stolen_and_all_cpu_s,
+    waiting_and_all_cpu_s,
+)
 from lab.monitor.sink import SinkReader
 from lab.records.samples import Sample
 
@@ -119,6 +128,7 @@ class Sampler:
         produced: Records acknowledged by Kafka so far; `None` when nothing produces.
         clock: Time.
         readers: By their name in a sample, stand-ins for the readers of `sources`.
+        probe: Done at each tick before servers are asked, so that their answers do not slow it down.
     """
 
     def __init__(
@@ -132,6 +142,7 @@ class Sampler:
         produced: Callable[[], int | None] = lambda: None,
         clock: SystemClock | None = None,
         readers: Mapping[str, Reader] | None = None,
+        probe: Probe | None = None,
     ) -> None:
         if interval_s <= 0:
             raise ValueError(f"sampler: interval_s: got {interval_s}, expected more than 0")
@@ -146,6 +157,9 @@ class Sampler:
         self._processes = ProcessReader(processes)
         self._machine_busy = MachineReader(busy_and_all_cpu_s)
         self._machine_waits = MachineReader(waiting_and_all_cpu_s)
+        self._machine_stolen = MachineReader(stolen_and_all_cpu_s)
+        self._others = OtherPrograms()
+        self._probe = probe or Probe()
         self._phase = phase
         self._produced = produced
         self._stop = threading.Event()
@@ -216,16 +230,21 @@ class Sampler:
         return None
 
     def _sample(self) -> Sample:
-        at_s = self._clock.now_s()
         lost: dict[str, str] = {}
+        probe = _or_lost("probe", self._probe.read, lost)
+        # After the probe: rates are taken between these instants, and servers are asked at them.
+        at_s = self._clock.now_s()
         futures = self._ask(lost)
         phase = _or_lost("phase", self._phase, lost) or "unknown"
         produced = _or_lost("producer", self._produced, lost)
         machine_cpu_percent = _or_lost("machine", self._machine_busy.read, lost)
         machine_iowait_percent = _or_lost("machine", self._machine_waits.read, lost)
+        machine_steal_percent = _or_lost("machine", self._machine_stolen.read, lost)
         processes, lost_processes = _or_lost("processes", self._processes.read, lost) or ({}, {})
         answers = self._answers(futures, lost)
         containers, container_groups, lost_containers = answers.pop("containers", ({}, {}, {}))
+        servers = servers_here(processes, containers, container_groups)
+        other_cpu_percent = _or_lost("other programs", lambda: self._others.read(servers), lost) if servers else None
         return Sample(
             at_s=at_s,
             phase=phase,
@@ -235,6 +254,10 @@ class Sampler:
             control_groups={**own_groups(processes), **container_groups},
             machine_cpu_percent=machine_cpu_percent,
             machine_iowait_percent=machine_iowait_percent,
+            machine_steal_percent=machine_steal_percent,
+            other_cpu_percent=other_cpu_percent,
+            probe_wall_ms=probe and probe.wall_ms,
+            probe_cpu_ms=probe and probe.cpu_ms,
             lost={**lost, **lost_processes, **lost_containers},
         )
 

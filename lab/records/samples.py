@@ -191,8 +191,16 @@ class Sample(Record):
         produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
         processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
         control_groups: By server name; only those of servers that have one of their own.
-        machine_cpu_percent: Busy share of the cores that the run may use since the tick before.
+        machine_cpu_percent: Busy share of the cores that the run may use since the tick before, stolen time included.
         machine_iowait_percent: Share of those cores that were idle because a program waited for a disk.
+        machine_steal_percent: Share of those cores' time in which they had work and the hypervisor ran another machine.
+        other_cpu_percent: Share of those cores that programs used which are not the run's: neither its servers, nor
+            this process, nor what is below them. `None` also where the servers are elsewhere, and when one has come or
+            gone. Under a CPU quota only programs of its control group are seen; the kernel's own threads are others.
+            May be a little below 0, since cores and processes are counted by different clocks.
+        probe_wall_ms: What a fixed piece of work took just before servers were asked; `None` where the tick before is
+            so near that it would have taken too much of a core. So it is in records of 0.2.0 and before, as the others.
+        probe_cpu_ms: CPU time of that work.
         lost: Source name → why it could not be read.
     """
 
@@ -206,4 +214,8 @@ class Sample(Record):
     control_groups: dict[str, ControlGroupSample] = Field(default_factory=dict)
     machine_cpu_percent: float | None = None
     machine_iowait_percent: float | None = None
+    machine_steal_percent: float | None = None
+    other_cpu_percent: float | None = None
+    probe_wall_ms: float | None = None
+    probe_cpu_ms: float | None = None
     lost: dict[str, str] = Field(default_factory=dict)

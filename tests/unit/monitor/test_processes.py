@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import namedtuple
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import psutil
@@ -14,7 +15,10 @@ from lab.monitor.processes import (
     MachineReader,
     ProcessReader,
     busy_and_all_cpu_s,
+    cpu_s_in,
     major_page_faults,
+    programs_and_all_cpu_s,
+    stolen_and_all_cpu_s,
     usable_cores,
     waiting_and_all_cpu_s,
 )
@@ -98,13 +102,36 @@ def test_only_the_cores_that_may_be_used_count(monkeypatch: pytest.MonkeyPatch) 
     assert usable_cores() == 1
 
 
-def test_under_a_quota_the_group_is_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+Virtual = namedtuple("Virtual", ["user", "nice", "system", "idle", "iowait", "softirq", "steal"])
+
+
+def test_stolen_time_is_no_programs_and_left_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 10 s the hypervisor took 3 s and interrupts 1 s; programs had 4 s, and nobody could have had more than 2 s."""
+    monkeypatch.setattr(processes, "limiting_group", lambda: None)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
+    monkeypatch.setattr(psutil, "cpu_times", lambda **_: [Virtual(1, 1, 2, 1, 1, 1, 3)])
+    assert stolen_and_all_cpu_s() == (3, 10)
+    assert programs_and_all_cpu_s() == (4, 10)
+    assert busy_and_all_cpu_s() == (8, 10)
+
+
+def test_a_state_that_the_kernel_does_not_count_took_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels before 2.6.11 have no steal."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
+    monkeypatch.setattr(psutil, "cpu_times", lambda **_: [Core(1, 2, 3, 1)])
+    assert cpu_s_in("steal") == (0, 6)
+
+
+@pytest.mark.parametrize("busy", [busy_and_all_cpu_s, programs_and_all_cpu_s])
+def test_under_a_quota_the_group_is_the_machine(
+    busy: Callable[[], tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A group that works 2 s in 4 s is full at half a core, however idle or busy its neighbours are."""
     used_s, now_s = iter([10.0, 12.0]), iter([100.0, 104.0])
     group = SimpleNamespace(quota_cores=lambda: 0.5, cpu_s=lambda: next(used_s))
     monkeypatch.setattr(processes, "limiting_group", lambda: group)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
     monkeypatch.setattr(processes.time, "monotonic", lambda: next(now_s))
-    machine = MachineReader(busy_and_all_cpu_s)
+    machine = MachineReader(busy)
     assert [machine.read(), machine.read()] == [None, 100.0]
     assert usable_cores() == 0.5

@@ -12,6 +12,7 @@ import pytest
 from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor.elasticsearch import ElasticsearchReader
+from lab.monitor.probe import Probe
 from lab.monitor.sampler import Reader, Sampler, Sources, SystemClock
 from lab.records.base import Record
 from lab.records.samples import KafkaSample, Sample
@@ -94,6 +95,15 @@ class Hanging:
         """Nothing to close."""
 
 
+class Others:
+    """Programs that are nobody's here, and always as busy."""
+
+    def read(self, servers: list[int]) -> float:
+        """17 %, beside this process."""
+        assert servers == [os.getpid()]
+        return 17.0
+
+
 def offsets(end: int) -> KafkaSample:
     """A topic so long, of which nothing is committed."""
     return KafkaSample(end_offset=end, committed_offset=0)
@@ -108,10 +118,19 @@ def sampled(
     phase: Callable[[], str] = lambda: "load",
     produced: Callable[[], int | None] = lambda: None,
     processes: Callable[[], dict[str, int]] = dict,
+    probe: Probe | None = None,
 ) -> tuple[Sampler, list[Sample]]:
     """The sampler, stopped, and what it has written."""
     with Sampler(
-        SOURCES, path, interval_s, phase=phase, produced=produced, processes=processes, clock=clock, readers=readers
+        SOURCES,
+        path,
+        interval_s,
+        phase=phase,
+        produced=produced,
+        processes=processes,
+        clock=clock,
+        readers=readers,
+        probe=probe,
     ) as sampler:
         assert clock.done.wait(30)
     return sampler, [Sample.model_validate_json(line) for line in path.read_bytes().splitlines()]
@@ -151,6 +170,41 @@ def test_a_tick_that_is_a_whole_interval_late_is_left_out(tmp_path: Path) -> Non
     clock = CountedClock(3, late_s={1: 2.5})
     _, samples = sampled(tmp_path / "samples.ndjson", {}, clock)
     assert [sample.at_s for sample in samples] == [1000.0, 1003.5, 1004.0]
+
+
+def test_the_probe_is_done_before_anything_is_asked_and_delays_no_tick(tmp_path: Path) -> None:
+    """A tick's instant is that of the question, also where the work before it took 300 ms for want of a core."""
+    clock = CountedClock(3)
+
+    def work() -> None:
+        clock.time_s += 0.3
+
+    probe = Probe(work, wall_s=clock.now_s, cpu_s=lambda: 0.0)
+    _, samples = sampled(tmp_path / "samples.ndjson", {}, clock, probe=probe)
+    assert [sample.at_s for sample in samples] == pytest.approx([1000.3, 1001.3, 1002.3])
+    assert [sample.probe_wall_ms for sample in samples] == pytest.approx([300.0] * 3)
+    assert [sample.probe_cpu_ms for sample in samples] == [0.0] * 3
+
+
+def test_what_else_was_at_work_is_in_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 8 core-seconds the hypervisor took 2: 25 %. This process stands for Elasticsearch."""
+    stolen = iter([(11.0, 400.0), (13.0, 408.0)])
+    monkeypatch.setattr("lab.monitor.sampler.stolen_and_all_cpu_s", lambda: next(stolen))
+    monkeypatch.setattr("lab.monitor.sampler.OtherPrograms", Others)
+    _, samples = sampled(
+        tmp_path / "samples.ndjson", {}, CountedClock(2), processes=lambda: {"elasticsearch-1": os.getpid()}
+    )
+    assert [sample.machine_steal_percent for sample in samples] == [None, 25.0]
+    assert [sample.other_cpu_percent for sample in samples] == [17.0, 17.0]
+
+
+def test_nothing_is_said_of_other_programs_where_servers_are_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only their sender is here."""
+    monkeypatch.setattr("lab.monitor.sampler.OtherPrograms", Others)
+    _, samples = sampled(tmp_path / "samples.ndjson", {}, CountedClock(1), processes=lambda: {"direct": os.getpid()})
+    assert samples[0].other_cpu_percent is None
 
 
 def test_a_source_that_fails_is_lost_with_its_reason_and_comes_back(tmp_path: Path) -> None:
