@@ -89,7 +89,8 @@ class OtherPrograms:
         if before is None or now.roots != before.roots or now.all_s <= before.all_s or now.own_s < before.own_s:
             return None
         others_s = now.programs_s - before.programs_s - (now.own_s - before.own_s)
-        return round(100 * others_s / (now.all_s - before.all_s), 1)
+        # Adding 0 makes no difference to any number but -0.0, which would be written as such.
+        return round(100 * others_s / (now.all_s - before.all_s), 1) + 0.0
 
 
 def own_use(table: Mapping[int, Process], ours: Collection[int]) -> tuple[frozenset[tuple[int, int]], float]:

@@ -103,6 +103,13 @@ cpu_cores_mean | cores | Cores busy
     Cores that a process kept busy over the measured window.
 machine_cpu_percent_mean | % | Machine busy
     Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window.
+machine_steal_percent_mean | % | Taken by the hypervisor
+    Share of these cores' time in which they had work and the hypervisor ran another machine, over the measured window.
+other_cpu_percent_mean | % | Taken by other programs
+    Share of these cores' time that programs took which are not the run's, over the measured window.
+probe_slowdown | × | Slowdown of fixed work
+    Median wall time of a fixed piece of work in the measured window ÷ its least CPU time in the run: waiting for a
+    core, also for the run's own servers, and slower cores.
 rss_bytes_max | bytes | Memory, most
     Largest resident memory of a process over the run.
 major_page_faults | faults | Major page faults

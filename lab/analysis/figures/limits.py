@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
+from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent
 from lab.analysis.figures.queries import measured_s
 from lab.analysis.figures.rates import answered, answered_s, growth, indexing_rate_docs_per_s, mean, shards
 from lab.analysis.text import count, number
@@ -33,6 +34,7 @@ class Evidence:
         cores: Mean cores busy, by process.
         machine_cpu_percent: Busy share of the cores that the run could use, where the servers ran on this machine.
         other_cores: Mean cores that programs kept busy which have nothing to do with the run.
+        stolen_cores: Mean cores that the hypervisor took.
         write_threads_busy: Share of Elasticsearch's write threads at work, 0 to 1.
         bulks_in_flight: Mean number of bulk requests under way.
         bulks_allowed: How many the connector may have under way, over its tasks.
@@ -46,6 +48,7 @@ class Evidence:
     machine_cpu_percent: float | None
     cores: dict[str, float]
     other_cores: float
+    stolen_cores: float
     write_threads_busy: float | None
     write_queue: float | None
     bulks_in_flight: float | None
@@ -72,15 +75,15 @@ def evidence(run: Run, window: Sequence[Sample]) -> Evidence:
     threads = sum(node.write_threads or 0 for node in nodes)
     active = sum(node.write_active or 0 for node in nodes)
     here = window if servers_are_here(run) else ()
-    machine_percent = mean(sample.machine_cpu_percent for sample in here)
     busy = {name: cpu_cores_mean(window, name) for name in process_names(window)}
     cores = {name: known for name, known in busy.items() if known is not None} | _driver_cores(run, busy)
     return Evidence(
         rate_docs_per_s=indexing_rate_docs_per_s(window, "primaries"),
         lag_records=mean(sample.kafka.lag_records for sample in window if sample.kafka),
-        machine_cpu_percent=machine_percent,
+        machine_cpu_percent=mean(sample.machine_cpu_percent for sample in here),
         cores=cores,
-        other_cores=max(0.0, (machine_percent or 0.0) / 100 * run.environment.cpu_cores - sum(cores.values())),
+        other_cores=_other_cores(run, here, sum(cores.values())),
+        stolen_cores=(machine_steal_percent(here) or 0.0) / 100 * run.environment.cpu_cores,
         write_threads_busy=active / threads if threads else None,
         write_queue=mean(node.write_queue for node in nodes),
         bulks_in_flight=mean(sample.sink.bulk_requests_in_flight for sample in window if sample.sink),
@@ -175,7 +178,8 @@ def machine(run: Run, stages: Evidence) -> Limit | None:
         return None
     cores = run.environment.cpu_cores
     elasticsearch = stages.cores_of("elasticsearch")
-    takers = sorted([*stages.cores.items(), ("other programs", stages.other_cores)], key=lambda taker: -taker[1])
+    others = (("other programs", stages.other_cores), ("the hypervisor", stages.stolen_cores))
+    takers = sorted([*stages.cores.items(), *others], key=lambda taker: -taker[1])
     shares = ", ".join(f"{name} {number(cores)}" for name, cores in takers if cores >= 0.005)
     if elasticsearch >= MOST * busy / 100 * cores and not stages.lag_is_small:
         return Limit(
@@ -254,6 +258,14 @@ def driver_share(stages: Evidence) -> float | None:
 def _driver_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
     """Cores of the processes that drive the load and count for themselves."""
     return _producer_cores(run, sampled) | _query_sender_cores(run, sampled)
+
+
+def _other_cores(run: Run, here: Sequence[Sample], own_cores: float) -> float:
+    """Those of other programs; where they were not measured, whatever the run's processes leave of the busy ones."""
+    cores, percent = run.environment.cpu_cores, other_cpu_percent(here)
+    if percent is not None:
+        return percent / 100 * cores
+    return max(0.0, (mean(sample.machine_cpu_percent for sample in here) or 0.0) / 100 * cores - own_cores)
 
 
 def _query_sender_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:

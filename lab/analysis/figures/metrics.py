@@ -14,6 +14,7 @@ from lab.analysis.figures.cost import (
 )
 from lab.analysis.figures.definitions import metric
 from lab.analysis.figures.deployment import of_deployment
+from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent, probe_slowdown
 from lab.analysis.figures.indices import of_indices
 from lab.analysis.figures.latency import decoded, indexing_latency_ms, percentiles_ms
 from lab.analysis.figures.queries import of_histogram, of_queries, ramp_knee
@@ -178,6 +179,9 @@ def machine_and_processes(run: Run, cut: Windows) -> Iterator[Metric]:
         yield metric("cpu_cores_mean", cpu_cores_mean(cut.window, name), name)
     machine = cut.window if servers_are_here(run) else ()
     yield metric("machine_cpu_percent_mean", mean(sample.machine_cpu_percent for sample in machine))
+    yield metric("machine_steal_percent_mean", machine_steal_percent(machine))
+    yield metric("other_cpu_percent_mean", other_cpu_percent(machine))
+    yield metric("probe_slowdown", probe_slowdown(cut.run, machine))
     for name in process_names(cut.run):
         largest = max(sample.processes[name].rss_bytes for sample in cut.run if name in sample.processes)
         yield metric("rss_bytes_max", largest, name)

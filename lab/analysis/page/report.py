@@ -64,6 +64,7 @@ def report(analysis: RunAnalysis) -> str:
         question_verdict=sections.question_verdict,
         processes_head=sections.COST_COLUMNS,
         processes=sections.processes(result),
+        machine_cpu=sections.machine_cpu(result),
         index_work=sections.index_work(result),
         indices_head=sections.INDEX_COLUMNS,
         indices=sections.index_loads(result),

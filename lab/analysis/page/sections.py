@@ -124,6 +124,26 @@ def processes(result: Result) -> list[Row]:
     ]
 
 
+MACHINE_METRICS = (
+    "machine_cpu_percent_mean",
+    "machine_steal_percent_mean",
+    "other_cpu_percent_mean",
+    "probe_slowdown",
+)
+
+
+def machine_cpu(result: Result) -> str:
+    """How busy the machine was and what was taken from it, in one line; empty where nothing of that is known."""
+    known = {name: value_of(result.metrics, name) for name in MACHINE_METRICS}
+    parts = (
+        f"{BY_NAME[name].label.lower()} {figure(value, BY_NAME[name].unit)}"
+        for name, value in known.items()
+        if value is not None
+    )
+    text = ", ".join(parts)
+    return f"In the measured window: {text}." if text else ""
+
+
 def index_work(result: Result) -> list[Row]:
     """Background work on primaries: how often, and how long."""
     values = {metric.name: metric.value for metric in result.metrics if metric.scope == "primaries"}

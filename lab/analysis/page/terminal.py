@@ -49,7 +49,7 @@ ROWS = (
     ("query_service_time_ms_p99", DEPLOYMENT_TIMES),
 )
 
-COSTS = ("cpu_s_per_million_docs", "index_finish_s")
+COSTS = ("cpu_s_per_million_docs", "machine_steal_percent_mean", "other_cpu_percent_mean", "index_finish_s")
 QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
 
 

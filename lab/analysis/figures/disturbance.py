@@ -1,0 +1,69 @@
+"""What was taken from a run while it was measured, and whether that was more than a run may lose."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.rates import mean
+from lab.analysis.text import number
+from lab.records.result import Result
+from lab.records.samples import Sample
+
+MOST_STEAL_PERCENT = 10.0
+"""A run that needs all cores loses as large a part of its rate as of its cores. Runs of one profile differ by 5 to 10 %
+without any of that on two cores, and repeats average it; more than that would decide a comparison by itself."""
+
+MOST_OTHER_CPU_PERCENT = 10.0
+"""As of stolen time: a core that another program has is lost in the same way."""
+
+
+def disturbance(result: Result) -> str | None:
+    """That a run's measured window lost more than it may to other machines or programs; `None` if not, or not known.
+
+    The rule looks at nothing that the run is to find out, so whoever repeats such a run does not choose among results.
+    Even so a variant that leaves cores idle loses less to a hypervisor, and is rarer among those that are repeated.
+    """
+    steal, others = (
+        value_of(result.metrics, f"{name}_mean") for name in ("machine_steal_percent", "other_cpu_percent")
+    )
+    return losses(steal, others)
+
+
+def losses(steal_percent: float | None, other_cpu_percent: float | None) -> str | None:
+    """What of the usable cores' time was lost, if it is more than may be, in one sentence without its full stop."""
+    lost = []
+    if steal_percent is not None and steal_percent > MOST_STEAL_PERCENT:
+        lost.append(f"the hypervisor took {number(steal_percent)} %")
+    if other_cpu_percent is not None and other_cpu_percent > MOST_OTHER_CPU_PERCENT:
+        lost.append(f"other programs took {number(other_cpu_percent)} %")
+    return f"{' and '.join(lost)} of the cores' time in the measured window" if lost else None
+
+
+def machine_steal_percent(window: Sequence[Sample]) -> float | None:
+    """Share of the usable cores' time that the hypervisor took, on average."""
+    return mean(sample.machine_steal_percent for sample in window)
+
+
+def other_cpu_percent(window: Sequence[Sample]) -> float | None:
+    """Share of the usable cores' time that programs took which are not the run's, on average.
+
+    A sample's may be a little below 0; what is left of that in the mean is no use at all.
+    """
+    others = mean(sample.other_cpu_percent for sample in window)
+    return None if others is None else max(0.0, others)
+
+
+def probe_slowdown(run: Sequence[Sample], window: Sequence[Sample]) -> float | None:
+    """How many times as long as at best a fixed piece of work took: median wall time of the window ÷ least CPU time.
+
+    At 1 each probe had a core at once, and a fast one. What makes it more: waiting for a core, be it for the run's own
+    servers, for other programs or for the hypervisor; and cores that are slower than the run has seen them, by clock
+    rate, caches or a busy sibling, which no other figure tells.
+
+    Args:
+        run: All samples, among which the fastest probe is looked for.
+        window: Those of the measured window.
+    """
+    fastest_ms = min((sample.probe_cpu_ms for sample in run if sample.probe_cpu_ms), default=None)
+    walls_ms = [sample.probe_wall_ms for sample in window if sample.probe_wall_ms is not None]
+    return median(walls_ms) / fastest_ms if fastest_ms and walls_ms else None

@@ -1,0 +1,113 @@
+"""What was taken from a run while it was measured, and when that is too much."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.figures.disturbance import disturbance
+from lab.analysis.result import analyse
+from lab.records.result import Result
+from lab.records.run import RunWarning, WarningKind
+from lab.records.samples import Sample
+from tests.unit.analysis.synthetic import Truth, elsewhere, run, samples, with_samples, written
+
+BUSY = Truth(machine_cpu_percent=100.0)
+LOAD_ENDS_S = BUSY.load_starts_s + BUSY.load_s
+
+
+def taken(steal_percent: float, other_percent: float) -> Callable[[Sample], dict[str, Any]]:
+    """Taken from each interval of the load; of all others five times as much, and a slower probe."""
+
+    def change(sample: Sample) -> dict[str, Any]:
+        is_load = BUSY.load_starts_s < sample.at_s <= LOAD_ENDS_S
+        factor = 1 if is_load else 5
+        return {
+            "machine_steal_percent": factor * steal_percent,
+            "other_cpu_percent": factor * other_percent,
+            "probe_wall_ms": 7.0 if is_load else 31.0,
+            "probe_cpu_ms": 3.0 if is_load else 2.0,
+        }
+
+    return change
+
+
+def result(folder: Path, change: Callable[[Sample], dict[str, Any]]) -> Result:
+    """The result of a run whose samples are changed so."""
+    return analyse(written(folder, run(BUSY), with_samples(samples(BUSY), change))).result
+
+
+def warned(of: Result) -> list[RunWarning]:
+    """What it says of a busy machine."""
+    return [warning for warning in of.warnings if warning.kind is WarningKind.BUSY_MACHINE]
+
+
+def test_what_was_taken_is_told_of_the_measured_window_alone(tmp_path: Path) -> None:
+    """What happens before and after it costs the run nothing; the fastest probe may be of any time."""
+    metrics = result(tmp_path, taken(3.0, 7.0)).metrics
+    names = ("machine_steal_percent_mean", "other_cpu_percent_mean", "probe_slowdown")
+    assert [value_of(metrics, name) for name in names] == [3.0, 7.0, 3.5]
+
+
+def test_clocks_that_differ_are_no_negative_use(tmp_path: Path) -> None:
+    """A mean below 0 is none at all."""
+    assert value_of(result(tmp_path, taken(0.0, -0.3)).metrics, "other_cpu_percent_mean") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("steal_percent", "other_percent", "said"),
+    [
+        (10.0, 10.0, None),
+        (13.0, 3.0, "the hypervisor took 13 % of the cores' time in the measured window"),
+        (3.0, 17.0, "other programs took 17 % of the cores' time in the measured window"),
+        (
+            13.0,
+            17.0,
+            "the hypervisor took 13 % and other programs took 17 % of the cores' time in the measured window",
+        ),
+    ],
+)
+def test_more_than_a_tenth_of_the_cores_is_too_much(
+    tmp_path: Path, steal_percent: float, other_percent: float, said: str | None
+) -> None:
+    """For the hypervisor and for other programs alike; the run's own warning says the same as the rule."""
+    found = result(tmp_path, taken(steal_percent, other_percent))
+    assert disturbance(found) == said
+    assert [warning.seen for warning in warned(found)] == ([] if said is None else [said])
+
+
+def test_the_warning_names_cause_and_remedy(tmp_path: Path) -> None:
+    """Programs can be ended, neighbours cannot."""
+    (warning,) = warned(result(tmp_path, taken(13.0, 3.0)))
+    assert warning.likely_cause == (
+        "something else was at work: another run, a build, a browser, or other machines on the same host"
+    )
+    assert warning.remedy == (
+        "do not compare this run's rates with others; end the other programs, or take a machine that shares no cores,"
+        " and run again"
+    )
+
+
+def test_a_record_that_knows_nothing_of_it_is_not_called_disturbed(tmp_path: Path) -> None:
+    """Those of older versions: the figures are there and have no value."""
+    found = result(tmp_path, lambda _: {})
+    assert disturbance(found) is None
+    names = ("machine_steal_percent_mean", "other_cpu_percent_mean", "probe_slowdown")
+    assert [value_of(found.metrics, name) for name in names] == [None, None, None]
+
+
+def test_what_disturbs_this_machine_does_not_disturb_servers_elsewhere(tmp_path: Path) -> None:
+    """It is another one."""
+    made, seen = elsewhere(BUSY)
+    found = analyse(written(tmp_path, made, with_samples(seen, taken(41.0, 43.0)))).result
+    assert disturbance(found) is None
+    assert warned(found) == []
+
+
+def test_a_full_machine_is_told_who_had_its_cores(tmp_path: Path) -> None:
+    """13 and 17 % of two cores, as they were measured: not whatever the run's own processes leave."""
+    found = result(tmp_path, taken(13.0, 17.0)).limited_by
+    assert found is not None
+    assert "other programs 0.34, the hypervisor 0.26" in found.evidence
