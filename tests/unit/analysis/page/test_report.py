@@ -11,6 +11,7 @@ from rich.console import Console
 
 from lab.analysis.page.books import run_sums
 from lab.analysis.page.report import write_report
+from lab.analysis.page.sections import machine_cpu
 from lab.analysis.page.terminal import terminal_table
 from lab.analysis.result import analyse, write_result
 from lab.records.run import Run, SinkHistograms
@@ -134,6 +135,24 @@ def test_a_chart_without_samples_says_so(failed: str) -> None:
     """An empty frame would look like zero."""
     assert failed.count("<svg") == 5
     assert plain(failed).count("Not measured: the samples hold nothing to draw here.") == 1
+
+
+def test_what_was_taken_from_a_run_stands_where_its_costs_are(tmp_path: Path) -> None:
+    """In the report one line, of what is known; in the terminal a row each, and none for what is not."""
+    taken = {"machine_steal_percent": 3.0, "other_cpu_percent": 7.0}
+    analysis = analyse(written(tmp_path, run(Truth()), with_samples(samples(Truth()), lambda _: taken)))
+    assert machine_cpu(analysis.result) == (
+        "In the measured window: machine busy 97\u202f%, taken by the hypervisor 3\u202f%, taken by other programs"
+        " 7\u202f%."
+    )
+    assert machine_cpu(analysis.result) in write_report(analysis).read_text("utf-8")
+    console = Console(width=80, file=StringIO(), record=True)
+    console.print(terminal_table(analysis.result))
+    lines = console.export_text().replace("\u202f", " ").splitlines()
+    assert [re.split(r"\s*│\s*", line.strip()) for line in lines if "Taken by" in line] == [
+        ["Taken by the hypervisor", "run", "3 %"],
+        ["Taken by other programs", "run", "7 %"],
+    ]
 
 
 def test_a_failed_run_is_void_on_top(failed: str) -> None:
