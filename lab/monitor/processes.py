@@ -138,10 +138,10 @@ def usable_cores() -> int | float:
 
 
 def busy_and_all_cpu_s() -> tuple[float, float]:
-    """CPU seconds that nobody else could have had, out of those of the usable cores; waiting for a disk is not work.
+    """CPU seconds that the usable cores have worked, and those they have had; waiting for a disk is not work.
 
-    Time that the hypervisor took away is in it, as in most programs' figure of this name. Under a CPU quota only what
-    its control group has used counts: the other cores are busy for somebody else.
+    Time that the hypervisor took from them is in it: nobody else could have had it. Under a CPU quota only what its
+    control group has used counts: the other cores are busy for somebody else.
     """
     bounded = quota_cpu_times()
     if bounded:

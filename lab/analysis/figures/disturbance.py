@@ -10,8 +10,8 @@ from lab.records.result import Result
 from lab.records.samples import Sample
 
 MOST_STEAL_PERCENT = 10.0
-"""A run that needs all cores loses as large a part of its rate as of its cores. Runs of one profile differ by 5 to 10 %
-without any of that on two cores, and repeats average it; more than that would decide a comparison by itself."""
+"""A run that needs all cores loses as large a part of its rate as of its cores. The rates of runs of one profile had a
+standard deviation of 6 to 9 % on 2 cores before this was measured, which repeats average; more than that stands out."""
 
 MOST_OTHER_CPU_PERCENT = 10.0
 """As of stolen time: a core that another program has is lost in the same way."""
