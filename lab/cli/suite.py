@@ -271,6 +271,6 @@ class SuiteDisplay:
             f"[{colour}]{run.status}[/{colour}]",
             *shown,
             f"{run.ended_s - run.started_s:.0f} s",
-            *([escape(run.reason)] if run.reason else []),
+            *(escape(reason) for reason in (run.reason, run.disturbed) if reason),
         ]
         console.print("  " + " · ".join(parts))

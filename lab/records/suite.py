@@ -135,6 +135,8 @@ class SuiteRun(Record):
         folder: Of the run, relative to the suite's; `None` where it did not come to one.
         status: `verified`; `void`: what is stored is not what was produced; `broken`: it came to no end.
         reason: Why it is not verified, in one sentence.
+        disturbed: What was taken from it while it was measured, if that was more than a run may lose. Such a run is
+            repeated once, whatever it says.
     """
 
     block: Count
@@ -144,9 +146,15 @@ class SuiteRun(Record):
     folder: str | None
     status: Literal["verified", "void", "broken"]
     reason: str | None = None
+    disturbed: str | None = None
     warm_up: bool = False
     started_s: float
     ended_s: float
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it need not be repeated."""
+        return self.status == "verified" and self.disturbed is None
 
 
 class VariantMetric(Record):

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Protocol
 
+from lab.analysis.figures.disturbance import disturbance
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.analysis.suite.result import comparisons_too_wide
@@ -96,7 +97,7 @@ class SuiteExecution:
     def execute(self) -> None:
         """Run the blocks that are drawn, then others as long as intervals are too wide and time is left.
 
-        A run that is not verified is repeated once.
+        A run that is not verified, or that was disturbed, is repeated once.
 
         Raises:
             ProfileError: A server refuses a setting of a variant, which no repetition would change.
@@ -141,7 +142,7 @@ class SuiteExecution:
                 self.warm_up(variant)
                 of_all = "" if self.plan.repeats is None else f" of {self.plan.repeats}"
                 what = f"block {block}{of_all}" + (", again" if attempt > 1 else "")
-                if self.run(variant, what, block=block, turn=turn, attempt=attempt)[0].status == "verified":
+                if self.run(variant, what, block=block, turn=turn, attempt=attempt)[0].is_sound:
                     break
 
     def warm_up(self, variant: Variant) -> None:
@@ -198,6 +199,7 @@ class SuiteExecution:
             folder=str(folder.path.relative_to(self.folder.path)),
             status="broken" if result is None else "verified" if result.status == "verified" else "void",
             reason=reason,
+            disturbed=disturbance(result) if result is not None and not warm_up else None,
             warm_up=warm_up,
             started_s=started_s,
             ended_s=self.clock(),

@@ -12,7 +12,7 @@ from lab.records.suite import SuitePlan, SuiteRun
 
 A_SUITE = "a suite's folder, such as runs/suites/aladin-indexing/<suite-id>"
 ATTEMPTS = 2
-"""A run that failed is repeated once."""
+"""A run that failed, or that was disturbed, is repeated once."""
 
 Cell = tuple[int, str, int]
 """A block, counted from 1, a variant, and which of its runs in the block, counted from 1."""
@@ -99,17 +99,22 @@ def planned_runs(plan: SuitePlan) -> list[Cell]:
 
 
 def last_attempts(runs: Iterable[SuiteRun]) -> dict[Cell, SuiteRun]:
-    """The attempt of each run that decides its outcome; warm-up drains are left out."""
+    """The attempt of each run that decides its outcome: the last one that was verified, or else the last.
+
+    Warm-up drains are left out.
+    """
     final: dict[Cell, SuiteRun] = {}
     for run in runs:
         cell = (run.block, run.variant, run.turn)
-        if not run.warm_up and run.block and (cell not in final or run.attempt >= final[cell].attempt):
+        if run.warm_up or not run.block:
+            continue
+        if cell not in final or run.status == "verified" or final[cell].status != "verified":
             final[cell] = run
     return final
 
 
 def runs_left(plan: SuitePlan, runs: Iterable[SuiteRun]) -> list[Cell]:
-    """The planned runs that are neither verified nor have failed for good."""
+    """The planned runs that are neither sound nor have had all their attempts."""
     final = last_attempts(runs)
-    settled = {cell for cell, run in final.items() if run.status == "verified" or run.attempt >= ATTEMPTS}
+    settled = {cell for cell, run in final.items() if run.is_sound or run.attempt >= ATTEMPTS}
     return [cell for cell in planned_runs(plan) if cell not in settled]

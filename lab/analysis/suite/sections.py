@@ -215,6 +215,7 @@ def run_text(result: SuiteResult, run: SuiteRun, *, counts: bool) -> str:
         *(values if counts else ()),
         duration(run.ended_s - run.started_s),
         run.reason,
+        run.disturbed,
     ]
     return " · ".join(part for part in parts if part)
 

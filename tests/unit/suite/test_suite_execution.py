@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.analysis.suite.folder import runs_left
+from lab.analysis.suite.folder import last_attempts, runs_left
 from lab.errors import ProfileError, StackError
-from lab.records.result import Result
+from lab.records.result import Metric, Result
 from lab.records.run import Phase
 from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
 from lab.records.verification import Documents, Verification
@@ -37,8 +37,9 @@ def a_plan(*, repeats: int = 2, names: Sequence[str] = NAMES) -> SuitePlan:
     )
 
 
-def a_result(*, verified: bool = True, seconds: float = 1.0) -> Result:
+def a_result(*, verified: bool = True, seconds: float = 1.0, steal_percent: float = 0.0) -> Result:
     """A result of 1009 documents whose load took so long."""
+    stolen = Metric(name="machine_steal_percent_mean", scope="run", unit="%", value=steal_percent)
     problems = () if verified else ("3 documents are missing",)
     documents = dict.fromkeys(Documents.model_fields, 0) | {"produced": 1009}
     return Result.model_construct(
@@ -46,7 +47,7 @@ def a_result(*, verified: bool = True, seconds: float = 1.0) -> Result:
         phases=(Phase(name="load", started_s=0, ended_s=seconds),),
         documents=Documents(**documents),
         verification=Verification(verified=verified, problems=problems),
-        metrics=(),
+        metrics=(stolen,),
     )
 
 
@@ -175,6 +176,22 @@ def test_a_server_that_was_restarted_is_warmed_anew(folder: SuiteFolder) -> None
     ]
     assert bench.ran[8:10] == [("flat", True), ("flat", False)]
     assert bench.ran[10:12] == [("control", True), ("control", False)]
+
+
+def test_a_run_from_which_others_took_too_much_is_repeated_once(folder: SuiteFolder) -> None:
+    """By a rule that knows no result; the repetition counts, whatever was taken from it."""
+    bench = Bench([a_result(steal_percent=11), a_result(steal_percent=12)])
+    suite(folder, bench).execute()
+    assert bench.counted == ["control", "control", "static", "flat", *NAMES]
+    final = last_attempts(folder.runs())[1, "control", 1]
+    assert (final.attempt, final.disturbed) == (2, "the hypervisor took 12 % of the cores' time in the measured window")
+
+
+def test_a_disturbed_run_counts_where_its_repetition_fails(folder: SuiteFolder) -> None:
+    """It is whole, and nothing better is to be had."""
+    suite(folder, Bench([a_result(steal_percent=11), a_result(verified=False)])).execute()
+    final = last_attempts(folder.runs())[1, "control", 1]
+    assert (final.attempt, final.status) == (1, "verified")
 
 
 def test_a_run_that_is_not_verified_is_repeated_once(folder: SuiteFolder) -> None:
