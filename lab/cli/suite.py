@@ -10,7 +10,6 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.statistics.warm_up import is_warm
-from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.names import lower_first, metric_label
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
@@ -26,7 +25,7 @@ from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
-from lab.suite.plan import Estimate, estimate, make_plan, next_block, seconds_left
+from lab.suite.plan import Estimate, estimate, first_blocks, make_plan, seconds_left
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
@@ -69,8 +68,7 @@ def suite(
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
-    profiles = {variant.name: variant.profile for variant in chosen.variants}
-    with servers.bench(profiles, datasets, wanted.command) as bench:
+    with servers.bench(chosen, datasets, wanted.command) as bench:
         # Only now: servers that another command holds must not leave a folder behind.
         folder = begun or SuiteFolder.begin(runs, wanted)
         display = SuiteDisplay(wanted, folder.runs(), expected.each)
@@ -193,14 +191,15 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     for number, block in enumerate(plan.order, 1):
         console.print(f"[dim]block {number}:[/dim] {escape(' · '.join(block))}")
     if plan.repeats is None:
-        first = next_block(plan, planned_pairs(plan), 1)
-        console.print(f"[dim]block 1:[/dim] {escape(' · '.join(first))} [dim](others likewise)[/dim]")
+        for part, names in zip(plan.parts, first_blocks(plan), strict=True):
+            title = f"first block of {part}" if part else "first block"
+            console.print(f"[dim]{escape(title)}:[/dim] {escape(' · '.join(names))}")
     console.print(f"{how_long(plan, expected)} [dim]({basis(plan, expected)})[/dim]")
 
 
 def how_long(plan: SuitePlan, expected: Estimate) -> str:
     """How many runs there will be, and how long they take together; of a width, what ends the suite."""
-    block_s = sum(expected.each[name] for name in next_block(plan, planned_pairs(plan), 1))
+    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
         return f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {told(taken)}"

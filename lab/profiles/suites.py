@@ -46,6 +46,7 @@ class VariantEntry(Section):
         default=False, description="whether it is compared with nothing, and is there for others to be compared with"
     )
     factor: str | None = Field(None, min_length=1, description="what it turns, such as `replicas`; see the report")
+    part: str = Field("", description="part of the suite, with servers of its own; parts run one after the other")
 
 
 def _entry(value: object) -> object:
@@ -125,13 +126,18 @@ class SuiteFile(Section):
 
 @dataclass(frozen=True)
 class SuiteVariant:
-    """A variant with its profile, checked; `against` is `None` for the control and for other references."""
+    """A variant with its profile, checked; `against` is `None` for the control and for other references.
+
+    Attributes:
+        part: Variants of other parts run earlier or later, on other servers.
+    """
 
     name: str
     profile: Profile
     overrides: tuple[str, ...]
     against: str | None
     factor: str | None = None
+    part: str = ""
 
 
 REPEATS = 5
@@ -179,6 +185,11 @@ class Suite:
     metrics: tuple[tuple[str, str], ...]
     published: str | None
     crossings: tuple[Crossing, ...] = ()
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Variant → its part."""
+        return {variant.name: variant.part for variant in self.variants}
 
 
 def suite_names(root: Path = REPOSITORY) -> list[str]:
@@ -308,7 +319,7 @@ class _Expansion:
             self.problems += [Problem(place, "", line) for line in str(error).splitlines()]
             return None
         against = None if entry.reference else entry.against or self.file.control
-        return SuiteVariant(entry.name or entry.profile, profile, overrides, against, entry.factor)
+        return SuiteVariant(entry.name or entry.profile, profile, overrides, against, entry.factor, entry.part)
 
     def check_names(self, names: list[str]) -> None:
         """Whether names are unique, and whether those that others refer to are there."""
@@ -330,6 +341,19 @@ class _Expansion:
         for path, reference in references.items():
             if reference is not None and reference not in names:
                 self.refuse(path, f'unknown variant "{reference}", {suggestion(reference, names, "one")}')
+        self.check_parts()
+
+    def check_parts(self) -> None:
+        """Whether what is compared is of one part: it would run at other times, on other servers."""
+        parts = {entry.name or entry.profile: entry.part for entry in self.file.variants}
+        for position, entry in enumerate(self.file.variants):
+            against = None if entry.reference else entry.against or self.file.control
+            if against in parts and parts[against] != entry.part:
+                other = parts[against] or "the first part"
+                self.refuse(
+                    ("variants", position, "part"),
+                    f'got "{entry.part}", expected that of "{against}", which it is compared with: {other}',
+                )
 
     def check_measures(self) -> None:
         """Whether the number of runs is decided in one way only."""

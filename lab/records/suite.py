@@ -31,6 +31,7 @@ class Variant(Record):
         question: The profile's.
         fingerprint: Two variants that ask for the same run share it, such as the control and its repetition (A/A).
         kind: What a server must have done once, uncounted, before a run of the variant counts.
+        part: Parts of a suite run one after the other, each on servers of its own.
         servers: Variants that run on the same servers share it; all of them where different ones run side by side.
         data_nodes: Elasticsearch nodes that it uses.
         documents: Documents of one run, where the dataset says so beforehand.
@@ -47,6 +48,7 @@ class Variant(Record):
     question: str = ""
     fingerprint: str
     kind: str
+    part: str = ""
     servers: str = ""
     data_nodes: Count = 1
     documents: Count | None = None
@@ -119,6 +121,11 @@ class SuitePlan(Record):
     crossings: tuple[Crossing, ...] = ()
     skipped: dict[str, str] = {}
     command: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts in the order in which they run."""
+        return tuple(dict.fromkeys(variant.part for variant in self.variants if variant.name not in self.skipped))
 
     def variant(self, name: str) -> Variant:
         """The variant of that name."""

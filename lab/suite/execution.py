@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Protocol
@@ -17,7 +18,7 @@ from lab.records.result import Result
 from lab.records.suite import SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder
-from lab.suite.plan import next_block
+from lab.suite.plan import next_block, pairs_of_part
 
 FIRST_BLOCKS = 3
 """Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
@@ -104,21 +105,33 @@ class SuiteExecution:
             StackError: The servers cannot be brought up.
         """
         self.run_blocks()
-        while order := self.another_block():
-            self.plan = self.folder.add_block(order)
-            self.run_blocks()
-
-    def another_block(self) -> tuple[str, ...]:
-        """The next block; empty where no interval is too wide any more, or the block would not end in time."""
         if self.plan.repeats is not None:
-            return ()
-        drawn = len(self.plan.order)
-        pairs = planned_pairs(self.plan) if drawn < FIRST_BLOCKS else self.too_wide(self.folder.path)
+            return
+        for part in self.plan.parts:
+            while order := self.another_block(part):
+                self.plan = self.folder.add_block(order)
+                self.run_blocks()
+
+    def another_block(self, part: str) -> tuple[str, ...]:
+        """The next block of a part; empty where no interval is too wide any more, or it would not end in time."""
+        drawn = sum(self.plan.variant(order[0]).part == part for order in self.plan.order)
+        pairs = pairs_of_part(self.plan, part)
+        if drawn >= FIRST_BLOCKS:
+            too_wide = self.too_wide(self.folder.path)
+            pairs = tuple(pair for pair in pairs if pair in too_wide)
         if drawn >= (MOST_BLOCKS if pairs else FIRST_BLOCKS):
             return ()
-        order = next_block(self.plan, pairs, drawn + 1)
-        is_late = self.plan.minutes is not None and self.spent_s() + self.expected_s(order) > 60 * self.plan.minutes
+        order = next_block(self.plan, pairs, len(self.plan.order) + 1, part)
+        is_late = self.spent_s() + self.expected_s(order) > self.ends_s(part)
         return () if drawn and is_late else order
+
+    def ends_s(self, part: str) -> float:
+        """When a part must have ended, in seconds that the suite has taken: parts share time as they do comparisons."""
+        if self.plan.minutes is None:
+            return inf
+        until = self.plan.parts[: self.plan.parts.index(part) + 1]
+        shares = [len(pairs_of_part(self.plan, each)) for each in until]
+        return 60 * self.plan.minutes * sum(shares) / max(1, len(planned_pairs(self.plan)))
 
     def spent_s(self) -> float:
         """Time that the suite has taken, without the time for which it was interrupted."""

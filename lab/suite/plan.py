@@ -89,16 +89,24 @@ def make_plan(
         skipped=dict(skipped),
         command=tuple(command),
     )
-    blocks = range(1, (plan.repeats or 0) + 1)
-    return plan.model_copy(update={"order": tuple(next_block(plan, planned_pairs(plan), block) for block in blocks)})
+    order: list[tuple[str, ...]] = []
+    for part in plan.parts:
+        for _ in range(plan.repeats or 0):
+            order.append(next_block(plan, pairs_of_part(plan, part), len(order) + 1, part))
+    return plan.model_copy(update={"order": tuple(order)})
 
 
-def next_block(plan: SuitePlan, pairs: Collection[Pair], block: int) -> tuple[str, ...]:
+def pairs_of_part(plan: SuitePlan, part: str) -> tuple[Pair, ...]:
+    """What the plan compares in one of its parts."""
+    return tuple(pair for pair in planned_pairs(plan) if plan.variant(pair[0]).part == part)
+
+
+def next_block(plan: SuitePlan, pairs: Collection[Pair], block: int, part: str) -> tuple[str, ...]:
     """The runs of a block that holds these comparisons, in its order; the control's repetition comes with the control.
 
-    Where nothing is compared with anything, every variant runs.
+    Where nothing is compared with anything, every variant of the part runs.
     """
-    names = {name for pair in pairs for name in pair} or {variant.name for variant in plan.variants}
+    names = {name for pair in pairs for name in pair} or {each.name for each in plan.variants if each.part == part}
     if plan.repetition is not None and plan.control in names:
         names.add(plan.repetition)
     chosen = [variant for variant in plan.variants if variant.name in names]
@@ -122,6 +130,7 @@ def _planned(variant: SuiteVariant, documents: int | None, side_by_side: bool) -
         question=profile.question,
         fingerprint=profile.fingerprint(),
         kind=kind_of(profile),
+        part=variant.part,
         servers="" if side_by_side else server_shape(profile),
         data_nodes=profile.elasticsearch.data_nodes,
         documents=documents,
@@ -181,7 +190,7 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     # The servers are warmed with one of the kinds; every other one begins with a run that does not count.
     warm_ups = (WARM_UPS - 1) * max(each.values(), default=0.0) + sum(kinds.values())
     warm_ups += sum(LAYOUT_BASE_S + loading_s for loading_s in layouts.values())
-    drawn = plan.order or (next_block(plan, planned_pairs(plan), 1),)
+    drawn = plan.order or first_blocks(plan)
     of_time = plan.minutes and 60 * plan.minutes
     return Estimate(
         runs=sum(map(len, drawn)),
@@ -190,6 +199,11 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
         each=each,
         from_runs=sum(wall_s is not None for wall_s in earlier.values()),
     )
+
+
+def first_blocks(plan: SuitePlan) -> tuple[tuple[str, ...], ...]:
+    """A block of each part that holds all that the plan compares in it."""
+    return tuple(next_block(plan, pairs_of_part(plan, part), number, part) for number, part in enumerate(plan.parts, 1))
 
 
 def _documents_s(variant: Variant) -> float:

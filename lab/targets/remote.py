@@ -16,6 +16,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
+from lab.profiles.suites import Suite
 from lab.records.run import Server
 from lab.records.suite import Variant
 from lab.run.load.availability import why_not_on
@@ -211,14 +212,14 @@ class Remote(Servers):
         return self.servers.target()
 
     @contextlib.contextmanager
-    def bench(
-        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
-    ) -> Iterator[Bench]:
+    def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[Bench]:
         """The servers of a suite."""
+        profiles = {variant.name: variant.profile for variant in suite.variants}
         bench = RemoteBench(profiles, datasets, command, self.servers)
         try:
             yield bench
         finally:
+            bench.inputs.close()
             bench.leave()
 
 

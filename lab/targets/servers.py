@@ -19,6 +19,7 @@ from lab.profiles import Profile, QueryOnly
 from lab.profiles.index_settings import codec_complaint, parsed_version
 from lab.profiles.maintain import refusal_of
 from lab.profiles.mapping import leaves, load_mapping
+from lab.profiles.suites import Suite
 from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
@@ -108,15 +109,14 @@ class Servers(ABC):
         return False
 
     @contextlib.contextmanager
-    def bench(
-        self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset], command: Sequence[str]
-    ) -> Iterator[Bench]:
-        """The servers of a suite, whose fitted profiles and datasets are given by variant."""
+    def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[Bench]:
+        """The servers of a suite whose profiles are fitted; datasets are given by variant."""
+        profiles = {variant.name: variant.profile for variant in suite.variants}
         for name, dataset in datasets.items():
             refuse_updates(profiles[name], dataset)
             refuse_empty_indices(profiles[name], dataset)
         with self.held():
-            bench = StartedBench(profiles, datasets, command, self.target)
+            bench = StartedBench(profiles, datasets, command, suite.parts, self.target)
             try:
                 yield bench
             finally:
@@ -257,24 +257,27 @@ class VariantBench(ABC):
 class StartedBench(VariantBench):
     """Servers that are started for a suite.
 
-    As many Elasticsearch nodes run as any variant on the same servers needs. A variant with fewer gets the first ones:
-    the others hold no shard and are sent no request. Stopping them instead would mean a cold JVM each time they come
-    back, whose warm-up is a larger effect than most that a suite looks for.
+    As many Elasticsearch nodes run as any variant of the part on the same servers needs. A variant with fewer gets the
+    first ones: the others hold no shard and are sent no request. Stopping them instead would mean a cold JVM each time
+    they come back, whose warm-up is a larger effect than most that a suite looks for.
 
     Attributes:
+        parts: Variant → the part of the suite that it is of.
         start: `Servers.target` of the servers.
     """
 
+    parts: Mapping[str, str]
     start: Callable[[Profile, Iterable[Profile]], Target]
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Have the servers that the variant needs; each of their processes with the way in which it is used."""
         profile = self.profiles[variant.name]
         used = profile.elasticsearch.data_nodes
-        alike = (other for other in self.profiles.values() if server_shape(other) == server_shape(profile))
+        beside = [self.profiles[other] for other, part in self.parts.items() if part == variant.part]
+        alike = (other for other in beside if server_shape(other) == server_shape(profile))
         nodes = max(other.elasticsearch.data_nodes for other in alike)
         shape = profile.elasticsearch.model_copy(update={"data_nodes": nodes})
-        whole = self.start(profile.model_copy(update={"elasticsearch": shape}), self.profiles.values())
+        whole = self.start(profile.model_copy(update={"elasticsearch": shape}), beside)
         names = ",".join(map(node_name, range(1, used + 1)))
         # Of the index and not of the cluster, which would move what other variants keep there.
         self.target = replace(narrowed(whole, used), index_settings={INCLUDED: names} if used < nodes else {})

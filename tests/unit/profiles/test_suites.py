@@ -279,3 +279,23 @@ def test_repeats_and_a_width_exclude_each_other(repository: Repository) -> None:
 def test_what_ends_a_suite(repository: Repository, stated: str, measures: Measures) -> None:
     """Five repeats, where its file says nothing; 5 % is narrow enough, where it states a time alone."""
     assert load(repository, f"variants: [books]\n{stated}\n").measures == measures
+
+
+def test_what_is_compared_is_of_one_part(repository: Repository) -> None:
+    """Parts run one after the other, on servers of their own."""
+    apart = """
+        variants:
+          - books
+          - {profile: books, name: four, part: nodes}
+    """
+    assert refusal(repository, apart) == [
+        'ladder.yaml:5: variants[1].part: got "nodes", expected that of "books", which it is compared with: '
+        "the first part"
+    ]
+    reference = """
+        variants:
+          - books
+          - {profile: books, name: two, part: nodes, reference: true}
+          - {profile: books, name: four, part: nodes, against: two}
+    """
+    assert load(repository, reference).parts == {"books": "", "books (again)": "", "two": "nodes", "four": "nodes"}

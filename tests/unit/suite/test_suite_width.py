@@ -118,6 +118,30 @@ def test_the_control_s_repetition_runs_with_the_control(tmp_path: Path) -> None:
     assert (runs["control (again)"], runs["static"], runs["flat"]) == (4, 3, 4)
 
 
+def test_parts_run_one_after_the_other_and_share_the_time(tmp_path: Path) -> None:
+    """As they share the comparisons; a block of a part holds nothing of another one."""
+    plan = a_plan(names=("a", "b", "c", "x", "y"))
+    against = {"b": "a", "c": "a", "y": "x"}
+    variants = tuple(
+        variant.model_copy(update={"against": against.get(variant.name), "part": "xy" if variant.name in "xy" else ""})
+        for variant in plan.variants
+    )
+    plan = plan.model_copy(
+        update={"variants": variants, "repeats": None, "minutes": 12, "precision": 0.05, "order": ()}
+    )
+    folder = SuiteFolder.begin(tmp_path, plan)
+    executed(folder, Bench(), Widths(*[planned_pairs(plan)] * 99), run_s=10)
+    parts = [
+        "xy" if set(block) <= {"x", "y"} else "abc" if set(block) <= set("abc") else "?"
+        for block in folder.plan().order
+    ]
+    assert parts == sorted(parts)
+    assert set(parts) == {"abc", "xy"}
+    last = max(run.ended_s for run in folder.runs() if run.variant in "abc")
+    assert 480 - 100 < last <= 480
+    assert 720 - 60 < folder.runs()[-1].ended_s <= 720
+
+
 def test_an_interrupted_suite_goes_on_with_its_block_and_its_time(tmp_path: Path) -> None:
     """Of the time for which it was interrupted, none counts."""
 

@@ -1,7 +1,7 @@
 """The servers of a suite: a variant with fewer nodes than run uses the first ones, whatever happened before it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -20,6 +20,7 @@ class Servers:
     url: str
     heap_mb: int = 0
     starts: int = 0
+    nodes: int = 0
 
     def start(self, profile: Profile, _: Iterable[Profile]) -> Target:
         """The servers in the shape of the profile."""
@@ -27,6 +28,7 @@ class Servers:
             self.heap_mb = profile.elasticsearch.heap_mb
             self.starts += 1
         nodes = range(1, profile.elasticsearch.data_nodes + 1)
+        self.nodes = len(nodes)
         return Target(
             name="local",
             endpoints=Endpoints("127.0.0.1:1", "http://127.0.0.1:1", (self.url,) * len(nodes), None),
@@ -50,7 +52,7 @@ def bench_of(servers: Servers) -> tuple[StartedBench, dict[str, Variant]]:
         for nodes in (1, 2)
     }
     variants = {name: Variant(name=name, profile=name, fingerprint=name) for name in profiles}
-    return StartedBench(profiles, {}, (), servers.start), variants
+    return StartedBench(profiles, {}, (), dict.fromkeys(profiles, ""), servers.start), variants
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,15 @@ def test_each_variant_of_heaps_and_nodes_has_the_nodes_that_it_asks_for(order: t
         assert bench.target is not None
         expected = {} if name.endswith("2") else {INCLUDED: "elasticsearch-1"}
         assert bench.target.index_settings == expected, name
+
+
+def test_a_part_has_no_more_nodes_than_its_own_variants_need() -> None:
+    """Nodes of another part would heat the cores for nothing."""
+    servers = Servers("http://127.0.0.1:2")
+    bench, variants = bench_of(servers)
+    apart = replace(bench, parts={name: "two" if name == "512, 2" else "" for name in variants})
+    started = {}
+    for name in ("512, 1", "512, 2", "1024, 1"):
+        apart.prepare(variants[name].model_copy(update={"part": apart.parts[name]}))
+        started[name] = servers.nodes
+    assert started == {"512, 1": 1, "512, 2": 2, "1024, 1": 2}
