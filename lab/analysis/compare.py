@@ -11,8 +11,9 @@ from typing import Any
 from lab.analysis.figures.definitions import is_of_queries
 from lab.analysis.folder import RunFolder
 from lab.analysis.result import RunAnalysis
-from lab.analysis.statistics.bootstrap import difference_interval
-from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict
+from lab.analysis.statistics.effects import LEAST_BLOCKS, holm_levels, verdict
+from lab.analysis.statistics.means import Mean, difference
+from lab.analysis.statistics.student import critical
 from lab.analysis.text import count
 from lab.records.result import Metric
 from lab.records.run import Environment, Run
@@ -97,7 +98,8 @@ class Row:
     Attributes:
         first, second: Geometric mean of the runs' values, the arithmetic one where some are zero; `None`: not known.
         ratio: second / first; `None` where the two must not be compared, or one of them is not above zero.
-        low, high, verdict: With at least 3 runs on either side; at 95 %, each metric by itself.
+        difference: Of the mean logarithms, with at least 3 runs on either side.
+        low, high, verdict: As one of all metrics that are judged (Holm); a difference without a spread has no interval.
         differing: The inputs that this metric depends on and that are not the same.
     """
 
@@ -107,6 +109,7 @@ class Row:
     first: float | None
     second: float | None
     ratio: float | None = None
+    difference: Mean | None = None
     low: float | None = None
     high: float | None = None
     verdict: Verdict = "too few runs"
@@ -149,12 +152,20 @@ def side(label: str, runs: Sequence[RunAnalysis]) -> Side:
     )
 
 
-def compare(first: Side, second: Side, *, vary: Collection[str] = (), force: bool = False) -> Comparison:
+def compare(
+    first: Side,
+    second: Side,
+    *,
+    vary: Collection[str] = (),
+    force: bool = False,
+    judged: Collection[str] | None = None,
+) -> Comparison:
     """The two beside each other; a row whose inputs differ has no ratio.
 
     Args:
         vary: Inputs that differ on purpose, such as `version.elasticsearch`.
         force: Give rows whose inputs differ a ratio all the same, but never a verdict.
+        judged: Metrics that a reader sees, all if not given: the more there are, the more is asked of each.
     """
     differing = {
         name: pair
@@ -164,9 +175,32 @@ def compare(first: Side, second: Side, *, vary: Collection[str] = (), force: boo
     named = {
         (metric.name, metric.scope): metric.unit for metrics in (*first.metrics, *second.metrics) for metric in metrics
     }
-    rows = tuple(_row(first, second, key, unit, differing, force=force) for key, unit in named.items())
+    rows = [_row(first, second, key, unit, differing, force=force) for key, unit in named.items()]
     compared = {name: pair for name, pair in differences(first.tried, second.tried).items() if name not in differing}
-    return Comparison(first, second, differing, compared, rows)
+    return Comparison(first, second, differing, compared, _among_metrics(rows, judged))
+
+
+def _among_metrics(rows: Sequence[Row], judged: Collection[str] | None) -> tuple[Row, ...]:
+    """The rows with their verdicts, so that in 95 of 100 comparisons none of them is a false alarm."""
+    found = {
+        place: row.difference
+        for place, row in enumerate(rows)
+        if row.difference and (judged is None or row.name in judged)
+    }
+    p_values = {place: one.p_value for place, one in found.items() if one.p_value is not None}
+    levels = dict(zip(p_values, holm_levels(list(p_values.values())), strict=True))
+    return tuple(
+        _judged(row, found[place], levels.get(place)) if place in found else row for place, row in enumerate(rows)
+    )
+
+
+def _judged(row: Row, found: Mean, level: float | None) -> Row:
+    """The row with its interval at 1 − `level`; a difference without a spread has a verdict and no interval."""
+    if found.error is None or level is None:
+        return replace(row, verdict=verdict(row.name, found.mean, None, None))
+    reach = critical(level, found.freedom) * found.error
+    low, high = found.mean - reach, found.mean + reach
+    return replace(row, low=exp(low), high=exp(high), verdict=verdict(row.name, found.mean, low, high))
 
 
 def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
@@ -218,16 +252,9 @@ def _row(
     row = replace(row, first=geometric_mean(firsts), second=geometric_mean(seconds))
     if flagged and not force:
         return row
-    effect = difference_interval([log(value) for value in seconds], [log(value) for value in firsts])
-    row = replace(row, ratio=exp(effect.mean))
-    if flagged or min(len(firsts), len(seconds)) < LEAST_BLOCKS:
-        return row
-    return replace(
-        row,
-        low=None if effect.low is None else exp(effect.low),
-        high=None if effect.high is None else exp(effect.high),
-        verdict=verdict(name, effect.mean, effect.low, effect.high),
-    )
+    found = difference([log(value) for value in seconds], [log(value) for value in firsts])
+    few = min(len(firsts), len(seconds)) < LEAST_BLOCKS
+    return replace(row, ratio=exp(found.mean), difference=None if flagged or few else found)
 
 
 # --- what went into a run --------------------------------------------------------------------------------------------

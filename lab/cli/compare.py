@@ -46,7 +46,9 @@ def compare_runs(
     chosen = frozenset(vary or ())
     pairs = sides(runs, first, second)
     check_inputs(pairs, chosen)
-    comparisons = [compare(one, two, vary=chosen, force=force) for one, two in pairs]
+    comparisons = [
+        compare(one, two, vary=chosen, force=force, judged=None if every else KEY_FIGURES) for one, two in pairs
+    ]
     for comparison in comparisons:
         show(comparison, every=every)
     if not any(comparison.comparable for comparison in comparisons):
@@ -138,8 +140,8 @@ def show(comparison: Comparison, *, every: bool) -> None:
         console.print("more than one setting differs: a difference cannot be put down to one of them")
     if comparison.has_spread:
         console.print(
-            "Each verdict stands alone at 95 %: of twenty, one may be chance. Runs of one suite share a start of the"
-            " servers, so that another day may differ by more."
+            "The verdicts of a table hold together at 95 % (Holm). Runs of one day do not replicate days: on another"
+            " day both may differ by more."
         )
     else:
         console.print(

@@ -12,6 +12,7 @@ Instants are seconds since the Unix epoch. `None` means "not known", never zero.
 """
 
 from collections.abc import Iterable
+from math import sqrt
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
@@ -198,8 +199,9 @@ class Effect(Record):
     Attributes:
         ratios: Variant / other, one for each block in which both have a value. Where the other is the control and ran
             twice in the block, it is the geometric mean of both runs.
+        starts: By ratio, which start of the servers it came from; empty in folders of older versions, which had one.
         dropped_blocks: Blocks without one of the two values.
-        ratio: Geometric mean of the ratios; `None` without any.
+        ratio: Geometric mean of the ratios, the outermost left out where `explained` says so; `None` without any.
         low, high: Interval of the ratio that the verdict is taken from; `None` with fewer than two ratios.
         confidence: Of that interval: 0.95, or more where Holm's procedure demands it of many comparisons.
         smallest_detectable: Smallest relative effect (0.03 for 3 %) that so many repeats show four times in five, among
@@ -207,6 +209,9 @@ class Effect(Record):
         smallest_detectable_range: Where that lies in 95 of 100 cases: its spread is itself estimated from the blocks.
         explained: What became of the blocks, where not all of them count.
         p_value: Of no effect at all, for this comparison alone; `None` where the spread is not known.
+
+    With several starts of the servers ratio and interval are those of the starts' means: blocks of one start do not
+    say how much another one differs.
     """
 
     variant: str
@@ -214,6 +219,7 @@ class Effect(Record):
     metric: str
     scope: str
     ratios: tuple[float, ...]
+    starts: tuple[int, ...] = ()
     dropped_blocks: Count
     ratio: float | None
     low: float | None
@@ -230,6 +236,16 @@ class Effect(Record):
     def _of_version_1(cls, fields: Any) -> Any:
         """Without what is told no more: 5 repeats tell the repeats that 5 % need to no better than a factor of 20."""
         return {name: value for name, value in fields.items() if name != "repeats_for_5_percent"}
+
+    @property
+    def half_width(self) -> float | None:
+        """How far the interval reaches to either side, relative (0.05 for 5 %); `None` without an interval."""
+        return None if self.low is None or self.high is None else sqrt(self.high / self.low) - 1
+
+    @property
+    def within_one_start(self) -> bool:
+        """Whether all ratios are of one start of the servers, so that the interval says nothing of another one."""
+        return len(set(self.starts)) < 2
 
 
 Agreement = Annotated[

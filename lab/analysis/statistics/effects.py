@@ -2,17 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import exp, log, log1p
+from math import exp, log
+from statistics import fmean
 
 from lab.analysis.figures.definitions import BY_NAME
-from lab.analysis.statistics.bootstrap import CONFIDENCE, mean_interval
+from lab.analysis.statistics.means import Mean, means, plain_mean
 from lab.analysis.statistics.power import smallest_detectable
+from lab.analysis.statistics.student import SIGNIFICANCE, critical
 from lab.analysis.text import count
 from lab.records.suite import Effect, MetricKey, Verdict
 
 LEAST_BLOCKS = 3
 """Two blocks give an interval, but one that rests on nothing beside the assumption that log ratios are normal."""
-SIGNIFICANCE = 1 - CONFIDENCE
+LEAST_FREEDOM = 2
+"""A spread with one degree of freedom may be 30 times as large as it looks: nothing follows from it for power."""
 SAME = log(1.05)
 """Log ratios between minus this and this are `same within 5 %`."""
 DETECTED = frozenset({"faster", "slower", "higher", "lower"})
@@ -25,7 +28,13 @@ READ_PER_S = frozenset({"bytes/s"})
 """What a server reads from its disk per second is a cost: more of it is not faster."""
 
 
-def effect(variant: str, against: str, metric: MetricKey, pairs: Sequence[tuple[float | None, float | None]]) -> Effect:
+def effect(
+    variant: str,
+    against: str,
+    metric: MetricKey,
+    pairs: Sequence[tuple[float | None, float | None]],
+    starts: Sequence[int] | None = None,
+) -> Effect:
     """What the variant does to the metric, from its ratio to the other within each block, judged by itself.
 
     What drifts more slowly than a block lasts (a warmer machine, a fuller disk) is in both runs and leaves the ratio.
@@ -34,75 +43,82 @@ def effect(variant: str, against: str, metric: MetricKey, pairs: Sequence[tuple[
     Args:
         pairs: By block, the variant's value and the other's; a block in which one of them is not known, or not above
             zero, is dropped.
+        starts: By block, which start of the servers it ran on; the same one if not given.
 
     Source: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
-        1986 (geometric mean of ratios); the interval: `lab.analysis.statistics.bootstrap`; what could have been seen:
-        `lab.analysis.statistics.power`.
+        1986 (geometric mean of ratios).
     """
-    known = [(own, other) for own, other in pairs if own is not None and other is not None and own > 0 and other > 0]
-    ratios = tuple(own / other for own, other in known)
+    known = [
+        (own / other, start)
+        for (own, other), start in zip(pairs, starts or [1] * len(pairs), strict=True)
+        if own is not None and other is not None and own > 0 and other > 0
+    ]
     bare = Effect(
         variant=variant,
         against=against,
         metric=metric.name,
         scope=metric.scope,
-        ratios=ratios,
-        dropped_blocks=len(pairs) - len(ratios),
+        ratios=tuple(ratio for ratio, _ in known),
+        starts=tuple(start for _, start in known),
+        dropped_blocks=len(pairs) - len(known),
         ratio=None,
         low=None,
         high=None,
         verdict="too few runs",
         smallest_detectable=None,
-        explained=None if ratios else _dropped_text(len(pairs)),
+        explained=None if known else _dropped_text(len(pairs)),
     )
-    return _judged(bare) if ratios else bare
+    return _judged(bare, plain_mean(_log_ratios(bare))) if known else bare
 
 
 def among_comparisons(effects: Iterable[Effect], *, repetition: str | None = None) -> tuple[Effect, ...]:
-    """The same effects, each with the interval that Holm's procedure asks for among all comparisons of its metric.
+    """The same effects, each judged with what all comparisons of its metric know of the noise, and as one of them.
 
     Of 14 comparisons that change nothing, one in two suites shows a difference at 95 %. So the clearest of m has to
     leave out 1 at 1 − 5 %/m, the next one at 1 − 5 %/(m − 1), and so on until one does not; that one and the rest have
     intervals at 1 − 5 %/m, so that all that are called the same are so together.
 
     Args:
-        repetition: The control once more (A/A). It checks the method and is no question of the suite, so that it
-            stands apart at 95 %.
+        effects: Each judged by itself. One of too few blocks, or whose ratios are all equal, stays as it is.
+        repetition: The control once more (A/A). Its spread counts as any other; but it checks the method and is no
+            question of the suite, so that it stands apart at 95 %.
 
-    Source: Holm, "A simple sequentially rejective multiple test procedure", 1979.
+    Source: `lab.analysis.statistics.means` and `holm_levels`.
     """
     judged = list(effects)
-    families: dict[tuple[str, str], list[int]] = defaultdict(list)
+    kinds: dict[tuple[str, str, bool], list[int]] = defaultdict(list)
     for place, own in enumerate(judged):
-        if own.variant != repetition and own.p_value is not None and own.verdict != "too few runs":
-            families[own.metric, own.scope].append(place)
+        if own.p_value is not None and own.verdict != "too few runs":
+            kinds[own.metric, own.scope, own.within_one_start].append(place)
+    found: dict[int, Mean] = {}
+    for places in kinds.values():
+        found |= zip(places, means([_log_ratios(judged[place]) for place in places]), strict=True)
+    families: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, mean in found.items():
+        if judged[place].variant == repetition:
+            judged[place] = _judged(judged[place], mean)
+        else:
+            families[judged[place].metric, judged[place].scope].append(place)
     for places in families.values():
-        size, differing = len(places), True
-        for rank, place in enumerate(sorted(places, key=lambda place: judged[place].p_value or 0.0)):
-            step = _judged(judged[place], comparisons=size, level=SIGNIFICANCE / (size - rank))
-            differing = differing and step.verdict in DETECTED
-            judged[place] = step if differing else _judged(judged[place], comparisons=size, level=SIGNIFICANCE / size)
+        levels = holm_levels([found[place].p_value or 0.0 for place in places])
+        for place, level in zip(places, levels, strict=True):
+            judged[place] = _judged(judged[place], found[place], comparisons=len(places), level=level)
     return tuple(judged)
 
 
-def is_settled(effect: Effect, precision: float) -> bool:
-    """Whether a comparison needs no more blocks: it is known to the precision, or to a quarter of its own size.
+def holm_levels(p_values: Sequence[float]) -> list[float]:
+    """The level at which each of several differences is judged, so that in 95 of 100 cases none is a false alarm.
 
-    The rule looks at the width and never at the verdict, which would end suites at the first false alarm. Where ratios
-    are all equal there is nothing more to learn.
-
-    Comparisons of the ladder that leave by it after 3 to 12 blocks (`test_stopping.py`): 94 to 97 % of 95 % intervals
-    hold the truth, and 1 to 6 % of suites have a false alarm, whether noise is white, lasts for some runs, hiccups, or
-    is ten times as large in one comparison.
-
-    Args:
-        precision: Half-width of the interval, relative: 0.05 for 5 %.
+    Source: Holm, "A simple sequentially rejective multiple test procedure", 1979. Of 0.02, 0.01 and 0.4 the second is
+        judged at 5 %/3, the first at 5 %/2, and the last one, which is no difference, at 5 %/3 again.
     """
-    if effect.verdict == "too few runs" or effect.ratio is None:
-        return False
-    if effect.low is None or effect.high is None:
-        return True
-    return log(effect.high / effect.low) / 2 <= max(log1p(precision), abs(log(effect.ratio)) / 4)
+    size = len(p_values)
+    levels = [SIGNIFICANCE / size for _ in p_values]
+    for rank, place in enumerate(sorted(range(size), key=p_values.__getitem__)):
+        if p_values[place] > SIGNIFICANCE / (size - rank):
+            break
+        levels[place] = SIGNIFICANCE / (size - rank)
+    return levels
 
 
 def verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
@@ -143,25 +159,46 @@ def is_speed(metric: str) -> int:
     return -1 if any(part in metric for part in TIMES_THAT_ARE_SPEED) else 0
 
 
-def _judged(bare: Effect, *, comparisons: int = 1, level: float = SIGNIFICANCE) -> Effect:
+def _log_ratios(effect: Effect) -> list[float]:
+    """What the mean is of: each block, or of several starts of the servers the mean of each.
+
+    Blocks of one start share what was drawn when it started (the JVM's compiled code, where memory lies), and say
+    nothing of another one.
+
+    Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013: the highest level that varies is the
+        one whose means are compared.
+    """
+    logs = [log(ratio) for ratio in effect.ratios]
+    if effect.within_one_start:
+        return logs
+    by_start: dict[int, list[float]] = defaultdict(list)
+    for start, value in zip(effect.starts, logs, strict=True):
+        by_start[start].append(value)
+    return [fmean(values) for values in by_start.values()]
+
+
+def _judged(bare: Effect, mean: Mean, *, comparisons: int = 1, level: float = SIGNIFICANCE) -> Effect:
     """The effect with its interval at 1 − `level`, and what follows from it; it has at least one ratio."""
-    blocks = len(bare.ratios)
-    mean = mean_interval([log(ratio) for ratio in bare.ratios], confidence=1 - level)
+    blocks, error = len(bare.ratios), mean.error
     few = blocks < LEAST_BLOCKS
-    least = None if few or mean.spread is None else smallest_detectable(mean.spread, blocks, comparisons)
+    reach = None if error is None else critical(level, mean.freedom) * error
+    low, high = (None, None) if reach is None else (mean.mean - reach, mean.mean + reach)
+    is_known = error is not None and not few and mean.freedom >= LEAST_FREEDOM
+    least = smallest_detectable(error, mean.freedom, comparisons) if error is not None and is_known else None
     reasons = (
         f"{blocks} of at least {LEAST_BLOCKS} blocks" if few else "",
-        "all blocks gave the same ratio, so that its spread is not known" if mean.spread is None and not few else "",
+        "all blocks gave the same ratio, so that its spread is not known" if error is None and not few else "",
+        f"the {mean.trimmed} lowest and {mean.trimmed} highest ratios are left out" if mean.trimmed else "",
         _dropped_text(bare.dropped_blocks) if bare.dropped_blocks else "",
     )
     return bare.model_copy(
         update={
             "ratio": exp(mean.mean),
-            "low": None if mean.low is None else exp(mean.low),
-            "high": None if mean.high is None else exp(mean.high),
+            "low": None if low is None else exp(low),
+            "high": None if high is None else exp(high),
             "confidence": 1 - level,
             "p_value": mean.p_value,
-            "verdict": "too few runs" if few else verdict(bare.metric, mean.mean, mean.low, mean.high),
+            "verdict": "too few runs" if few else verdict(bare.metric, mean.mean, low, high),
             "smallest_detectable": least and least[0],
             "smallest_detectable_range": least and least[1:],
             "explained": "; ".join(filter(None, reasons)) or None,

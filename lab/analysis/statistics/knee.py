@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lab.analysis.statistics.bootstrap import CONFIDENCE
+from lab.analysis.statistics.student import CONFIDENCE
 from lab.records.queries import RampStep
 
 SHARE = 0.99

@@ -39,11 +39,12 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
 
 
 def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResult:
-    """What the suite says; comparisons that only the source draws are judged by themselves."""
+    """What the suite says; a comparison that only the source draws is judged as one of all."""
     plan = suite.plan
     pairs, by_variant = planned_pairs(plan), figures(suite)
-    ours = among_comparisons(effects(plan, pairs, by_variant), repetition=plan.repetition)
-    compared = (*ours, *effects(plan, published_pairs(plan, published, pairs), by_variant))
+    drawn = (pairs, published_pairs(plan, published, pairs))
+    alone = [effect for each in drawn for effect in effects(plan, each, by_variant)]
+    compared = among_comparisons(alone, repetition=plan.repetition)
     steps = published_steps(plan, published, pairs, compared)
     findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, _counted_unlike(suite, pairs))
     ended_s = max(run.ended_s for run in suite.runs)

@@ -164,6 +164,32 @@ def test_series_of_runs_have_an_interval_and_a_verdict() -> None:
     assert comparison.has_spread
 
 
+def test_the_more_metrics_are_judged_the_more_is_asked_of_each() -> None:
+    """A difference of 3 % is detected as the one metric that is judged, but not as one of four (Holm)."""
+    first, second = (
+        Side(label, {}, {}, tuple(of_four_metrics(factor, run) for run in range(5)))
+        for label, factor in (("one", 1.0), ("two", 1.03))
+    )
+    alone = compare(first, second, judged={"indexing_rate_docs_per_s"})
+    assert [row.verdict for row in alone.rows] == ["faster", *["too few runs"] * 3]
+    assert compare(first, second).rows[0].verdict == "undecided"
+
+
+def of_four_metrics(factor: float, run: int) -> tuple[Metric, ...]:
+    """One run's; the factor is in the first of them."""
+    noise = (0.98, 1.01, 1.0, 1.02, 0.99)
+    names = ("indexing_rate_docs_per_s", "drain_s", "wall_time_s", "entities_per_s")
+    return tuple(
+        Metric(
+            name=name,
+            value=10_007.0 * noise[(run * (place + 1)) % 5] * (factor if place == 0 else 1),
+            unit="",
+            scope="run",
+        )
+        for place, name in enumerate(names)
+    )
+
+
 def test_a_metric_that_is_zero_or_not_known_has_no_ratio() -> None:
     """Values are shown all the same; nothing is divided by zero."""
     comparison = compare(series("one", [0.0]), series("two", [17.0]))

@@ -134,8 +134,8 @@ def test_two_suites_are_compared_variant_by_variant_with_a_verdict(
     small = tmp_path / "suites" / "small"
     status, out, _ = ended(monkeypatch, capsys, str(small / "a"), str(small / "b"), "--runs", str(tmp_path))
     row = next(line for line in out.splitlines() if "Indexing latency" in line and "primaries" in line)
-    assert (status, " 0.50 " in row, "faster by 50 % (-53 % to -46 %)" in row) == (0, True, True)
-    assert "Each verdict stands alone at 95 %: of twenty, one may be chance. Runs of one suite share a start" in out
+    assert (status, " 0.50 " in row, "faster by 50 % (-56 % to -42 %)" in row) == (0, True, True)
+    assert "hold together at 95 % (Holm). Runs of one day do not replicate days: on another" in out
     assert "no verdict" not in out
 
 

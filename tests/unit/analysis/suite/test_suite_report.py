@@ -88,7 +88,7 @@ def test_a_row_says_all_that_a_comparison_has(html: str) -> None:
     assert cells[0] == "control"
     assert re.fullmatch(r"6 2\d0/s \[6 2\d0–6 2\d0\]", cells[1])
     assert cells[2] == "1.25"
-    assert cells[3] == "faster by 25 % (+24 % to +26 %)"
+    assert cells[3] == "faster by 25 % (+25 % to +26 %)"
     assert re.fullmatch(r"0\.\d % \(0\.\d–\d\.\d %\)", cells[4])
     assert cells[5:] == ["1.06", "same direction (outside)"]
 
