@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import exp, log
+from math import exp, log, log1p
 from statistics import fmean
 
 from lab.analysis.figures.definitions import BY_NAME
@@ -119,6 +119,27 @@ def holm_levels(p_values: Sequence[float]) -> list[float]:
             break
         levels[place] = SIGNIFICANCE / (size - rank)
     return levels
+
+
+def is_settled(effect: Effect, precision: float) -> bool:
+    """Whether a comparison needs no more blocks: it is known to the precision, or to a quarter of its own size.
+
+    The rule looks at the width and never at the verdict, which would end suites at the first false alarm. Where ratios
+    are all equal there is nothing more to learn.
+
+    Comparisons of the ladder that leave by it after 3 to 12 blocks (`test_stopping.py`): 94 to 97 % of 95 % intervals
+    hold the truth, and 2 to 6 % of suites have a false alarm, whether noise is white, lasts for some runs, hiccups, or
+    is ten times as large in one comparison. Where spreads differ evenly from half to twice the usual one it is 93 %
+    and 9 %, which are 94 % and 7 to 9 % where 4 blocks come first.
+
+    Args:
+        precision: Half-width of the interval, relative: 0.05 for 5 %.
+    """
+    if effect.verdict == "too few runs" or effect.ratio is None:
+        return False
+    if effect.low is None or effect.high is None:
+        return True
+    return log(effect.high / effect.low) / 2 <= max(log1p(precision), abs(log(effect.ratio)) / 4)
 
 
 def verdict(metric: str, mean: float, low: float | None, high: float | None) -> Verdict:
