@@ -216,6 +216,11 @@ def test_blocks_of_one_start_count_as_one_where_there_are_several() -> None:
     assert (within.starts, within.within_one_start, within.verdict) == ((1,) * 6, True, "faster")
 
 
+def test_effects_of_folders_without_starts_are_of_one() -> None:
+    """Older suites ran on one start and did not say so."""
+    assert of(list(TWICE)).model_copy(update={"starts": ()}).within_one_start
+
+
 def test_a_dropped_block_takes_its_start_along() -> None:
     """Ratios and starts stay in step."""
     found = effect("flat", "control", RATE, [(2.0, 1.0), (None, 1.0), (2.2, 1.0), (2.1, 1.0)], (1, 1, 2, 2))

@@ -226,6 +226,24 @@ def test_a_comparison_that_only_the_source_draws_is_drawn_too(exact: SuiteResult
     assert steps["aladin/flat", "aladin/control", RATE.name].agreement == "same direction"
 
 
+def test_a_comparison_that_only_the_source_draws_is_judged_as_one_of_all(tmp_path: Path) -> None:
+    """Two of the plan and one of the source alone, none of which differs: each at 5 %/3, A/A at 5 %."""
+    rungs = {
+        "aladin/control": Rung(against=None),
+        AGAIN: Rung(),
+        "aladin/static": Rung(),
+        "aladin/flat": Rung(against="aladin/static"),
+    }
+    result = analysed(tmp_path, rungs=rungs, noise=0.01, published="aladin-indexing")
+    levels = {(e.variant, e.against): round(1 - e.confidence, 4) for e in result.effects if e.metric == RATE.name}
+    assert levels == {
+        (AGAIN, "aladin/control"): 0.05,
+        ("aladin/static", "aladin/control"): 0.0167,
+        ("aladin/flat", "aladin/static"): 0.0167,
+        ("aladin/flat", "aladin/control"): 0.0167,
+    }
+
+
 def one_effect(ratio: float | None, low: float, high: float, verdict: Verdict) -> Effect:
     """An effect."""
     return Effect(
@@ -281,7 +299,7 @@ def test_a_result_of_version_1_is_read(tmp_path: Path) -> None:
     del old["caveats"]
     old["schema_version"], old["answer"] = 1, "One sentence."
     for effect in old["effects"]:
-        del effect["confidence"], effect["smallest_detectable_range"]
+        del effect["confidence"], effect["smallest_detectable_range"], effect["starts"]
         effect |= {"repeats_for_5_percent": 17, "verdict": "no difference detectable"}
     for step in old["published"]:
         del step["published_low"], step["published_high"], step["is_inside"]
