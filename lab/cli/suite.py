@@ -23,7 +23,7 @@ from lab.profiles.suites import Measures, Suite, load_suite
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
-from lab.suite.execution import SuiteExecution
+from lab.suite.execution import FIRST_BLOCKS, SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
 from lab.suite.plan import Estimate, estimate, first_blocks, make_plan, seconds_left
 from lab.targets import TargetName
@@ -206,7 +206,8 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
     until = f"until every interval is within {width}"
     if plan.minutes is None:
-        return f"{until}: blocks of about {told(block_s)}, at least 3, after {told(expected.warm_up_s)} of warm-up"
+        warm_up = f"after {told(expected.warm_up_s)} of warm-up"
+        return f"{until}: blocks of about {told(block_s)}, at least {FIRST_BLOCKS}, {warm_up}"
     blocks = max(0, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
     return f"{until}, at most {plan.minutes:g} min: about {blocks} blocks of {told(block_s)} after the warm-up"
 

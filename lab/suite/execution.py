@@ -20,7 +20,7 @@ from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder
 from lab.suite.plan import next_block, pairs_of_part
 
-FIRST_BLOCKS = 3
+FIRST_BLOCKS = 4
 """Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
 MOST_BLOCKS = 60
 MOST_WARM_UPS = 8

@@ -75,8 +75,8 @@ def test_the_rest_of_the_time_goes_where_intervals_are_wide(tmp_path: Path) -> N
     both = planned_pairs(a_width())
     folder = SuiteFolder.begin(tmp_path, a_width())
     executed(folder, Bench(), Widths(FLAT, FLAT, both, FLAT))
-    assert counted(folder) == {"control": 7, "flat": 7, "static": 4}
-    assert [set(block) for block in folder.plan().order[3:]] == [{"control", "flat"}] * 2 + [
+    assert counted(folder) == {"control": 8, "flat": 8, "static": 5}
+    assert [set(block) for block in folder.plan().order[FIRST_BLOCKS:]] == [{"control", "flat"}] * 2 + [
         set(NAMES),
         {"control", "flat"},
     ]
@@ -94,7 +94,7 @@ def test_a_block_that_would_not_end_in_time_is_not_begun(tmp_path: Path) -> None
 
 
 def test_the_first_block_is_run_however_little_time_there_is(tmp_path: Path) -> None:
-    """A suite that runs nothing tells nothing; that three blocks are needed it says itself."""
+    """A suite that runs nothing tells nothing; that four blocks are needed it says itself."""
     folder = SuiteFolder.begin(tmp_path, a_width(minutes=0.01))
     executed(folder, Bench(), Widths())
     assert counted(folder) == dict.fromkeys(NAMES, 1)
@@ -115,7 +115,7 @@ def test_the_control_s_repetition_runs_with_the_control(tmp_path: Path) -> None:
     folder = SuiteFolder.begin(tmp_path, plan)
     executed(folder, Bench(), Widths(FLAT))
     runs = counted(folder)
-    assert (runs["control (again)"], runs["static"], runs["flat"]) == (4, 3, 4)
+    assert (runs["control (again)"], runs["static"], runs["flat"]) == (5, 4, 5)
 
 
 def test_parts_run_one_after_the_other_and_share_the_time(tmp_path: Path) -> None:
