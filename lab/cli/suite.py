@@ -165,7 +165,8 @@ def conclude(folder: SuiteFolder, runs: Path) -> int:
 def print_result(result: SuiteResult) -> None:
     """The comparisons, what they say, and what to know before believing it."""
     console.print(suite_table(result))
-    console.print(escape(result.answer), soft_wrap=True)
+    for text in filter(None, (result.headline, result.answer)):
+        console.print(escape(text), soft_wrap=True)
     for sentence in result.factors:
         console.print(f"· {escape(sentence)}", soft_wrap=True)
     print_warnings(result.warnings)

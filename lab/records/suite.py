@@ -305,6 +305,7 @@ class SuiteResult(Record):
     """What a suite says: `suite.json`.
 
     Attributes:
+        headline: How small an effect could not be told; empty where the control was not repeated (A/A).
         answer: The question's answer in two sentences.
         factors: One sentence for each factor that the suite names, and one for where it begins to win.
         conclusions: One sentence for each comparison.
@@ -323,6 +324,7 @@ class SuiteResult(Record):
     published: tuple[PublishedStep, ...] = ()
     caveats: tuple[str, ...] = ()
     limits: tuple[VariantLimit, ...] = ()
+    headline: str = ""
     answer: str = ""
     factors: tuple[str, ...] = ()
     conclusions: tuple[str, ...] = ()

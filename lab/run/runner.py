@@ -17,6 +17,7 @@ from lab.records.verification import Documents, Verification
 from lab.run.environment import cold_servers, describe_environment, servers_elsewhere, shards_unassigned
 from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
+from lab.run.load.drain import wait_for_sample_after
 from lab.run.load.inputs import Inputs
 from lab.run.load.produce import Producing
 from lab.run.load.rally.race import RallyRace, race_errors
@@ -141,6 +142,9 @@ class _RunUnderWay:
             loaded = self.load(sampler)
             with self.clock.phase("settle"):
                 self.settle()
+                if self.kept is None:
+                    # What merges cost is charged to the run that has caused them.
+                    wait_for_sample_after(CLOCK.now_s(), lambda: sampler.latest)
         if self.deploys_to:
             with self.clock.phase("maintain"):
                 self.deployment = deploy(self.context, self.cluster, self.deploys_to, self.guard)

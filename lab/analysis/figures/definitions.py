@@ -98,7 +98,7 @@ item_retries | docs | Documents repeated
 lag_records_max | records | Largest lag
     Records in the topic that the sink had not committed, at the worst instant of the load.
 cpu_s_per_million_docs | CPU-s | CPU per million documents
-    CPU seconds of a process over the load phase, for a million delivered documents.
+    CPU seconds of a process over the load, of Elasticsearch to the end of its merges, for a million documents.
 cpu_cores_mean | cores | Cores busy
     Cores that a process kept busy over the measured window.
 machine_cpu_percent_mean | % | Machine busy

@@ -167,7 +167,7 @@ def bulks(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
 
 def costs(run: Run, cut: Windows) -> Iterator[Metric]:
     """What each process used; producers count themselves, since they may live for less than a sampling interval."""
-    for name, spent_s in cpu_s_by_stage(run, cut.load, _servers(cut)).items():
+    for name, spent_s in cpu_s_by_stage(run, cut, _servers(cut)).items():
         yield metric("cpu_s_per_million_docs", cpu_s_per_million_docs(spent_s, run.documents.loaded), name)
     yield from machine_and_processes(run, cut)
 
@@ -195,13 +195,15 @@ def _servers(cut: Windows) -> list[str]:
     return [name for name in process_names(cut.run) if not name.startswith("producer")]
 
 
-def cpu_s_by_stage(run: Run, load: Sequence[Sample], servers: Sequence[str]) -> dict[str, float | None]:
+def cpu_s_by_stage(run: Run, cut: Windows, servers: Sequence[str]) -> dict[str, float | None]:
     """CPU seconds of each server and of the producers; `None` for those that ran on other machines.
 
-    All nodes together are `elasticsearch`, so that clusters of several sizes can be compared; for the same reason
+    Those of Elasticsearch go on to the end of the merges that the load has left, which somebody has to pay. All nodes
+    together are `elasticsearch`, so that clusters of several sizes can be compared; for the same reason
     `sender` is whatever sent the documents where no sink did.
     """
-    spent_s = {name: cpu_s_used(load, name) for name in servers}
+    merged = [sample for sample in cut.run if cut.load and sample.at_s >= cut.load[0].at_s]
+    spent_s = {name: cpu_s_used(merged if name.startswith("elasticsearch-") else cut.load, name) for name in servers}
     of_nodes = [node_s for name, node_s in spent_s.items() if name.startswith("elasticsearch-")]
     known = [node_s for node_s in of_nodes if node_s is not None]
     if run.topic is not None and not servers_are_here(run):

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import expm1, hypot, log
 
 from lab.analysis.suite.comparisons import CONTRADICTS, Pair, is_detected, of_pair, published_of, verdict_of
-from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB
+from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, PER_MB
 from lab.analysis.suite.names import (
     detectable_text,
     lower_first,
@@ -50,6 +51,30 @@ class Findings:
     def on(self, pair: Pair, metric: MetricKey) -> Effect | None:
         """What a comparison says of a metric."""
         return of_pair(self.effects, pair, metric)
+
+    @property
+    def primaries(self) -> tuple[MetricKey, ...]:
+        """The metric that matters most; where documents are indexed, both what they cost and what was reached."""
+        of_both = (CPU_PER_DOCUMENT, PER_DOCUMENT)
+        if self.metric not in of_both:
+            return (self.metric,)
+        return (self.metric, *(metric for metric in of_both if metric in self.plan.metrics and metric != self.metric))
+
+
+# --- the headline ---------------------------------------------------------------------------------------------------
+
+
+def headline(findings: Findings) -> str:
+    """How small an effect could not be told apart from the control's own repetition (A/A); empty without one."""
+    pair = (findings.plan.repetition or "", findings.plan.control)
+    bands = [
+        f"{percent(expm1(max(log(check.high), -log(check.low))))} in {lower_first(metric_label(metric))}"
+        for metric in findings.primaries
+        if (check := findings.on(pair, metric)) is not None and check.low and check.high
+    ]
+    if not bands:
+        return ""
+    return f"On this machine, in this suite, effects below {' and below '.join(bands)} cannot be told (A/A)."
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -150,7 +175,29 @@ def _conclusion(findings: Findings, pair: Pair) -> str:
     # A run that only asks has no indexing latency: only what was measured is told, unless that is nothing.
     measured = [m for m in metrics if (effect := findings.on(pair, m)) is not None and effect.ratios]
     verdicts = "; ".join(_verdict(findings, pair, metric) for metric in measured or metrics)
-    return f"{findings.named(pair[0])} against {findings.named(pair[1])}{about}: {verdicts}{_counted(findings, pair)}."
+    what = f"{findings.named(pair[0])} against {findings.named(pair[1])}{about}"
+    return f"{what}: {verdicts}{_carried(findings, pair)}{_counted(findings, pair)}."
+
+
+def _carried(findings: Findings, pair: Pair) -> str:
+    """Which of cost and rate shows the difference, and whether the one explains the other.
+
+    On full cores a document that costs 1/x of the CPU time is indexed at x times the rate. Where the product of both
+    ratios is not 1, by more than their intervals together, something else than Elasticsearch's CPU was the limit.
+    """
+    if pair[0] == findings.plan.repetition or not {CPU_PER_DOCUMENT, PER_DOCUMENT} <= set(findings.primaries):
+        return ""
+    cost, rate = (findings.on(pair, metric) for metric in (CPU_PER_DOCUMENT, PER_DOCUMENT))
+    if cost is None or rate is None or not (cost.ratio and rate.ratio and cost.low and rate.low):
+        return ""
+    product, width = log(cost.ratio * rate.ratio), hypot(log(cost.ratio / cost.low), log(rate.ratio / rate.low))
+    if abs(product) > width:
+        return (
+            f". By CPU time alone the rate would be {ratio_text(1 / cost.ratio)} times, it was"
+            f" {ratio_text(rate.ratio)}: something else than Elasticsearch's CPU was the limit"
+        )
+    detected = [name for name, effect in (("CPU time per document", cost), ("the rate", rate)) if is_detected(effect)]
+    return f"; {' and '.join(detected)} {'show' if len(detected) > 1 else 'shows'} the difference" if detected else ""
 
 
 def _verdict(findings: Findings, pair: Pair, metric: MetricKey) -> str:

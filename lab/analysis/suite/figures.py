@@ -10,6 +10,7 @@ from lab.records.result import Metric, Result
 from lab.records.suite import MetricKey, SuitePlan, VariantMetric
 
 PER_DOCUMENT = MetricKey(name="indexing_rate_docs_per_s", scope="primaries")
+CPU_PER_DOCUMENT = MetricKey(name="cpu_s_per_million_docs", scope="elasticsearch")
 PER_ENTITY = MetricKey(name="entities_per_s", scope="run")
 PER_MB = MetricKey(name="source_mb_per_s", scope="run")
 OF_THE_INDEX = frozenset({"store_size_bytes", "segments_count"})

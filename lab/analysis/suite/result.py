@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons, is_settled
-from lab.analysis.suite.answer import Findings, answer, conclusions
+from lab.analysis.suite.answer import Findings, answer, conclusions, headline
 from lab.analysis.suite.comparisons import Pair, effects, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
@@ -60,6 +60,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         published=steps,
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
+        headline=headline(findings),
         answer=answer(findings),
         factors=factor_sentences(findings, by_variant),
         conclusions=conclusions(findings),

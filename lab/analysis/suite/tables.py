@@ -96,7 +96,8 @@ def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]
 def suite_markdown(result: SuiteResult) -> str:
     """Answer, tables, conclusions, warnings, what limited the variants, and how to run it again."""
     plan = result.plan
-    lines = [f"# {_plain(plan.suite)}", "", _plain(plan.question), "", f"**{_plain(result.answer)}**", ""]
+    lines = [f"# {_plain(plan.suite)}", "", _plain(plan.question), ""]
+    lines += [*([_plain(result.headline), ""] if result.headline else []), f"**{_plain(result.answer)}**", ""]
     lines += [*(f"- {_plain(text)}" for text in result.factors), *([""] if result.factors else [])]
     for family in families(plan.metrics):
         texts = table_texts(scope_names(family), family_lines(result, family))

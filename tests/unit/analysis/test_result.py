@@ -15,7 +15,7 @@ from lab.records.run import SinkHistograms, WarningKind
 from lab.records.samples import ElasticsearchSample, ProcessSample, Sample
 from tests.unit.analysis.deployment_truth import deployed_run
 from tests.unit.analysis.query_truth import QueryTruth, analysed, step
-from tests.unit.analysis.synthetic import Truth, into_indices, run, samples, with_samples, written
+from tests.unit.analysis.synthetic import START_S, Truth, into_indices, run, samples, with_samples, written
 
 ROOT = Path(__file__).parents[3]
 
@@ -191,6 +191,33 @@ def test_what_a_cluster_costs_is_the_sum_of_its_nodes(tmp_path: Path) -> None:
     assert value_of(result.metrics, "cpu_s_per_million_docs", "elasticsearch") == pytest.approx(
         1.5 * truth.load_s / truth.delivered * 1e6
     )
+
+
+def test_merges_after_the_load_are_charged_to_elasticsearch(tmp_path: Path) -> None:
+    """They are work that the load has left behind; what the worker does meanwhile is none of it."""
+    truth = Truth(cores=(("elasticsearch-1", 1.0), ("connect", 0.25)), settle_s=7)
+
+    def change(sample: Sample) -> dict[str, object]:
+        if sample.phase != "settle":
+            return {}
+        later_s = sample.at_s - START_S - truth.fill_s - truth.load_s
+        return {
+            "processes": {
+                name: process.model_copy(update={"cpu_s": process.cpu_s + later_s})
+                for name, process in sample.processes.items()
+            }
+        }
+
+    before, after = (
+        result_of(tmp_path / name, truth, sampled)
+        for name, sampled in (("without", samples(truth)), ("with", with_samples(samples(truth), change)))
+    )
+    grown = {
+        scope: value_of(after.metrics, "cpu_s_per_million_docs", scope)
+        - value_of(before.metrics, "cpu_s_per_million_docs", scope)
+        for scope in ("elasticsearch", "connect")
+    }
+    assert grown == {"elasticsearch": pytest.approx(7 / truth.delivered * 1e6), "connect": 0}
 
 
 def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:

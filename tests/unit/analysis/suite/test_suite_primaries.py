@@ -1,0 +1,111 @@
+"""What a document costs and what rate was reached: the headline, and which of both shows a difference."""
+
+import pytest
+
+from lab.analysis.suite.answer import Findings, conclusions, headline
+from lab.analysis.suite.comparisons import planned_pairs
+from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT
+from lab.records.suite import Effect, MetricKey, SuitePlan, Variant, Verdict
+
+AGAIN = "control (again)"
+Interval = tuple[float, float, float]
+SAME: Interval = (0.98, 1.0, 1.02)
+
+
+def an_effect(variant: str, metric: MetricKey, interval: Interval, verdict: Verdict) -> Effect:
+    """What a variant does to a metric, against the control."""
+    low, ratio, high = interval
+    return Effect(
+        variant=variant,
+        against="control",
+        metric=metric.name,
+        scope=metric.scope,
+        ratios=(ratio,) * 5,
+        dropped_blocks=0,
+        ratio=ratio,
+        low=low,
+        high=high,
+        verdict=verdict,
+        smallest_detectable=0.02,
+    )
+
+
+def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMENT, PER_DOCUMENT)) -> Findings:
+    """A suite of one comparison and the control once more."""
+    plan = SuitePlan(
+        suite="made up",
+        suite_id="1",
+        question="Which?",
+        started_s=0,
+        seed=1,
+        repeats=5,
+        control="control",
+        repetition=AGAIN,
+        variants=tuple(
+            Variant(name=name, profile="p", fingerprint=name, against=against)
+            for name, against in (("control", None), (AGAIN, "control"), ("static", "control"))
+        ),
+        order=(),
+        metrics=metrics,
+    )
+    return Findings(plan, "5 repeats", planned_pairs(plan), effects, (), {})
+
+
+def about_static(cost: Interval, rate: Interval, verdicts: tuple[Verdict, Verdict]) -> str:
+    """The sentence about one comparison, from its last verdict on."""
+    effects = (
+        an_effect("static", CPU_PER_DOCUMENT, cost, verdicts[0]),
+        an_effect("static", PER_DOCUMENT, rate, verdicts[1]),
+    )
+    return conclusions(findings(*effects))[1].rpartition("in indexing rate")[2]
+
+
+def test_the_headline_is_how_far_the_control_may_differ_from_itself() -> None:
+    """The further end of the interval, as a change, of cost and of rate."""
+    checks = (
+        an_effect(AGAIN, CPU_PER_DOCUMENT, (0.97, 1.0, 1.02), "same within 5 %"),
+        an_effect(AGAIN, PER_DOCUMENT, (0.95, 1.02, 1.12), "undecided"),
+    )
+    assert headline(findings(*checks)) == (
+        "On this machine, in this suite, effects below 3.1 % in CPU per million documents (elasticsearch) and below"
+        " 12 % in indexing rate cannot be told (A/A)."
+    )
+
+
+def test_without_a_check_there_is_no_headline() -> None:
+    """Nothing shows how small an effect could be told."""
+    assert headline(findings(an_effect("static", PER_DOCUMENT, SAME, "same within 5 %"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("cost", "rate", "verdicts", "ending"),
+    [
+        ((0.78, 0.8, 0.82), (1.1, 1.25, 1.4), ("lower", "faster"), "; CPU time per document and the rate show"),
+        ((0.88, 0.9, 0.92), (0.95, 1.1, 1.3), ("lower", "undecided"), "; CPU time per document shows"),
+    ],
+)
+def test_what_shows_a_difference_is_named(
+    cost: Interval, rate: Interval, verdicts: tuple[Verdict, Verdict], ending: str
+) -> None:
+    """Cost scatters less than the rate, and mostly shows it first."""
+    assert about_static(cost, rate, verdicts) == f"{ending} the difference."
+
+
+def test_where_neither_shows_one_nothing_is_added() -> None:
+    """The verdicts say it."""
+    assert about_static(SAME, (0.9, 1.0, 1.1), ("same within 5 %", "undecided")) == "."
+
+
+def test_a_rate_that_cost_does_not_explain_had_another_limit() -> None:
+    """A document that costs 30 % less and is indexed no faster waits for something else."""
+    assert about_static((0.69, 0.7, 0.71), SAME, ("lower", "same within 5 %")) == (
+        ". By CPU time alone the rate would be 1.43 times, it was 1.00: something else than Elasticsearch's CPU was the"
+        " limit."
+    )
+
+
+def test_other_questions_have_a_single_primary_metric() -> None:
+    """Such as how long a query takes."""
+    latency = MetricKey(name="query_service_time_ms_mean", scope="run")
+    assert findings(metrics=(latency, PER_DOCUMENT)).primaries == (latency,)
+    assert findings(metrics=(PER_DOCUMENT, latency, CPU_PER_DOCUMENT)).primaries == (PER_DOCUMENT, CPU_PER_DOCUMENT)
