@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from lab.analysis.statistics.power import expected_width
 from lab.analysis.statistics.warm_up import is_warm
-from lab.analysis.suite.names import lower_first, metric_label
+from lab.analysis.suite.comparisons import planned_pairs
+from lab.analysis.suite.names import lower_first, metric_label, percent
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
@@ -25,7 +27,7 @@ from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import FIRST_BLOCKS, SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
-from lab.suite.plan import Estimate, estimate, first_blocks, make_plan, seconds_left
+from lab.suite.plan import LEAST_RATIOS, Estimate, estimate, first_blocks, make_plan, seconds_left
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
@@ -196,6 +198,8 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
             title = f"first block of {part}" if part else "first block"
             console.print(f"[dim]{escape(title)}:[/dim] {escape(' · '.join(names))}")
     console.print(f"{how_long(plan, expected)} [dim]({basis(plan, expected)})[/dim]")
+    if text := width_text(plan, expected):
+        console.print(text)
 
 
 def how_long(plan: SuitePlan, expected: Estimate) -> str:
@@ -209,8 +213,29 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     if plan.minutes is None:
         warm_up = f"after {told(expected.warm_up_s)} of warm-up"
         return f"{until}: blocks of about {told(block_s)}, at least {FIRST_BLOCKS}, {warm_up}"
-    blocks = max(0, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
+    blocks = blocks_in_time(plan, expected)
     return f"{until}, at most {plan.minutes:g} min: about {blocks} blocks of {told(block_s)} after the warm-up"
+
+
+def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
+    """How many blocks of everything the plan asks for, or has time for."""
+    if plan.minutes is None:
+        return plan.repeats or 0
+    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
+    return max(1, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
+
+
+def width_text(plan: SuitePlan, expected: Estimate) -> str:
+    """What width that many blocks will buy, at the noise of this machine; empty where either is not known."""
+    blocks, comparisons = blocks_in_time(plan, expected), len(planned_pairs(plan)) - (plan.repetition is not None)
+    if expected.noise is None or blocks < LEAST_RATIOS or not comparisons:
+        return ""
+    width = expected_width(expected.noise, blocks, comparisons)
+    metric, seen = lower_first(metric_label(plan.metrics[0])), percent(expected.noise)
+    return (
+        f"that buys intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({seen} from"
+        " block to block)"
+    )
 
 
 def basis(plan: SuitePlan, expected: Estimate) -> str:

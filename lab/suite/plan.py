@@ -4,8 +4,9 @@ import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
-from statistics import median
+from statistics import median, stdev
 
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import runs_left
@@ -14,10 +15,10 @@ from lab.profiles.models import BOUNDS
 from lab.profiles.suites import Crossing as WantedCrossing
 from lab.profiles.suites import Measures, Suite, SuiteVariant
 from lab.records.run import Run
-from lab.records.suite import Crossing, MetricKey, SuitePlan, SuiteRun, Variant
+from lab.records.suite import Crossing, MetricKey, SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.suite.order import block_order
 
-RUN_BASE_S = 12.0
+RUN_BASE_S = 6.0
 """What a run takes beside its documents: index, topics, connector, verification, report."""
 RATE_DOCS_PER_S = 12_000.0
 """Filling, draining and reading back together, where no earlier run tells better; measured on 2 cores."""
@@ -28,6 +29,8 @@ LAYOUT_BASE_S = 10.0
 WARM_UPS = 4
 """Warm-up drains that servers just started usually need."""
 RUNS_READ = 20
+LEAST_RATIOS = 3
+"""Of a comparison, for its scatter to be told."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Estimate:
         seconds: Of all of it; where a width decides, `None`.
         warm_up_s: Of that, what comes before the first run that counts, and the first runs of each kind.
         each: By variant, wall time of one run, in seconds.
+        noise: Standard deviation of a comparison's log ratio of the first metric from block to block, as last seen.
         from_runs: Variants whose time was taken from earlier runs of the same profile and size.
     """
 
@@ -47,6 +51,7 @@ class Estimate:
     warm_up_s: float
     each: Mapping[str, float]
     from_runs: int
+    noise: float | None
 
 
 def make_plan(
@@ -198,7 +203,26 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
         warm_up_s=warm_ups,
         each=each,
         from_runs=sum(wall_s is not None for wall_s in earlier.values()),
+        noise=noise(runs, plan.metrics[0]),
     )
+
+
+def noise(runs: Path, metric: MetricKey) -> float | None:
+    """How much a comparison's log ratio of the metric scattered from block to block in the last suite here that has it.
+
+    The median over its comparisons of their standard deviations; `None` where no suite here has three blocks of it.
+    """
+    for path in sorted((runs / "suites").glob("*/*/suite.json"), key=lambda path: path.parent.name, reverse=True):
+        # A record of an earlier version tells nothing.
+        with contextlib.suppress(ValueError):
+            spreads = [
+                stdev(map(log, effect.ratios))
+                for effect in SuiteResult.model_validate_json(path.read_bytes()).effects
+                if (effect.metric, effect.scope) == (metric.name, metric.scope) and len(effect.ratios) >= LEAST_RATIOS
+            ]
+            if spreads:
+                return median(spreads)
+    return None
 
 
 def first_blocks(plan: SuitePlan) -> tuple[tuple[str, ...], ...]:

@@ -3,6 +3,7 @@
 from math import expm1, sqrt
 from statistics import NormalDist
 
+from lab.analysis.statistics.means import PRIOR_FREEDOM
 from lab.analysis.statistics.student import CONFIDENCE, SIGNIFICANCE, critical
 
 POWER = 0.8
@@ -39,6 +40,18 @@ def detectable_errors(freedom: float, comparisons: int = 1) -> float:
     """
     bound = critical(SIGNIFICANCE / comparisons, freedom)
     return bound * (1 - 1 / (4 * freedom)) + NormalDist().inv_cdf(POWER) * sqrt(1 + bound**2 / (2 * freedom))
+
+
+def expected_width(spread: float, blocks: int, comparisons: int) -> float:
+    """The relative half-width (0.05 for 5 %) of an interval after 2 blocks or more, among so many comparisons.
+
+    All of them know their noise together (see `lab.analysis.statistics.means`), and Holm's procedure asks the most.
+
+    Args:
+        spread: Standard deviation of a comparison's log ratio from block to block.
+    """
+    freedom = blocks - 1 + min(PRIOR_FREEDOM, (comparisons - 1) * (blocks - 1))
+    return expm1(min(MOST, critical(SIGNIFICANCE / max(1, comparisons), freedom) * spread / sqrt(blocks)))
 
 
 def _true_errors(freedom: float) -> tuple[float, float]:

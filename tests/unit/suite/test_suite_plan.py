@@ -1,11 +1,16 @@
 """What is planned of runs that only ask, or that go at a rate: which share an index, and how long they take."""
 
 from itertools import pairwise
+from math import exp
 from pathlib import Path
 
+import pytest
+
+from lab.analysis.statistics.effects import effect
 from lab.profiles import Profile
 from lab.profiles.suites import Measures, Suite, SuiteVariant
-from lab.suite.plan import estimate, kind_of, layout_of, load_s, make_plan, server_shape
+from lab.records.suite import MetricKey, SuiteResult
+from lab.suite.plan import estimate, kind_of, layout_of, load_s, make_plan, noise, server_shape
 
 VERSIONS = {"a": "8.19.21", "b": "9.5.3", "c": "8.19.21", "d": "9.5.3"}
 
@@ -109,3 +114,37 @@ def test_the_order_heeds_no_servers_that_run_side_by_side() -> None:
     ]
     assert changes[0] == {1}
     assert max(changes[1]) == 3
+
+
+def a_suite_that_ran(runs: Path, name: str, *samples: tuple[float, ...]) -> None:
+    """What is left of a suite: the query rates of its comparisons, as ratios by block."""
+    folder = runs / "suites" / "s" / name
+    folder.mkdir(parents=True)
+    variants = tuple(SuiteVariant(each, a_profile(), (), None) for each in ("one", "two"))
+    suite = Suite("s", "?", "one", None, variants, Measures(3), 1, (("query_rate_per_s", "run"),), None)
+    plan = make_plan(suite, measures=None, seed=None, skipped={}, documents={}, command=())
+    effects = [effect("two", "one", plan.metrics[0], [(ratio, 1.0) for ratio in ratios]) for ratios in samples]
+    result = SuiteResult(
+        plan=plan, ended_s=1, wall_time_s=1, complete=True, runs=(), figures=(), effects=tuple(effects)
+    )
+    (folder / "suite.json").write_text(result.model_dump_json(), "utf-8")
+
+
+def test_the_noise_of_this_machine_is_that_of_the_last_suite_with_the_metric(tmp_path: Path) -> None:
+    """The median over its comparisons; of one with two blocks nothing is known, and another metric tells nothing."""
+    rate, other = (MetricKey(name=name, scope="run") for name in ("query_rate_per_s", "drain_s"))
+    assert noise(tmp_path, rate) is None
+    a_suite_that_ran(tmp_path, "20260101-000001", (exp(0.5), exp(0.7), exp(0.6)))
+    a_suite_that_ran(tmp_path, "20260101-000002", (1.0, exp(0.02), exp(0.04)), (1.0, exp(0.06), exp(0.12)), (1.0, 9.0))
+    assert noise(tmp_path, rate) == pytest.approx(0.04)
+    assert noise(tmp_path, other) is None
+
+
+def test_a_suite_that_tells_nothing_is_passed_over(tmp_path: Path) -> None:
+    """Such as one of an earlier version, or of a single block."""
+    rate = MetricKey(name="query_rate_per_s", scope="run")
+    a_suite_that_ran(tmp_path, "20260101-000001", (1.0, exp(0.02), exp(0.04)))
+    a_suite_that_ran(tmp_path, "20260101-000002", (1.0,))
+    (tmp_path / "suites" / "s" / "20260101-000003").mkdir()
+    (tmp_path / "suites" / "s" / "20260101-000003" / "suite.json").write_text("{}")
+    assert noise(tmp_path, rate) == pytest.approx(0.02)

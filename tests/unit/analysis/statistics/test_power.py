@@ -4,7 +4,7 @@ from math import log1p, sqrt
 
 import pytest
 
-from lab.analysis.statistics.power import detectable_errors, smallest_detectable
+from lab.analysis.statistics.power import detectable_errors, expected_width, smallest_detectable
 from tests.unit.analysis.statistics.suites_drawn import COMPARISONS, judged, log_ratios
 
 
@@ -47,3 +47,16 @@ def test_an_effect_of_the_smallest_detectable_size_is_found_in_four_suites_of_fi
     drawn[:, 1] += truth
     found = [judged(suite).detected[1] for suite in drawn.tolist()]
     assert 0.77 <= sum(found) / len(found) <= 0.9
+
+
+def test_the_width_that_blocks_will_buy() -> None:
+    """One comparison alone, 5 blocks: t of 4 degrees of freedom is 2.776; eleven after Holm, 8 degrees: 3.892."""
+    assert log1p(expected_width(0.08, 5, 1)) == pytest.approx(2.776 * 0.08 / sqrt(5), rel=0.001)
+    assert log1p(expected_width(0.08, 5, 11)) == pytest.approx(3.892 * 0.08 / sqrt(5), rel=0.01)
+
+
+def test_more_blocks_and_fewer_comparisons_buy_narrower_intervals() -> None:
+    """As less noise does, in proportion."""
+    assert expected_width(0.08, 10, 11) < expected_width(0.08, 5, 11)
+    assert expected_width(0.08, 5, 4) < expected_width(0.08, 5, 11)
+    assert log1p(expected_width(0.02, 5, 4)) == pytest.approx(log1p(expected_width(0.08, 5, 4)) / 4)
