@@ -1,6 +1,6 @@
 """Which variants are compared with which, by the plan and by a source document, and what each comparison says."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import log
 from statistics import geometric_mean
 from typing import Final, TypeVar
@@ -105,11 +105,16 @@ def published_pairs(plan: SuitePlan, published: Published | None, planned: Seque
     """Comparisons that the source draws and the plan does not, of variants that ran all the same."""
     ours = _variants_by_profile(plan)
     drawn = [
-        (ours[step.variant], ours[step.against])
+        _ours(step, plan, planned)
         for step in (published.comparisons if published else ())
         if step.variant in ours and step.against in ours
     ]
-    return tuple(pair for pair in dict.fromkeys(drawn) if pair not in planned)
+    # Parts run at other times, on other servers.
+    return tuple(
+        (variant, against)
+        for variant, against in dict.fromkeys(drawn)
+        if (variant, against) not in planned and plan.variant(variant).part == plan.variant(against).part
+    )
 
 
 def published_steps(
@@ -126,7 +131,17 @@ def published_steps(
         if variant in theirs and against in theirs
         for step in published.unstated(theirs[variant], theirs[against])
     ]
-    return tuple(_step(step, ours, effects) for step in (*published.comparisons, *unstated))
+    return tuple(_step(step, _ours(step, plan, planned), effects) for step in (*published.comparisons, *unstated))
+
+
+def _ours(step: PublishedComparison, plan: SuitePlan, planned: Sequence[Pair]) -> Pair:
+    """Our comparison of what the source compares: the planned one, whatever its reference is called, or the nearest."""
+    ours = _variants_by_profile(plan)
+    variant = ours.get(step.variant, step.variant)
+    for pair in planned:
+        if pair[0] == variant and plan.variant(pair[1]).profile == step.against:
+            return pair
+    return variant, ours.get(step.against, step.against)
 
 
 def _variants_by_profile(plan: SuitePlan) -> dict[str, str]:
@@ -138,9 +153,9 @@ def _variants_by_profile(plan: SuitePlan) -> dict[str, str]:
     return by_profile | {variant.name: variant.name for variant in chosen}
 
 
-def _step(step: PublishedComparison, ours: Mapping[str, str], effects: Iterable[Effect]) -> PublishedStep:
-    variant, against = ours.get(step.variant, step.variant), ours.get(step.against, step.against)
-    effect = of_pair(effects, (variant, against), MetricKey(name=step.metric, scope=step.scope))
+def _step(step: PublishedComparison, pair: Pair, effects: Iterable[Effect]) -> PublishedStep:
+    variant, against = pair
+    effect = of_pair(effects, pair, MetricKey(name=step.metric, scope=step.scope))
     low, high = step.rounded
     return PublishedStep(
         variant=variant,

@@ -13,6 +13,7 @@ MAPPINGS = Path(__file__).resolve().parents[3] / "mappings"
 NAMES = [
     "aladin.flat.static",
     "aladin.nested.dynamic",
+    "aladin.nested.keyword",
     "aladin.nested.static",
     "dynamic",
     "events.no-doc-values",
