@@ -1,11 +1,12 @@
 """The comparisons of one metric as a reader sees them: the same rows in the page, in Markdown and on a terminal."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.analysis.suite.comparisons import of_pair, planned_pairs, published_of, verdict_of
 from lab.analysis.suite.names import detectable_text, published_text, ratio_text, short_name
-from lab.analysis.text import UNKNOWN, figure, number
+from lab.analysis.text import UNKNOWN, figure
 from lab.records.suite import Effect, MetricKey, PublishedStep, SuiteResult, VariantMetric
 
 HEAD = (
@@ -18,6 +19,8 @@ HEAD = (
     "published",
     "agreement (our interval)",
 )
+NUMBER = re.compile(r"^-?[\d\u202f.,]*\d")
+"""What a figure begins with; thousands are apart by narrow spaces."""
 OF_THE_SOURCE = 2
 """The last columns, which are empty where no source is cited."""
 
@@ -117,7 +120,10 @@ def agreement_text(step: PublishedStep) -> str:
 
 
 def spread(metric: VariantMetric | None) -> str:
-    """Median with the smallest and the largest value: `6 260/s [6 100–6 300]`."""
+    """Median with the smallest and the largest value: `6 260/s [6 100–6 300]`, `98.0 s [91.0 s–2 min 11 s]`."""
     if metric is None or metric.median is None:
         return UNKNOWN
-    return f"{figure(metric.median, metric.unit)} [{number(metric.low)}–{number(metric.high)}]"
+    texts = [figure(value, metric.unit) for value in (metric.median, metric.low, metric.high)]
+    unit, *others = {NUMBER.sub("", text, count=1) for text in texts}
+    low, high = (text if others else text.removesuffix(unit) for text in texts[1:])
+    return f"{texts[0]} [{low}–{high}]"
