@@ -53,9 +53,10 @@ def suite(
     servers = servers_of(target, target_file)
     chosen, skipped = fitted(load_suite(name, overrides=tuple(settings or ())), servers)
     datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
+    stated = measures_of(repeats, minutes, precision)
     fixed = make_plan(
         chosen,
-        measures=measures_of(repeats, minutes, precision),
+        measures=stated,
         seed=seed,
         skipped=skipped,
         documents={variant: dataset.documents for variant, dataset in datasets.items()},
@@ -66,7 +67,7 @@ def suite(
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
-    begun = resumed(runs, chosen, fixed, repeats) if resume else None
+    begun = resumed(runs, chosen, fixed, stated) if resume else None
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
@@ -127,26 +128,34 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
     return Measures.of(repeats, minutes, share)
 
 
-def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, repeats: int | None) -> SuiteFolder:
-    """The suite's last folder, if the suite is still the one that was begun.
+def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, stated: Measures | None) -> SuiteFolder:
+    """The suite's last folder, if the suite is still the one that was begun; it may be given another time or width.
 
     Args:
-        repeats: As the command line asks for them, if it does.
+        stated: What the command line says of repeats, time and width, if it does.
 
     Raises:
-        ProfileError: Nothing has been begun, or the suite or one of its profiles has been changed since.
+        ProfileError: Nothing has been begun, the suite or one of its profiles has been changed since, or it is to be
+            ended in another way.
     """
     folder = find_suite(runs, chosen.name)
     begun = folder.plan()
-    if begun.variants != fixed.variants or begun.metrics != fixed.metrics:
+    if list(map(asked_for, begun.variants)) != list(map(asked_for, fixed.variants)) or begun.metrics != fixed.metrics:
         raise ProfileError(
             f"{folder.path}: cannot be resumed: the suite's variants or their profiles have changed since it was "
             "begun; start it anew without --resume"
         )
-    if repeats is not None and begun.repeats != repeats:
-        how = f"with {begun.repeats}" if begun.repeats else "for a width or a time"
-        raise ProfileError(f"{folder.path}: cannot be resumed with {repeats} repeats: it was begun {how}")
+    if stated is not None and begun.repeats != stated.repeats:
+        how = f"with {begun.repeats} repeats" if begun.repeats else "for a width or a time"
+        raise ProfileError(f"{folder.path}: cannot be ended in another way than it was begun: {how}")
+    if stated is not None and begun.repeats is None:
+        folder.write_plan(begun.model_copy(update={"minutes": stated.minutes, "precision": stated.precision}))
     return folder
+
+
+def asked_for(variant: Variant) -> Variant:
+    """A variant without what the memory of the moment decides: whether its servers run beside others."""
+    return variant.model_copy(update={"servers": ""})
 
 
 def conclude(folder: SuiteFolder, runs: Path) -> int:

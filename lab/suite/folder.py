@@ -29,7 +29,7 @@ class SuiteFolder:
 
     def removed_if_empty(self) -> bool:
         """Remove the folder if it holds nothing but the plan, as when servers cannot be started; whether it did."""
-        if {path.name for path in self.path.iterdir()} - {"plan.json"}:
+        if {path.name for path in self.path.iterdir()} - {"plan.json", "plan.json.part"}:
             return False
         shutil.rmtree(self.path)
         return True
@@ -46,10 +46,14 @@ class SuiteFolder:
         """Write down another block, which begins now; the plan with it."""
         plan = self.plan()
         plan = plan.model_copy(update={"order": (*plan.order, order)})
+        self.write_plan(plan)
+        return plan
+
+    def write_plan(self, plan: SuitePlan) -> None:
+        """Put the plan in the place of the one that is there, of which nothing is lost if this is interrupted."""
         partial = self.path / "plan.json.part"
         partial.write_text(plan.model_dump_json(indent=1) + "\n", "utf-8")
         partial.rename(self.path / "plan.json")
-        return plan
 
     def runs(self) -> tuple[SuiteRun, ...]:
         """The runs that ended so far."""

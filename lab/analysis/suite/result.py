@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons, is_settled
 from lab.analysis.suite.answer import Findings, answer, conclusions, headline
-from lab.analysis.suite.comparisons import Pair, effects, planned_pairs, published_pairs, published_steps
+from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_suite, runs_left
@@ -72,18 +72,19 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
 def comparisons_too_wide(folder: Path) -> tuple[Pair, ...]:
     """The comparisons of a suite under way whose intervals of its first metric are not yet narrow enough.
 
-    That of the control with itself (A/A) asks for no runs of its own.
+    That of the control with itself (A/A) asks for no runs of its own, unless the suite compares nothing else. One
+    without any ratio so far, because runs fail, is given up.
     """
     suite = read_suite(folder)
     plan = suite.plan
     pairs, metric = planned_pairs(plan), plan.metrics[0]
+    asking = [pair for pair in pairs if pair[0] != plan.repetition] or pairs
     judged = among_comparisons(effects(plan, pairs, figures(suite)), repetition=plan.repetition)
+    found = {pair: of_pair(judged, pair, metric) for pair in asking}
     return tuple(
-        (effect.variant, effect.against)
-        for effect in judged
-        if (effect.metric, effect.scope) == (metric.name, metric.scope)
-        and effect.variant != plan.repetition
-        and not is_settled(effect, plan.precision or 0.0)
+        pair
+        for pair, effect in found.items()
+        if effect is not None and effect.ratios and not is_settled(effect, plan.precision or 0.0)
     )
 
 

@@ -12,7 +12,7 @@ from lab.cli import suite
 from lab.cli.app import main
 from lab.errors import StackError
 from lab.records.result import Result
-from lab.records.suite import Variant
+from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
 
 Ended = tuple[int, str]
@@ -67,7 +67,7 @@ def ended(
         monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--runs", str(tmp_path), *words])
         status = main()
         text = capsys.readouterr()
-        return status, text.out.splitlines()[-1], text.err
+        return status, (text.out.splitlines() or [""])[-1], text.err
 
     return command
 
@@ -159,3 +159,43 @@ def test_a_plan_says_what_ends_the_suite(
     monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--plan", *words])
     assert main() == 0
     assert told in " ".join(capsys.readouterr().out.split())
+
+
+def minutes_of(runs: Path) -> float | None:
+    """The time that the begun suite has."""
+    (file,) = runs.rglob("plan.json")
+    return SuitePlan.model_validate_json(file.read_bytes()).minutes
+
+
+def test_a_suite_may_be_given_another_time_when_it_is_resumed(
+    ended: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    """Without a word of it, it keeps the one that it has."""
+    ended(Servers(), "--minutes", "9")
+    ended(Servers(), "--resume")
+    assert minutes_of(tmp_path) == 9
+    ended(Servers(), "--minutes", "20", "--resume")
+    assert minutes_of(tmp_path) == 20
+
+
+@pytest.mark.parametrize(
+    ("begun", "resumed", "how"),
+    [
+        (("--minutes", "9"), ("--repeats", "3"), "for a width or a time"),
+        (("--repeats", "3"), ("--minutes", "9"), "with 3 repeats"),
+        (("--repeats", "3"), ("--repeats", "4"), "with 3 repeats"),
+    ],
+)
+def test_a_suite_is_not_ended_in_another_way_than_it_was_begun(
+    ended: Callable[..., tuple[int, str, str]],
+    tmp_path: Path,
+    begun: tuple[str, ...],
+    resumed: tuple[str, ...],
+    how: str,
+) -> None:
+    """Its first blocks would follow one rule, and its last another."""
+    ended(Servers(), *begun)
+    (folder,) = (file.parent for file in tmp_path.rglob("plan.json"))
+    status, _, errors = ended(Servers(), *resumed, "--resume")
+    assert status == 2
+    assert errors == f"sluice: {folder}: cannot be ended in another way than it was begun: {how}\n"
