@@ -42,6 +42,7 @@ def suite(
         str | None, typer.Option(help="Half-width of an interval that is narrow enough: 5%.", metavar="PERCENT")
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs, instead of both.")] = None,
+    starts: Annotated[int | None, typer.Option(min=1, help="How often the servers are started; 1.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")] = False,
     settings: SettingsOption = None,
@@ -62,12 +63,17 @@ def suite(
         documents={variant: dataset.documents for variant, dataset in datasets.items()},
         command=typed_command(),
         side_by_side=servers.run_together(variant.profile for variant in chosen.variants),
+        starts=starts or 1,
     )
+    if fixed.starts > 1 and not servers.may_be_started_anew():
+        raise ProfileError(
+            f"--starts: got {fixed.starts}, expected 1: these servers are not started for the suite alone"
+        )
     if plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
-    begun = resumed(runs, chosen, fixed, stated) if resume else None
+    begun = resumed(runs, chosen, fixed, stated, starts) if resume else None
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
@@ -128,11 +134,12 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
     return Measures.of(repeats, minutes, share)
 
 
-def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, stated: Measures | None) -> SuiteFolder:
+def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, stated: Measures | None, starts: int | None) -> SuiteFolder:
     """The suite's last folder, if the suite is still the one that was begun; it may be given another time or width.
 
     Args:
         stated: What the command line says of repeats, time and width, if it does.
+        starts: What it says of starts.
 
     Raises:
         ProfileError: Nothing has been begun, the suite or one of its profiles has been changed since, or it is to be
@@ -148,6 +155,8 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, stated: Measures | None
     if stated is not None and begun.repeats != stated.repeats:
         how = f"with {begun.repeats} repeats" if begun.repeats else "for a width or a time"
         raise ProfileError(f"{folder.path}: cannot be ended in another way than it was begun: {how}")
+    if starts is not None and begun.starts != starts:
+        raise ProfileError(f"{folder.path}: cannot be resumed with {starts} starts: it was begun with {begun.starts}")
     if stated is not None and begun.repeats is None:
         folder.write_plan(begun.model_copy(update={"minutes": stated.minutes, "precision": stated.precision}))
     return folder

@@ -96,6 +96,8 @@ class SuitePlan(Record):
             with a number of repeats.
         order: Per block the names of the variants, in the order of their runs; with `repeats` all of them, otherwise
             those that have begun. A reference of several comparisons may run several times in a block.
+        starts: How often the servers are started: every start has blocks of its own.
+        started: By block, the start that it runs on; empty in plans of older versions.
         seed: The same seed gives the same order.
         control: The variant that stands for "nothing changed".
         repetition: The variant that is the control once more (A/A); `None` where the suite has none.
@@ -117,6 +119,8 @@ class SuitePlan(Record):
     repetition: str | None
     variants: tuple[Variant, ...]
     order: tuple[tuple[str, ...], ...]
+    starts: Count = 1
+    started: tuple[Count, ...] = ()
     metrics: tuple[MetricKey, ...]
     published: str | None = None
     crossings: tuple[Crossing, ...] = ()
@@ -127,6 +131,10 @@ class SuitePlan(Record):
     def parts(self) -> tuple[str, ...]:
         """The parts in the order in which they run."""
         return tuple(dict.fromkeys(variant.part for variant in self.variants if variant.name not in self.skipped))
+
+    def start_of(self, block: int) -> int:
+        """The start of the servers that a block, counted from 1, runs on."""
+        return self.started[block - 1] if self.started else 1
 
     def variant(self, name: str) -> Variant:
         """The variant of that name."""

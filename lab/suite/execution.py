@@ -45,6 +45,10 @@ class Bench(Protocol):
         """
         ...
 
+    def restart(self) -> None:
+        """Stop all servers, so that the next run has others."""
+        ...
+
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once into the folder and remove what it leaves in the servers."""
         ...
@@ -93,6 +97,7 @@ class SuiteExecution:
         self.ended = list(folder.runs())
         self.earlier = len(self.ended)
         self.begun_s = clock()
+        self.start: int | None = None
         bench.run_ids |= folder.run_ids()
 
     def execute(self) -> None:
@@ -107,14 +112,16 @@ class SuiteExecution:
         self.run_blocks()
         if self.plan.repeats is not None:
             return
-        for part in self.plan.parts:
-            while order := self.another_block(part):
-                self.plan = self.folder.add_block(order)
-                self.run_blocks()
+        for start in range(1, self.plan.starts + 1):
+            for part in self.plan.parts:
+                while order := self.another_block(part, start):
+                    self.plan = self.folder.add_block(order, start)
+                    self.run_blocks()
 
-    def another_block(self, part: str) -> tuple[str, ...]:
-        """The next block of a part; empty where no interval is too wide any more, or it would not end in time."""
-        drawn = sum(self.plan.variant(order[0]).part == part for order in self.plan.order)
+    def another_block(self, part: str, start: int) -> tuple[str, ...]:
+        """The next block of a part on a start; empty where none is asked for any more, or it would not end in time."""
+        blocks = zip(self.plan.order, self.plan.started, strict=True)
+        drawn = sum(of == start and self.plan.variant(order[0]).part == part for order, of in blocks)
         pairs = pairs_of_part(self.plan, part)
         if drawn >= FIRST_BLOCKS:
             too_wide = self.too_wide(self.folder.path)
@@ -122,16 +129,20 @@ class SuiteExecution:
         if drawn >= (MOST_BLOCKS if pairs else FIRST_BLOCKS):
             return ()
         order = next_block(self.plan, pairs, len(self.plan.order) + 1, part)
-        is_late = self.spent_s() + self.expected_s(order) > self.ends_s(part)
+        is_late = self.spent_s() + self.expected_s(order) > self.ends_s(part, start)
         return () if drawn and is_late else order
 
-    def ends_s(self, part: str) -> float:
-        """When a part must have ended, in seconds that the suite has taken: parts share time as they do comparisons."""
+    def ends_s(self, part: str, start: int) -> float:
+        """When a part of a start must have ended, in seconds that the suite has taken.
+
+        Starts share the time evenly, the parts of each as they share the comparisons.
+        """
         if self.plan.minutes is None:
             return inf
         until = self.plan.parts[: self.plan.parts.index(part) + 1]
-        shares = [len(pairs_of_part(self.plan, each)) for each in until]
-        return 60 * self.plan.minutes * sum(shares) / max(1, len(planned_pairs(self.plan)))
+        shares = sum(len(pairs_of_part(self.plan, each)) for each in until)
+        share = shares / max(1, len(planned_pairs(self.plan)))
+        return 60 * self.plan.minutes * (start - 1 + share) / self.plan.starts
 
     def spent_s(self) -> float:
         """Time that the suite has taken, without the time for which it was interrupted."""
@@ -149,6 +160,9 @@ class SuiteExecution:
     def run_blocks(self) -> None:
         """Run what is left of the blocks that are drawn."""
         for block, name, turn in runs_left(self.plan, self.ended):
+            if self.start not in {None, self.plan.start_of(block)}:
+                self.bench.restart()
+            self.start = self.plan.start_of(block)
             made = sum((run.block, run.variant, run.turn) == (block, name, turn) for run in self.ended)
             for attempt in range(1 + made, ATTEMPTS + 1):
                 variant = self.plan.variant(name)

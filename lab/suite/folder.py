@@ -42,10 +42,10 @@ class SuiteFolder:
         """
         return read_plan(self.path)
 
-    def add_block(self, order: tuple[str, ...]) -> SuitePlan:
-        """Write down another block, which begins now; the plan with it."""
+    def add_block(self, order: tuple[str, ...], start: int) -> SuitePlan:
+        """Write down another block, which begins now on that start of the servers; the plan with it."""
         plan = self.plan()
-        plan = plan.model_copy(update={"order": (*plan.order, order)})
+        plan = plan.model_copy(update={"order": (*plan.order, order), "started": (*plan.started, start)})
         self.write_plan(plan)
         return plan
 

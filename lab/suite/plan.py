@@ -63,6 +63,7 @@ def make_plan(
     documents: Mapping[str, int],
     command: Sequence[str],
     side_by_side: bool = False,
+    starts: int = 1,
 ) -> SuitePlan:
     """Fix everything that a suite is going to do; its id and its start come with its folder.
 
@@ -72,6 +73,7 @@ def make_plan(
         skipped: Variants that cannot run on this machine, with the reason.
         documents: By variant, the documents of one run.
         side_by_side: Whether different servers run at the same time, so that a change of them costs nothing.
+        starts: How often the servers are started.
     """
     chosen = [variant for variant in suite.variants if variant.name not in skipped]
     measures = measures or suite.measures
@@ -88,17 +90,16 @@ def make_plan(
         repetition=suite.repetition,
         variants=tuple(_planned(variant, documents.get(variant.name), side_by_side) for variant in chosen),
         order=(),
+        starts=starts,
         metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in suite.metrics),
         published=suite.published,
         crossings=tuple(map(_crossing, suite.crossings)),
         skipped=dict(skipped),
         command=tuple(command),
     )
-    order: list[tuple[str, ...]] = []
-    for part in plan.parts:
-        for _ in range(plan.repeats or 0):
-            order.append(next_block(plan, pairs_of_part(plan, part), len(order) + 1, part))
-    return plan.model_copy(update={"order": tuple(order)})
+    blocks = [(start, part) for start in range(1, starts + 1) for part in plan.parts for _ in range(plan.repeats or 0)]
+    order = (next_block(plan, pairs_of_part(plan, part), number, part) for number, (_, part) in enumerate(blocks, 1))
+    return plan.model_copy(update={"order": tuple(order), "started": tuple(start for start, _ in blocks)})
 
 
 def pairs_of_part(plan: SuitePlan, part: str) -> tuple[Pair, ...]:

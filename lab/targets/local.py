@@ -85,6 +85,17 @@ class Local(Servers):
                     else:
                         self._stack.stop(progress)
 
+    def may_be_started_anew(self) -> bool:
+        """Those that `up` has started are somebody's beyond this command."""
+        state = self._stack.state()
+        return state is None or not state.kept
+
+    def stop(self) -> None:
+        """Stop all of them; the next target starts others."""
+        with uninterrupted(), StackDisplay().showing() as progress:
+            self._stack.stop(progress)
+        self._stacks.clear()
+
     def run_together(self, profiles: Iterable[Profile]) -> bool:
         """Whether there is memory for all servers that the profiles ask for at the same time."""
         largest: dict[str, int] = {}

@@ -108,6 +108,14 @@ class Servers(ABC):
         """Whether the different servers that fitted profiles ask for can run at the same time, side by side."""
         return False
 
+    def may_be_started_anew(self) -> bool:
+        """Whether they can be stopped and started within a command: only it uses them."""
+        return False
+
+    def stop(self) -> None:
+        """Stop them; call it only while they are held, and where they may be started anew."""
+        raise NotImplementedError
+
     @contextlib.contextmanager
     def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[Bench]:
         """The servers of a suite whose profiles are fitted; datasets are given by variant."""
@@ -116,7 +124,7 @@ class Servers(ABC):
             refuse_updates(profiles[name], dataset)
             refuse_empty_indices(profiles[name], dataset)
         with self.held():
-            bench = StartedBench(profiles, datasets, command, suite.parts, self.target)
+            bench = StartedBench(profiles, datasets, command, suite.parts, self.target, self.stop)
             try:
                 yield bench
             finally:
@@ -222,6 +230,10 @@ class VariantBench(ABC):
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Set `target` to what the variant needs; each of its processes with the way in which it is used."""
 
+    def restart(self) -> None:
+        """Stop all servers, so that the next run has others; only those that a suite has started can be."""
+        raise NotImplementedError
+
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
         assert self.target is not None  # noqa: S101 - `prepare` comes first
@@ -264,10 +276,17 @@ class StartedBench(VariantBench):
     Attributes:
         parts: Variant → the part of the suite that it is of.
         start: `Servers.target` of the servers.
+        stop: `Servers.stop` of the servers.
     """
 
     parts: Mapping[str, str]
     start: Callable[[Profile, Iterable[Profile]], Target]
+    stop: Callable[[], None]
+
+    def restart(self) -> None:
+        """Stop all servers, and forget the topics that were in them."""
+        self.stop()
+        self.inputs.topics.clear()
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Have the servers that the variant needs; each of their processes with the way in which it is used."""

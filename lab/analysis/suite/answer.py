@@ -74,7 +74,9 @@ def headline(findings: Findings) -> str:
     ]
     if not bands:
         return ""
-    return f"On this machine, in this suite, effects below {' and below '.join(bands)} cannot be told (A/A)."
+    starts = findings.plan.starts
+    where = "within one start of the servers" if starts == 1 else f"over {starts} starts of the servers"
+    return f"On this machine, {where}, effects below {' and below '.join(bands)} cannot be told (A/A)."
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------

@@ -48,7 +48,8 @@ def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMet
             if plan.repetition is not None and variant != plan.repetition and against == plan.control:
                 both = zip(reference, values[plan.repetition], strict=True)
                 reference = [_mean_of_both(*runs) for runs in both]
-            compared.append(effect(variant, against, metric, list(zip(values[variant], reference, strict=True))))
+            values_by_block = list(zip(values[variant], reference, strict=True))
+            compared.append(effect(variant, against, metric, values_by_block, plan.started or None))
     return tuple(compared)
 
 

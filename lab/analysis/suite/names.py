@@ -20,9 +20,9 @@ SUITE_TERMS = {
     "variant": "A profile with some values changed: one cell of the suite.",
     "control": "The variant that stands for `nothing changed`.",
     "A/A": "The control compared with its own repetition. A difference there comes from the method, not a setting.",
-    "block": "A round that runs every comparison once, as two runs that follow each other, in random order. All blocks"
-    " share one start of the servers, and one kept index of each layout; no interval includes how much another start,"
-    " or another index, would differ.",
+    "block": "A round that runs every comparison once, as two runs that follow each other, in random order. Blocks of"
+    " one start of the servers share it, and one kept index of each layout: no interval includes how much another"
+    " start would differ, unless there were several, of which each is then one value.",
     "CPU per document": "What a document costs: CPU time of all Elasticsearch nodes from the start of the load to the"
     " end of the merges that it has left. It scatters far less than the rate.",
     "indexing rate": "What was reached. On full cores it is the inverse of CPU per document; where it is not, something"

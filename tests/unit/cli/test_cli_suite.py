@@ -34,6 +34,10 @@ class Servers:
         """As it is."""
         return profile
 
+    def may_be_started_anew(self) -> bool:
+        """Somebody else uses them, too."""
+        return False
+
     def run_together(self, _: object) -> bool:
         """One set of them is all there is."""
         return False
@@ -124,19 +128,20 @@ def test_a_suite_without_a_finished_run_has_no_report(
     [
         (("--repeats", "3", "--minutes", "9"), "--repeats: got --minutes or --precision beside it, expected either"),
         (("--repeats", "3", "--precision", "5%"), "--repeats: got --minutes or --precision beside it, expected either"),
+        (("--starts", "2"), "--starts: got 2, expected 1: these servers are not started for the suite alone"),
         (("--precision", "narrow"), "--precision: got narrow, expected a share in percent, such as 5%"),
         (("--precision", "0%"), "--precision: got 0%, expected a share in percent, such as 5%"),
         (("--precision", "101%"), "--precision: got 101%, expected a share in percent, such as 5%"),
     ],
 )
-def test_what_ends_a_suite_is_said_in_one_way(
+def test_what_a_suite_cannot_do_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: tuple[str, ...],
     error: str,
 ) -> None:
-    """Repeats, or a width and a time; nothing is begun."""
+    """It ends by repeats, or by a width and a time, on servers of its own where they start anew; nothing is begun."""
     monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
     monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--runs", str(tmp_path), *words])
     assert (main(), capsys.readouterr().err) == (2, f"sluice: {error}\n")

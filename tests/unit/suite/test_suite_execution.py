@@ -64,11 +64,17 @@ class Bench:
         self.warm_up_s = list(warm_up_s)
         self.processes = frozenset({1, 2})
         self.ran: list[tuple[str, bool]] = []
+        self.restarts: list[int] = []
         self.run_ids: set[str] = set()
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:  # noqa: ARG002 - as a bench has it
         """The servers as they are."""
         return frozenset(("elasticsearch", pid) for pid in self.processes)
+
+    def restart(self) -> None:
+        """Other servers from here on."""
+        self.restarts.append(len(self.counted))
+        self.processes = frozenset(pid + 100 for pid in self.processes)
 
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:  # noqa: ARG002 - as a bench has it
         """The next outcome."""
@@ -192,6 +198,28 @@ def test_a_disturbed_run_counts_where_its_repetition_fails(folder: SuiteFolder) 
     suite(folder, Bench([a_result(steal_percent=11), a_result(verified=False)])).execute()
     final = last_attempts(folder.runs())[1, "control", 1]
     assert (final.attempt, final.status) == (1, "verified")
+
+
+def test_every_start_of_the_servers_has_blocks_and_a_warm_up_of_its_own(tmp_path: Path) -> None:
+    """What comes before it is over when it begins."""
+    plan = a_plan(repeats=2).model_copy(update={"starts": 2, "started": (1, 2)})
+    bench = Bench()
+    suite(SuiteFolder.begin(tmp_path, plan), bench).execute()
+    assert bench.restarts == [3]
+    assert bench.counted == list(NAMES) * 2
+    first = bench.ran.index(("flat", False)) + 1
+    assert bench.ran[first : first + 3] == [("control", True), ("control", True), ("control", False)]
+
+
+def test_a_suite_that_is_resumed_on_its_second_start_stops_no_servers(tmp_path: Path) -> None:
+    """They have just been started for it."""
+    plan = a_plan(repeats=2).model_copy(update={"starts": 2, "started": (1, 2)})
+    folder = SuiteFolder.begin(tmp_path, plan)
+    with pytest.raises(KeyboardInterrupt):
+        suite(folder, Bench([a_result()] * 4 + [KeyboardInterrupt()])).execute()
+    bench = Bench()
+    suite(folder, bench).execute()
+    assert (bench.restarts, len(bench.counted)) == ([], 2)
 
 
 def test_a_run_that_is_not_verified_is_repeated_once(folder: SuiteFolder) -> None:

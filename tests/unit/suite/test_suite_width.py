@@ -142,6 +142,20 @@ def test_parts_run_one_after_the_other_and_share_the_time(tmp_path: Path) -> Non
     assert 720 - 60 < folder.runs()[-1].ended_s <= 720
 
 
+def test_starts_share_the_time_evenly(tmp_path: Path) -> None:
+    """Each of them begins with blocks of everything."""
+    plan = a_width(minutes=30).model_copy(update={"starts": 2})
+    folder, bench = SuiteFolder.begin(tmp_path, plan), Bench()
+    executed(folder, bench, Widths(*[planned_pairs(plan)] * 99), run_s=10)
+    begun = folder.plan()
+    assert len(begun.started) == len(begun.order)
+    assert begun.started == tuple(sorted(begun.started))
+    ends = [max(run.ended_s for run in folder.runs() if run.block and begun.start_of(run.block) == at) for at in (1, 2)]
+    assert 900 - 100 < ends[0] <= 900
+    assert 1800 - 100 < ends[1] <= 1800
+    assert len(bench.restarts) == 1
+
+
 def test_an_interrupted_suite_goes_on_with_its_block_and_its_time(tmp_path: Path) -> None:
     """Of the time for which it was interrupted, none counts."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +22,11 @@ class Servers:
     heap_mb: int = 0
     starts: int = 0
     nodes: int = 0
+    stops: int = 0
+
+    def stop(self) -> None:
+        """None runs any more."""
+        self.stops += 1
 
     def start(self, profile: Profile, _: Iterable[Profile]) -> Target:
         """The servers in the shape of the profile."""
@@ -52,7 +58,7 @@ def bench_of(servers: Servers) -> tuple[StartedBench, dict[str, Variant]]:
         for nodes in (1, 2)
     }
     variants = {name: Variant(name=name, profile=name, fingerprint=name) for name in profiles}
-    return StartedBench(profiles, {}, (), dict.fromkeys(profiles, ""), servers.start), variants
+    return StartedBench(profiles, {}, (), dict.fromkeys(profiles, ""), servers.start, servers.stop), variants
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,12 @@ def test_a_part_has_no_more_nodes_than_its_own_variants_need() -> None:
         apart.prepare(variants[name].model_copy(update={"part": apart.parts[name]}))
         started[name] = servers.nodes
     assert started == {"512, 1": 1, "512, 2": 2, "1024, 1": 2}
+
+
+def test_servers_that_are_started_anew_hold_no_topics() -> None:
+    """What was filled for other runs was in the ones before."""
+    servers = Servers("http://127.0.0.1:2")
+    bench, _ = bench_of(servers)
+    bench.inputs.topics["books"] = cast("Any", None)
+    bench.restart()
+    assert (servers.stops, bench.inputs.topics) == (1, {})

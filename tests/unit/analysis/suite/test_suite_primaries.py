@@ -67,8 +67,8 @@ def test_the_headline_is_how_far_the_control_may_differ_from_itself() -> None:
         an_effect(AGAIN, PER_DOCUMENT, (0.95, 1.02, 1.12), "undecided"),
     )
     assert headline(findings(*checks)) == (
-        "On this machine, in this suite, effects below 3.1 % in CPU per million documents (elasticsearch) and below"
-        " 12 % in indexing rate cannot be told (A/A)."
+        "On this machine, within one start of the servers, effects below 3.1 % in CPU per million documents"
+        " (elasticsearch) and below 12 % in indexing rate cannot be told (A/A)."
     )
 
 
