@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,12 +25,13 @@ from lab.profiles.suites import Measures, Suite, load_suite
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
-from lab.suite.execution import FIRST_BLOCKS, SuiteExecution
+from lab.suite.execution import FIRST_BLOCKS, Bench, SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
-from lab.suite.plan import LEAST_RATIOS, Estimate, estimate, first_blocks, make_plan, seconds_left
+from lab.suite.plan import LEAST_RATIOS, Estimate, all_multiplied, estimate, first_blocks, make_plan, seconds_left
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
+from producers.dataset import Dataset
 
 
 def suite(
@@ -53,18 +54,16 @@ def suite(
     """Run a suite: every variant, repeated in randomised blocks on warm servers; then compare and report."""
     servers = servers_of(target, target_file)
     chosen, skipped = fitted(load_suite(name, overrides=tuple(settings or ())), servers)
-    datasets = {variant.name: dataset_of(variant.profile) for variant in chosen.variants}
-    stated = measures_of(repeats, minutes, precision)
-    fixed = make_plan(
-        chosen,
-        measures=stated,
-        seed=seed,
-        skipped=skipped,
-        documents={variant: dataset.documents for variant, dataset in datasets.items()},
-        command=typed_command(),
+    request = Request(
+        measures_of(repeats, minutes, precision),
+        starts,
+        seed,
+        skipped,
         side_by_side=servers.run_together(variant.profile for variant in chosen.variants),
-        starts=starts or 1,
     )
+    if resume and (times := find_suite(runs, chosen.name).plan().times):
+        chosen = all_multiplied(chosen, times)
+    fixed, datasets = request.planned(chosen)
     if fixed.starts > 1 and not servers.may_be_started_anew():
         raise ProfileError(
             f"--starts: got {fixed.starts}, expected 1: these servers are not started for the suite alone"
@@ -73,7 +72,7 @@ def suite(
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
-    begun = resumed(runs, chosen, fixed, stated, starts) if resume else None
+    begun = resumed(runs, chosen, fixed, request) if resume else None
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
@@ -82,13 +81,68 @@ def suite(
         folder = begun or SuiteFolder.begin(runs, wanted)
         display = SuiteDisplay(wanted, folder.runs(), expected.each)
         try:
-            SuiteExecution(folder, bench, display, is_warm=is_warm).execute()
+            multiply = Multiplier(request, chosen, bench, folder)
+            SuiteExecution(folder, bench, display, is_warm=is_warm, multiply=multiply).execute()
         except BaseException as error:
             if not folder.removed_if_empty() and is_interrupt(error):
                 again = escape(shlex.join(wanted.command))
                 console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
             raise
     return conclude(folder, runs)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for, beside the suite.
+
+    Attributes:
+        measures: Repeats, or time and width; `None` where it says nothing of them.
+        starts: Of the servers; `None` likewise, as `seed`.
+        skipped: Variants that cannot run here, with the reason.
+        side_by_side: Whether different servers run at the same time.
+    """
+
+    measures: Measures | None
+    starts: int | None
+    seed: int | None
+    skipped: Mapping[str, str]
+    side_by_side: bool
+
+    def planned(self, suite: Suite) -> tuple[SuitePlan, dict[str, Dataset]]:
+        """The plan of a fitted suite, and the datasets of its variants."""
+        datasets = {variant.name: dataset_of(variant.profile) for variant in suite.variants}
+        plan = make_plan(
+            suite,
+            measures=self.measures,
+            seed=self.seed,
+            skipped=self.skipped,
+            documents={variant: dataset.documents for variant, dataset in datasets.items()},
+            command=typed_command(),
+            side_by_side=self.side_by_side,
+            starts=self.starts or 1,
+        )
+        return plan, datasets
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """Gives the drains of a suite under way more documents, in its servers' bench and in its plan."""
+
+    request: Request
+    suite: Suite
+    bench: Bench
+    folder: SuiteFolder
+
+    def __call__(self, times: int) -> SuitePlan:
+        """So many times as many; the plan as it is then."""
+        larger = all_multiplied(self.suite, times)
+        plan, datasets = self.request.planned(larger)
+        self.bench.replace({variant.name: variant.profile for variant in larger.variants}, datasets)
+        plan = self.folder.plan().model_copy(update={"variants": plan.variants, "times": times})
+        self.folder.write_plan(plan)
+        if times > 1:
+            console.print(f"drains last {plan.window_s:g} s or more with {times} times the documents")
+        return plan
 
 
 def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
@@ -134,12 +188,8 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
     return Measures.of(repeats, minutes, share)
 
 
-def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, stated: Measures | None, starts: int | None) -> SuiteFolder:
+def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, request: Request) -> SuiteFolder:
     """The suite's last folder, if the suite is still the one that was begun; it may be given another time or width.
-
-    Args:
-        stated: What the command line says of repeats, time and width, if it does.
-        starts: What it says of starts.
 
     Raises:
         ProfileError: Nothing has been begun, the suite or one of its profiles has been changed since, or it is to be
@@ -152,11 +202,13 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, stated: Measures | None
             f"{folder.path}: cannot be resumed: the suite's variants or their profiles have changed since it was "
             "begun; start it anew without --resume"
         )
+    stated = request.measures
     if stated is not None and begun.repeats != stated.repeats:
         how = f"with {begun.repeats} repeats" if begun.repeats else "for a width or a time"
         raise ProfileError(f"{folder.path}: cannot be ended in another way than it was begun: {how}")
-    if starts is not None and begun.starts != starts:
-        raise ProfileError(f"{folder.path}: cannot be resumed with {starts} starts: it was begun with {begun.starts}")
+    if request.starts is not None and begun.starts != request.starts:
+        was = f"cannot be resumed with {request.starts} starts of the servers: it was begun with {begun.starts}"
+        raise ProfileError(f"{folder.path}: {was}")
     if stated is not None and begun.repeats is None:
         folder.write_plan(begun.model_copy(update={"minutes": stated.minutes, "precision": stated.precision}))
     return folder

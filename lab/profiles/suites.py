@@ -102,6 +102,11 @@ class SuiteFile(Section):
     pairs: list[Pairs] = Field(default_factory=list, description="levels of a factor, compared in several settings")
     crossings: list[Crossing] = Field(default_factory=list, description="where one level of a factor begins to win")
     set: Mapping[str, JsonValue] = Field(default_factory=dict, description="values of all profiles, by dotted key")
+    window_s: float | None = Field(
+        None,
+        gt=0,
+        description="how long a drain shall take at least: the documents of all drains are multiplied until it does",
+    )
     repeats: PositiveInt | None = Field(
         None, description="how often each variant runs; 5 unless `minutes` or `precision` is stated"
     )
@@ -185,6 +190,7 @@ class Suite:
     metrics: tuple[tuple[str, str], ...]
     published: str | None
     crossings: tuple[Crossing, ...] = ()
+    window_s: float | None = None
 
     @property
     def parts(self) -> dict[str, str]:
@@ -263,6 +269,7 @@ class _Expansion:
             metrics=tuple(self.file.metrics),
             published=self.file.published,
             crossings=tuple(self.file.crossings),
+            window_s=self.file.window_s,
         )
 
     def variants(self) -> Iterator[SuiteVariant]:

@@ -94,6 +94,8 @@ class SuitePlan(Record):
         minutes: How long the suite may take, its warm-up included; `None`: until its intervals are narrow enough.
         precision: Relative half-width (0.05 for 5 %) of an interval of the first metric that is narrow enough; `None`
             with a number of repeats.
+        window_s: How long a drain shall take at least; `None` where sizes are as profiles state them.
+        times: By what the documents of drains are multiplied for that; `None` until a warm-up has told.
         order: Per block the names of the variants, in the order of their runs; with `repeats` all of them, otherwise
             those that have begun. A reference of several comparisons may run several times in a block.
         starts: How often the servers are started: every start has blocks of its own.
@@ -115,6 +117,8 @@ class SuitePlan(Record):
     repeats: Count | None
     minutes: float | None = None
     precision: float | None = None
+    window_s: float | None = None
+    times: Count | None = None
     control: str
     repetition: str | None
     variants: tuple[Variant, ...]

@@ -1,11 +1,11 @@
 """A suite under way: warm the servers, run what the plan says in its order, and write down each run that ends."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import pairwise
-from math import inf
+from math import ceil, inf
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Protocol
 
 from lab.analysis.figures.disturbance import disturbance
@@ -14,15 +14,21 @@ from lab.analysis.suite.folder import ATTEMPTS, planned_runs, runs_left
 from lab.analysis.suite.result import comparisons_too_wide
 from lab.errors import StackError
 from lab.monitor import CLOCK
+from lab.profiles import Profile
 from lab.records.result import Result
-from lab.records.suite import SuiteRun, Variant
+from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder
 from lab.suite.plan import next_block, pairs_of_part
+from producers.dataset import Dataset
 
 FIRST_BLOCKS = 4
 """Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
 MOST_BLOCKS = 60
+MARGIN = 1.2
+"""Other variants may be faster than the one that the servers are warmed with."""
+MOST_TIMES = 50
+LAST_RATES = 2
 MOST_WARM_UPS = 8
 MOST_WARM_UP_S = 180.0
 """Of warm-up drains, after which no other begins: a load of minutes has compiled what there is to compile."""
@@ -43,6 +49,10 @@ class Bench(Protocol):
         Returns:
             What has to be warm for it: each server process together with the way in which the variant uses it.
         """
+        ...
+
+    def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
+        """Run the variants with other profiles from here on."""
         ...
 
     def restart(self) -> None:
@@ -77,6 +87,7 @@ class SuiteExecution:
         *,
         is_warm: Callable[[Sequence[float]], bool],
         too_wide: Callable[[Path], Sequence[Pair]] = comparisons_too_wide,
+        multiply: Callable[[int], SuitePlan] | None = None,
         clock: Callable[[], float] = CLOCK.now_s,
     ) -> None:
         """Take up the plan where its runs so far have left it.
@@ -84,6 +95,7 @@ class SuiteExecution:
         Args:
             is_warm: Whether the rates of successive warm-up drains, in docs/s, have become stable.
             too_wide: The comparisons in a suite's folder whose intervals are not yet narrow enough.
+            multiply: Gives all drains so many times their documents; the plan as it is then.
         """
         self.folder = folder
         self.plan = folder.plan()
@@ -91,6 +103,7 @@ class SuiteExecution:
         self.progress = progress
         self.is_warm = is_warm
         self.too_wide = too_wide
+        self.multiply = multiply
         self.clock = clock
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
@@ -165,8 +178,8 @@ class SuiteExecution:
             self.start = self.plan.start_of(block)
             made = sum((run.block, run.variant, run.turn) == (block, name, turn) for run in self.ended)
             for attempt in range(1 + made, ATTEMPTS + 1):
+                self.warm_up(self.plan.variant(name))
                 variant = self.plan.variant(name)
-                self.warm_up(variant)
                 of_all = "" if self.plan.repeats is None else f" of {self.plan.repeats}"
                 what = f"block {block}{of_all}" + (", again" if attempt > 1 else "")
                 if self.run(variant, what, block=block, turn=turn, attempt=attempt)[0].is_sound:
@@ -200,7 +213,21 @@ class SuiteExecution:
             if self.is_warm(rates) or (rates and self.clock() - begun_s > MOST_WARM_UP_S):
                 break
             needed = self.bench.prepare(variant)
+        self.lengthen(variant, rates)
         return needed
+
+    def lengthen(self, variant: Variant, rates: Sequence[float]) -> None:
+        """Have drains take as long as the plan asks for, by the rates of the first warm-up; sizes stay from then on.
+
+        Bursts of merging make short windows useless: 20 s average them.
+        """
+        plan, is_drain = self.plan, variant.layout is None and variant.load_s is None
+        if plan.window_s is None or plan.times is not None or self.multiply is None:
+            return
+        if is_drain and rates and variant.documents:
+            takes_s = variant.documents / fmean(rates[-LAST_RATES:])
+            times = 1 if takes_s >= plan.window_s else min(MOST_TIMES, ceil(MARGIN * plan.window_s / takes_s))
+            self.plan = self.multiply(times)
 
     def run(
         self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1

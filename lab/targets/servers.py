@@ -230,6 +230,10 @@ class VariantBench(ABC):
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Set `target` to what the variant needs; each of its processes with the way in which it is used."""
 
+    def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
+        """Run the variants with other profiles from here on; the kept indices are the same."""
+        self.profiles, self.datasets = profiles, datasets
+
     def restart(self) -> None:
         """Stop all servers, so that the next run has others; only those that a suite has started can be."""
         raise NotImplementedError

@@ -9,7 +9,7 @@ import pytest
 
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.records.suite import SuitePlan
-from lab.suite.execution import FIRST_BLOCKS, MOST_BLOCKS, SuiteExecution
+from lab.suite.execution import FIRST_BLOCKS, MOST_BLOCKS, MOST_TIMES, SuiteExecution
 from lab.suite.folder import SuiteFolder
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan
 
@@ -154,6 +154,43 @@ def test_starts_share_the_time_evenly(tmp_path: Path) -> None:
     assert 900 - 100 < ends[0] <= 900
     assert 1800 - 100 < ends[1] <= 1800
     assert len(bench.restarts) == 1
+
+
+@pytest.mark.parametrize(("takes_s", "times"), [(25.0, 1), (20.0, 1), (12.0, 2), (3.0, 8), (0.01, MOST_TIMES)], ids=str)
+def test_drains_are_lengthened_once_by_the_rate_of_the_warm_up(tmp_path: Path, takes_s: float, times: int) -> None:
+    """To 20 s and a fifth more, since others may be faster; what is long enough stays."""
+    plan = a_plan(names=NAMES).model_copy(update={"window_s": 20.0})
+    variants = tuple(variant.model_copy(update={"documents": 1009}) for variant in plan.variants)
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
+    asked = []
+
+    def multiply(wanted: int) -> SuitePlan:
+        asked.append(wanted)
+        folder.write_plan(folder.plan().model_copy(update={"times": wanted}))
+        return folder.plan()
+
+    suite = SuiteExecution(
+        folder, Bench(warm_up_s=[takes_s]), Silent(), is_warm=lambda rates: len(rates) > 1, multiply=multiply
+    )
+    suite.execute()
+    assert asked == [times]
+
+
+@pytest.mark.parametrize("other", [{"load_s": 30.0}, {"layout": "one"}], ids=["at a rate", "queries alone"])
+def test_what_is_no_drain_tells_nothing_of_their_length(tmp_path: Path, other: dict[str, object]) -> None:
+    """A load at a rate lasts as long as it says."""
+    plan = a_plan(names=NAMES).model_copy(update={"window_s": 20.0})
+    variants = tuple(variant.model_copy(update={"documents": 1009, **other}) for variant in plan.variants)
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
+    asked: list[int] = []
+
+    def multiply(wanted: int) -> SuitePlan:
+        asked.append(wanted)
+        return folder.plan()
+
+    suite = SuiteExecution(folder, Bench(), Silent(), is_warm=lambda rates: len(rates) > 1, multiply=multiply)
+    suite.execute()
+    assert asked == []
 
 
 def test_an_interrupted_suite_goes_on_with_its_block_and_its_time(tmp_path: Path) -> None:
