@@ -11,6 +11,7 @@ from lab.analysis.compare import Comparison, Row, Side, compare, difference_text
 from lab.analysis.figures.definitions import BY_NAME
 from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict_text
+from lab.analysis.suite.folder import last_attempts
 from lab.analysis.text import UNKNOWN, figure
 from lab.cli.options import RUNS, RunsOption
 from lab.cli.rally import is_summary, lay_beside
@@ -94,8 +95,8 @@ def suite_or_none(runs: Path, name: str) -> SuiteFolder | None:
 
 
 def variants_of(folder: SuiteFolder) -> Iterator[tuple[str, Side]]:
-    """Each variant of a suite with its verified runs, warm-up drains left out."""
-    counted = [run for run in folder.runs() if run.status == "verified" and not run.warm_up and run.folder]
+    """Each variant of a suite with the runs that count for it."""
+    counted = [run for run in last_attempts(folder.runs()).values() if run.status == "verified" and run.folder]
     for variant in folder.plan().variants:
         mine = [analyse(folder.path / str(run.folder)) for run in counted if run.variant == variant.name]
         if mine:

@@ -1,8 +1,9 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,7 @@ from lab.profiles.suites import Measures, Suite, load_suite
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
-from lab.suite.execution import FIRST_BLOCKS, Bench, SuiteExecution
+from lab.suite.execution import Bench, SuiteExecution, least_blocks
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
 from lab.suite.plan import LEAST_RATIOS, Estimate, all_multiplied, estimate, first_blocks, make_plan, seconds_left
 from lab.targets import TargetName
@@ -59,7 +60,9 @@ def suite(
         starts,
         seed,
         skipped,
-        side_by_side=servers.run_together(variant.profile for variant in chosen.variants),
+        side_by_side=servers.run_together(
+            variant.profile for variant in chosen.variants if variant.name not in skipped
+        ),
     )
     if resume and (times := find_suite(runs, chosen.name).plan().times):
         chosen = all_multiplied(chosen, times)
@@ -76,7 +79,7 @@ def suite(
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
-    with servers.bench(chosen, datasets, wanted.command) as bench:
+    with servers.bench(without(chosen, skipped), datasets, wanted.command) as bench:
         # Only now: servers that another command holds must not leave a folder behind.
         folder = begun or SuiteFolder.begin(runs, wanted)
         display = SuiteDisplay(wanted, folder.runs(), expected.each)
@@ -96,13 +99,13 @@ class Request:
     """What the command line asks for, beside the suite.
 
     Attributes:
-        measures: Repeats, or time and width; `None` where it says nothing of them.
+        measures: Repeats, or time and width, as far as it says anything of them.
         starts: Of the servers; `None` likewise, as `seed`.
         skipped: Variants that cannot run here, with the reason.
         side_by_side: Whether different servers run at the same time.
     """
 
-    measures: Measures | None
+    measures: Measures
     starts: int | None
     seed: int | None
     skipped: Mapping[str, str]
@@ -113,7 +116,7 @@ class Request:
         datasets = {variant.name: dataset_of(variant.profile) for variant in suite.variants}
         plan = make_plan(
             suite,
-            measures=self.measures,
+            measures=suite.measures.changed(self.measures),
             seed=self.seed,
             skipped=self.skipped,
             documents={variant: dataset.documents for variant, dataset in datasets.items()},
@@ -145,6 +148,11 @@ class Multiplier:
         return plan
 
 
+def without(suite: Suite, skipped: Collection[str]) -> Suite:
+    """The suite without the variants that do not run: no server is started for them."""
+    return replace(suite, variants=tuple(variant for variant in suite.variants if variant.name not in skipped))
+
+
 def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
     """The suite as it runs on the servers, and the variants that cannot, or whose control cannot, with the reason.
 
@@ -169,23 +177,25 @@ def fitted(chosen: Suite, servers: Servers) -> tuple[Suite, dict[str, str]]:
     return replace(chosen, variants=tuple(variants)), skipped
 
 
-def measures_of(repeats: int | None, minutes: float | None, precision: str | None) -> Measures | None:
-    """How much is to be measured, as the command line says; `None` where it does not.
+def measures_of(repeats: int | None, minutes: float | None, precision: str | None) -> Measures:
+    """How much is to be measured, as far as the command line says.
 
     Raises:
-        ProfileError: It says so in two ways, or the width is no share in percent.
+        ProfileError: It says so in two ways, or the time is endless, or the width is no share in percent.
     """
     if repeats is not None and (minutes is not None or precision is not None):
         raise ProfileError("--repeats: got --minutes or --precision beside it, expected either")
+    if minutes is not None and not isfinite(minutes):
+        raise ProfileError(f"--minutes: got {minutes}, expected a number of minutes")
     if precision is None:
-        return Measures.of(repeats, minutes, None)
+        return Measures(repeats, minutes)
     try:
         share = float(precision.strip().removesuffix("%")) / 100
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
         raise ProfileError(f"--precision: got {precision}, expected a share in percent, such as 5%")
-    return Measures.of(repeats, minutes, share)
+    return Measures(repeats, minutes, share)
 
 
 def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, request: Request) -> SuiteFolder:
@@ -203,14 +213,16 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, request: Request) -> Su
             "begun; start it anew without --resume"
         )
     stated = request.measures
-    if stated is not None and begun.repeats != stated.repeats:
+    by_width = stated.minutes is not None or stated.precision is not None
+    if (stated.repeats is not None and begun.repeats != stated.repeats) or (by_width and begun.repeats is not None):
         how = f"with {begun.repeats} repeats" if begun.repeats else "for a width or a time"
         raise ProfileError(f"{folder.path}: cannot be ended in another way than it was begun: {how}")
     if request.starts is not None and begun.starts != request.starts:
         was = f"cannot be resumed with {request.starts} starts of the servers: it was begun with {begun.starts}"
         raise ProfileError(f"{folder.path}: {was}")
-    if stated is not None and begun.repeats is None:
-        folder.write_plan(begun.model_copy(update={"minutes": stated.minutes, "precision": stated.precision}))
+    if by_width:
+        changed = Measures(None, begun.minutes, begun.precision).changed(stated)
+        folder.write_plan(begun.model_copy(update={"minutes": changed.minutes, "precision": changed.precision}))
     return folder
 
 
@@ -279,10 +291,10 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
         taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
         return f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {told(taken)}"
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
-    until = f"until every interval is within {width}"
+    until = f"until every interval is within {width}, or within a quarter of its effect"
     if plan.minutes is None:
         warm_up = f"after {told(expected.warm_up_s)} of warm-up"
-        return f"{until}: blocks of about {told(block_s)}, at least {FIRST_BLOCKS}, {warm_up}"
+        return f"{until}: blocks of about {told(block_s)}, at least {least_blocks(plan)}, {warm_up}"
     blocks = blocks_in_time(plan, expected)
     return f"{until}, at most {plan.minutes:g} min: about {blocks} blocks of {told(block_s)} after the warm-up"
 

@@ -106,6 +106,11 @@ class KafkaTopics:
         with self._consumer() as consumer:
             return {partition: end for partition, (_, end) in self._watermarks(consumer, topic).items()}
 
+    def records_held(self, topic: str) -> int:
+        """How many records the topic holds: those that retention has removed are not among them."""
+        with self._consumer() as consumer:
+            return sum(end - begin for begin, end in self._watermarks(consumer, topic).values())
+
     def committed_offsets(self, topic: str, group: str) -> dict[int, int]:
         """For each partition the next offset that the consumer group wants; 0 before its first commit."""
         with self._consumer(group) as consumer:

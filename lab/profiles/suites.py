@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -163,11 +163,20 @@ class Measures:
     precision: float | None = None
 
     @classmethod
-    def of(cls, repeats: int | None, minutes: float | None, precision: float | None) -> "Measures | None":
-        """What is asked for; `None` where nothing is."""
+    def of(cls, repeats: int | None, minutes: float | None, precision: float | None) -> "Measures":
+        """What a suite's file asks for."""
         if minutes is None and precision is None:
-            return cls(repeats=repeats) if repeats else None
+            return cls(repeats=repeats or REPEATS)
         return cls(minutes=minutes, precision=PRECISION if precision is None else precision)
+
+    def changed(self, stated: "Measures") -> "Measures":
+        """The same with what somebody has stated instead: another time keeps the width, and another width the time."""
+        if stated.repeats is not None:
+            return stated
+        if stated.minutes is None and stated.precision is None:
+            return self
+        minutes = self.minutes if stated.minutes is None else stated.minutes
+        return Measures.of(None, minutes, self.precision if stated.precision is None else stated.precision)
 
 
 @dataclass(frozen=True)
@@ -251,6 +260,7 @@ class _Expansion:
         variants = list(self.variants())
         names = [variant.name for variant in variants]
         self.check_names(names)
+        self.check_parts(variants)
         if self.problems:
             raise refusal(self.problems)
         control = next(variant for variant in variants if variant.name == self.file.control)
@@ -264,7 +274,7 @@ class _Expansion:
             control=control.name,
             repetition=repetition,
             variants=tuple(ordered),
-            measures=Measures.of(self.file.repeats, self.file.minutes, self.file.precision) or Measures(REPEATS),
+            measures=Measures.of(self.file.repeats, self.file.minutes, self.file.precision),
             seed=self.file.seed,
             metrics=tuple(self.file.metrics),
             published=self.file.published,
@@ -348,18 +358,20 @@ class _Expansion:
         for path, reference in references.items():
             if reference is not None and reference not in names:
                 self.refuse(path, f'unknown variant "{reference}", {suggestion(reference, names, "one")}')
-        self.check_parts()
 
-    def check_parts(self) -> None:
+    def check_parts(self, variants: Sequence[SuiteVariant]) -> None:
         """Whether what is compared is of one part: it would run at other times, on other servers."""
-        parts = {entry.name or entry.profile: entry.part for entry in self.file.variants}
-        for position, entry in enumerate(self.file.variants):
-            against = None if entry.reference else entry.against or self.file.control
-            if against in parts and parts[against] != entry.part:
+        parts = {variant.name: variant.part for variant in variants}
+        places = {entry.name or entry.profile: position for position, entry in enumerate(self.file.variants)}
+        for variant in variants:
+            against = variant.against if variant.name != self.file.control else None
+            if against in parts and parts[against] != variant.part:
+                position = places.get(variant.name)
                 other = parts[against] or "the first part"
                 self.refuse(
-                    ("variants", position, "part"),
-                    f'got "{entry.part}", expected that of "{against}", which it is compared with: {other}',
+                    ("control",) if position is None else ("variants", position, "part"),
+                    f'"{variant.name}" is of part "{variant.part}", expected that of "{against}", which it is compared '
+                    f"with: {other}",
                 )
 
     def check_measures(self) -> None:

@@ -184,6 +184,7 @@ class VariantMetric(Record):
         values: By block, of several runs in a block their geometric mean; `None` where the runs failed, the variant was
             not to run any more, or the metric could not be measured.
         median, low, high: Of the values that there are; `None` without any.
+        by_run: Folder of a run that counts → its own value; empty in records of older versions.
     """
 
     variant: str
@@ -194,6 +195,7 @@ class VariantMetric(Record):
     median: float | None
     low: float | None
     high: float | None
+    by_run: dict[str, float | None] = {}
 
 
 Verdict = Annotated[
@@ -350,9 +352,13 @@ class SuiteResult(Record):
 
 
 def repeats_text(plan: SuitePlan, runs: Iterable[SuiteRun]) -> str:
-    """`5 repeats`, `3 of 5 repeats` of a suite that has not come to its last block, `7 blocks` where time decides."""
-    begun = len({run.block for run in runs if not run.warm_up})
+    """`5 repeats`, `3 of 5 repeats` of a suite that has not come to its last one, `7 blocks` where a width decides.
+
+    Of a suite in parts, or of several starts, each with blocks of its own: `3 of 10 blocks`.
+    """
+    begun, drawn = len({run.block for run in runs if not run.warm_up}), len(plan.order)
     if plan.repeats is None:
         return f"{begun} {'block' if begun == 1 else 'blocks'}"
-    planned = f"{plan.repeats} {'repeat' if plan.repeats == 1 else 'repeats'}"
-    return planned if begun >= plan.repeats else f"{begun} of {planned}"
+    if begun >= drawn:
+        return f"{plan.repeats} {'repeat' if plan.repeats == 1 else 'repeats'}"
+    return f"{begun} of {drawn} {'repeats' if drawn == plan.repeats else 'blocks'}"

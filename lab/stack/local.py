@@ -87,6 +87,11 @@ class LocalStack:
         """Another set of servers, which runs at the same time and belongs to this one: who stops these stops those."""
         return LocalStack(self.folder / BESIDE / str(number), self._cache_dir, self._project)
 
+    @property
+    def is_beside(self) -> bool:
+        """Whether these servers run beside others, which commands by name mean."""
+        return self.folder.parent.name == BESIDE
+
     def _all_beside(self) -> list["LocalStack"]:
         folders = sorted((self.folder / BESIDE).glob("*"))
         return [LocalStack(folder, self._cache_dir, self._project) for folder in folders]

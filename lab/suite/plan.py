@@ -58,7 +58,7 @@ class Estimate:
 def make_plan(
     suite: Suite,
     *,
-    measures: Measures | None,
+    measures: Measures | None = None,
     seed: int | None,
     skipped: Mapping[str, str],
     documents: Mapping[str, int],

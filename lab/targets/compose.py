@@ -48,6 +48,9 @@ class Compose(Servers):
         """Where the running containers are reached."""
         return endpoints_of(self._project.containers())
 
+    def stop(self) -> None:
+        """Containers are made anew for each shape, and stay for the same one."""
+
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
         """Hold the project for this command; what did not run before is stopped at the end."""

@@ -79,11 +79,7 @@ class Local(Servers):
             try:
                 yield
             finally:
-                with uninterrupted(), StackDisplay().showing() as progress:
-                    if self.stay:
-                        self._stack.stop_beside(progress)
-                    else:
-                        self._stack.stop(progress)
+                self._stop()
 
     def may_be_started_anew(self) -> bool:
         """Those that `up` has started are somebody's beyond this command."""
@@ -91,10 +87,16 @@ class Local(Servers):
         return state is None or not state.kept
 
     def stop(self) -> None:
-        """Stop all of them; the next target starts others."""
-        with uninterrupted(), StackDisplay().showing() as progress:
-            self._stack.stop(progress)
+        """Stop all but those that `up` has started; the next target starts others."""
+        self._stop()
         self._stacks.clear()
+
+    def _stop(self) -> None:
+        with uninterrupted(), StackDisplay().showing() as progress:
+            if self.stay:
+                self._stack.stop_beside(progress)
+            else:
+                self._stack.stop(progress)
 
     def run_together(self, profiles: Iterable[Profile]) -> bool:
         """Whether there is memory for all servers that the profiles ask for at the same time."""
@@ -198,5 +200,6 @@ class ServerWatch:
             if now_s - ended_at_s > RESTART_TIMEOUT_S:
                 log = ended[name].server_log or ended[name].log_file
                 raise StackError(f"{name}: ended while it was in use; its log is {log}", last_log_lines(ended[name]))
-        self._finding = f"{' and '.join(ended)} ended: ./sluice restart {next(iter(ended))}" if ended else ""
+        advice = "" if self._stack.is_beside else f": ./sluice restart {next(iter(ended), '')}"
+        self._finding = f"{' and '.join(ended)} ended{advice}" if ended else ""
         return self._finding

@@ -203,6 +203,9 @@ class Remote(Servers):
         """Where they are."""
         return self._endpoints
 
+    def stop(self) -> None:
+        """None of them is only for this command."""
+
     def held(self) -> AbstractContextManager[None]:
         """Nobody can be kept out."""
         return nullcontext()
@@ -228,6 +231,9 @@ class RemoteBench(VariantBench):
     """Servers elsewhere for all variants of a suite."""
 
     servers: RemoteServers
+
+    def restart(self) -> None:
+        """They are others'."""
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Each JVM of the cluster, by its start, with the way in which the variant uses it."""

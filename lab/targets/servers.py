@@ -26,7 +26,7 @@ from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
 from lab.run.load.inputs import Inputs
 from lab.run.load.sink import ELASTICSEARCH_URLS
-from lab.run.names import kept_index
+from lab.run.names import is_topic_of, kept_index
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
 from lab.run.query.layout import refuse_updates
 from lab.run.query.vectors import check_vectors
@@ -112,9 +112,9 @@ class Servers(ABC):
         """Whether they can be stopped and started within a command: only it uses them."""
         return False
 
+    @abstractmethod
     def stop(self) -> None:
-        """Stop them; call it only while they are held, and where they may be started anew."""
-        raise NotImplementedError
+        """Stop those that only this command uses; call it only while they are held."""
 
     @contextlib.contextmanager
     def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[Bench]:
@@ -234,9 +234,9 @@ class VariantBench(ABC):
         """Run the variants with other profiles from here on; the kept indices are the same."""
         self.profiles, self.datasets = profiles, datasets
 
+    @abstractmethod
     def restart(self) -> None:
-        """Stop all servers, so that the next run has others; only those that a suite has started can be."""
-        raise NotImplementedError
+        """Stop all servers that only the suite uses, so that the next run has others."""
 
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
@@ -245,12 +245,16 @@ class VariantBench(ABC):
         self.run_ids.add(folder.run_id)
         self.targets[self.target.endpoints.connect_url] = self.target
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
+        dataset = self.datasets[variant.name]
+        self.inputs.forget_broken(profile, dataset, target.endpoints)
         try:
-            dataset = self.datasets[variant.name]
             write_records(profile, dataset, target, folder, command=self.command, inputs=self.inputs)
         finally:
             remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)
-        return conclude(folder)
+        result = conclude(folder)
+        if result.status != "verified":
+            self.inputs.forget(profile, dataset, target.endpoints)
+        return result
 
     @cached_property
     def kept(self) -> frozenset[str]:
@@ -266,7 +270,8 @@ class VariantBench(ABC):
                 remove_kept(target, self.kept, self.run_ids)
             with contextlib.suppress(StackError):
                 topics = topics_of(target.endpoints)
-                topics.delete(sorted(self.inputs.topic_names & set(topics.names())))
+                # Those that runs before an interruption have filled are among them.
+                topics.delete([name for name in topics.names() if is_topic_of(name, self.run_ids)])
 
 
 @dataclass
@@ -288,9 +293,8 @@ class StartedBench(VariantBench):
     stop: Callable[[], None]
 
     def restart(self) -> None:
-        """Stop all servers, and forget the topics that were in them."""
+        """Stop all servers that only the suite uses; topics that were in them are filled anew."""
         self.stop()
-        self.inputs.topics.clear()
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Have the servers that the variant needs; each of their processes with the way in which it is used."""

@@ -276,7 +276,7 @@ def _query_sender_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
 
 def _producer_cores(run: Run, sampled: Collection[str]) -> dict[str, float]:
     """Cores that the producers of a stream kept busy, by their own count, where they are not sampled."""
-    if run.delivery is None:
+    if run.delivery is None or run.delivery.earlier_run is not None:
         return {}
     elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
     if run.load != "stream" or elapsed_s <= 0 or any(name.startswith("producer") for name in sampled):

@@ -135,10 +135,12 @@ def through_kafka(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
     """How the documents came into Kafka and through it; nothing for a load that knows no Kafka."""
     if run.delivery is None:
         return
-    elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
-    yield metric("delivery_rate_docs_per_s", run.documents.loaded / elapsed_s if elapsed_s > 0 else None)
-    for name in ("p50", "p99"):
-        yield metric(f"delivery_latency_ms_{name}", run.delivery.latency_ms.get(name))
+    # Of a topic that an earlier run has filled, they are figures of that run.
+    if run.delivery.earlier_run is None:
+        elapsed_s = run.delivery.last_acknowledged_s - run.delivery.first_intended_s
+        yield metric("delivery_rate_docs_per_s", run.documents.loaded / elapsed_s if elapsed_s > 0 else None)
+        for name in ("p50", "p99"):
+            yield metric(f"delivery_latency_ms_{name}", run.delivery.latency_ms.get(name))
     if run.verification.expect == "stored":
         percentiles = percentiles_ms(run.sink_histograms.record_age)
         for name in ("p50", "p90", "p99", "p99_9", "max"):
@@ -209,7 +211,7 @@ def cpu_s_by_stage(run: Run, cut: Windows, servers: Sequence[str]) -> dict[str, 
     if run.topic is not None and not servers_are_here(run):
         spent_s |= {"connect": None, "kafka": None}
     spent_s["elasticsearch"] = sum(known) if known and len(known) == len(of_nodes) else None
-    if run.delivery:
+    if run.delivery and run.delivery.earlier_run is None:
         spent_s["producer"] = run.delivery.cpu_s
     if run.topic is None and run.via in spent_s:
         spent_s["sender"] = spent_s[run.via]

@@ -64,19 +64,26 @@ class Findings:
 # --- the headline ---------------------------------------------------------------------------------------------------
 
 
-def headline(findings: Findings) -> str:
-    """How small an effect could not be told apart from the control's own repetition (A/A); empty without one."""
+def headline(findings: Findings, starts_seen: int = 1) -> str:
+    """How far the control may differ from its own repetition (A/A); empty without one, or with too few runs.
+
+    Args:
+        starts_seen: How many starts of the servers the control's runs were made on.
+    """
     pair = (findings.plan.repetition or "", findings.plan.control)
     bands = [
         f"{percent(expm1(max(log(check.high), -log(check.low))))} in {lower_first(metric_label(metric))}"
         for metric in findings.primaries
-        if (check := findings.on(pair, metric)) is not None and check.low and check.high
+        if (check := findings.on(pair, metric)) is not None and check.verdict != TOO_FEW and check.low and check.high
     ]
     if not bands:
         return ""
-    starts = findings.plan.starts
-    where = "within one start of the servers" if starts == 1 else f"over {starts} starts of the servers"
-    return f"On this machine, {where}, effects below {' and below '.join(bands)} cannot be told (A/A)."
+    where = "within one start of the servers"
+    if findings.plan.starts > 1:
+        where = f"over {findings.plan.starts} starts of the servers"
+    elif starts_seen > 1:
+        where = f"over {starts_seen} starts of the servers, taken for one,"
+    return f"On this machine, {where} the same profile run twice differs by up to {' and by up to '.join(bands)} (A/A)."
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -102,7 +109,7 @@ def answer(findings: Findings) -> str:
 
 
 def _differences(findings: Findings, measured: Sequence[Effect]) -> str:
-    metric, repeats = lower_first(metric_label(findings.metric)), findings.repeats
+    metric, repeats = lower_first(metric_label(findings.metric)), _blocks(findings, measured)
     if not measured:
         return f"Nothing but the control itself was compared, over {repeats}."
     differing = sorted(filter(is_detected, measured), key=_size, reverse=True)
@@ -121,6 +128,14 @@ def _differences(findings: Findings, measured: Sequence[Effect]) -> str:
         f"At {repeats}, {len(differing)} of {len(measured)} comparisons show a difference in {metric}:"
         f" {', '.join(shown)}{f'; {others}' if others else ''}."
     )
+
+
+def _blocks(findings: Findings, measured: Sequence[Effect]) -> str:
+    """How many blocks the comparisons rest on; where a width decides, each has its own number of them."""
+    if findings.plan.repeats is not None or not measured:
+        return findings.repeats
+    counts = sorted(len(effect.ratios) for effect in measured)
+    return f"{'–'.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} blocks"
 
 
 def _size(effect: Effect) -> float:

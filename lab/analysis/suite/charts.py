@@ -218,24 +218,20 @@ def drift_chart(result: SuiteResult, metric: MetricKey) -> Chart:
 
 
 def _relative_values(result: SuiteResult, metric: MetricKey) -> list[dict[str, Any]]:
-    begun = {
-        (run.block, run.variant): (run.started_s - result.plan.started_s) / 60
-        for run in result.runs
-        if run.status == "verified" and not run.warm_up
-    }
+    counted = [run for run in result.runs if run.status == "verified" and not run.warm_up]
     colours = {result.plan.control: BLUE, result.plan.repetition: ORANGE}
     return [
         {
-            "x": begun[block, figure.variant],
+            "x": (run.started_s - result.plan.started_s) / 60,
             "y": value / figure.median,
-            "block": block,
+            "block": run.block,
             "variant": figure.variant,
             "colour": colours.get(figure.variant, GREY),
         }
         for figure in result.figures
         if (figure.name, figure.scope) == (metric.name, metric.scope) and figure.median
-        for block, value in enumerate(figure.values, 1)
-        if value is not None and (block, figure.variant) in begun
+        for run in counted
+        if run.variant == figure.variant and (value := figure.by_run.get(str(run.folder))) is not None
     ]
 
 

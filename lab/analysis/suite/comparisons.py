@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from math import log
-from statistics import geometric_mean
 from typing import Final, TypeVar
 
 from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
-from lab.analysis.suite.figures import compared_metrics
+from lab.analysis.suite.figures import compared_metrics, mean_of
 from lab.profiles.published import Published, PublishedComparison
 from lab.records.suite import Agreement, Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
 
@@ -30,10 +29,10 @@ def planned_pairs(plan: SuitePlan) -> tuple[Pair, ...]:
 
 
 def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMetric]) -> tuple[Effect, ...]:
-    """What every comparison says of every metric, metric by metric.
+    """What every comparison says of every metric, metric by metric, from the blocks that it was to be in.
 
-    Where the control runs twice in a block, what is compared with it is compared with the geometric mean of both runs:
-    where all runs scatter alike, ratios to one run scatter 1.15 times as much.
+    What is compared with the control is compared with the geometric mean of all runs of the control in the block, its
+    repetition (A/A) included: the more there are, the less their mean scatters.
     """
     pairs = list(pairs)
     compared = []
@@ -46,17 +45,29 @@ def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMet
         for variant, against in pairs:
             reference: Sequence[float | None] = values[against]
             if plan.repetition is not None and variant != plan.repetition and against == plan.control:
-                both = zip(reference, values[plan.repetition], strict=True)
-                reference = [_mean_of_both(*runs) for runs in both]
-            values_by_block = list(zip(values[variant], reference, strict=True))
-            compared.append(effect(variant, against, metric, values_by_block, plan.started or None))
+                reference = _with_repetition(plan, reference, values[plan.repetition])
+            every = list(zip(values[variant], reference, strict=True))
+            blocks = _blocks_of(plan, variant, against) or range(len(every))
+            starts = [plan.start_of(block + 1) for block in blocks] if plan.starts > 1 else None
+            compared.append(effect(variant, against, metric, [every[block] for block in blocks], starts))
     return tuple(compared)
 
 
-def _mean_of_both(first: float | None, second: float | None) -> float | None:
-    """The geometric mean; of a run that failed, or is not above zero, nothing goes into it."""
-    known = [value for value in (first, second) if value is not None and value > 0]
-    return geometric_mean(known) if known else None
+def _blocks_of(plan: SuitePlan, variant: str, against: str) -> list[int]:
+    """The blocks, counted from 0, that hold both: one that is known well enough runs no more."""
+    return [block for block, names in enumerate(plan.order) if variant in names and against in names]
+
+
+def _with_repetition(
+    plan: SuitePlan, control: Sequence[float | None], again: Sequence[float | None]
+) -> list[float | None]:
+    """By block the geometric mean of all runs of the control, of which `control` has the mean of its own ones."""
+    means = []
+    for block, (own, other) in enumerate(zip(control, again, strict=True)):
+        own_runs = max(1, plan.order[block].count(plan.control)) if block < len(plan.order) else 1
+        runs = [value for value in [own] * own_runs + [other] if value is not None and value > 0]
+        means.append(mean_of(runs))
+    return means
 
 
 def of_pair(records: Iterable[Compared], pair: Pair, metric: MetricKey) -> Compared | None:

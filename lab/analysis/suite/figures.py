@@ -73,12 +73,16 @@ def _figure(suite: SuiteRecords, variant: str, metric: MetricKey) -> VariantMetr
         median=median(known) if known else None,
         low=min(known, default=None),
         high=max(known, default=None),
+        by_run={str(run.run.folder): value_in(run.result.metrics, metric) for run in runs},
     )
 
 
 def mean_of(values: Sequence[float]) -> float | None:
-    """The mean that ratios are taken of: the geometric one, where all values are above zero; `None` without any."""
-    if len(values) < 2:
+    """The mean that ratios are taken of: the geometric one, where all values are above zero; `None` without any.
+
+    Of equal values it is that value, to the last bit: a size on disk that differs from itself would be a difference.
+    """
+    if len(set(values)) < 2:
         return values[0] if values else None
     return geometric_mean(values) if min(values) > 0 else fmean(values)
 

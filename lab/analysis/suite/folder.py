@@ -115,6 +115,9 @@ def last_attempts(runs: Iterable[SuiteRun]) -> dict[Cell, SuiteRun]:
 
 def runs_left(plan: SuitePlan, runs: Iterable[SuiteRun]) -> list[Cell]:
     """The planned runs that are neither sound nor have had all their attempts."""
-    final = last_attempts(runs)
-    settled = {cell for cell, run in final.items() if run.is_sound or run.attempt >= ATTEMPTS}
+    settled = {
+        (run.block, run.variant, run.turn)
+        for run in runs
+        if run.block and not run.warm_up and (run.is_sound or run.attempt >= ATTEMPTS)
+    }
     return [cell for cell in planned_runs(plan) if cell not in settled]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lab.analysis.statistics.effects import among_comparisons, is_settled
@@ -14,8 +14,9 @@ from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_suite, runs
 from lab.analysis.suite.warnings import warnings
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
-from lab.records.suite import SuiteResult, VariantLimit, repeats_text
+from lab.records.suite import Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
 
+FIRST_NODE = "elasticsearch-1"
 SAME_COUNT = 0.01
 """Variants whose documents per entity differ by less count alike."""
 
@@ -42,9 +43,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     """What the suite says; a comparison that only the source draws is judged as one of all."""
     plan = suite.plan
     pairs, by_variant = planned_pairs(plan), figures(suite)
-    drawn = (pairs, published_pairs(plan, published, pairs))
-    alone = [effect for each in drawn for effect in effects(plan, each, by_variant)]
-    compared = among_comparisons(alone, repetition=plan.repetition)
+    compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
     findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, _counted_unlike(suite, pairs))
     ended_s = max(run.ended_s for run in suite.runs)
@@ -60,7 +59,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         published=steps,
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
-        headline=headline(findings),
+        headline=headline(findings, _starts_seen(suite)),
         answer=answer(findings),
         factors=factor_sentences(findings, by_variant),
         conclusions=conclusions(findings),
@@ -69,23 +68,53 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     )
 
 
-def comparisons_too_wide(folder: Path) -> tuple[Pair, ...]:
-    """The comparisons of a suite under way whose intervals of its first metric are not yet narrow enough.
+def judged_effects(
+    plan: SuitePlan, published: Published | None, figures: Sequence[VariantMetric], *, to_come: int = 0
+) -> tuple[Effect, ...]:
+    """What the plan compares by every metric, and what only the source does by those that it states, all judged as one.
 
-    That of the control with itself (A/A) asks for no runs of its own, unless the suite compares nothing else. One
-    without any ratio so far, because runs fail, is given up.
+    Args:
+        to_come: Comparisons of parts that have not begun.
+    """
+    pairs = planned_pairs(plan)
+    stated = {(step.metric, step.scope) for step in (published.comparisons if published else ())}
+    drawn = effects(plan, published_pairs(plan, published, pairs), figures)
+    of_the_source = (effect for effect in drawn if (effect.metric, effect.scope) in stated)
+    alone = (*effects(plan, pairs, figures), *of_the_source)
+    return among_comparisons(alone, repetition=plan.repetition, to_come=to_come)
+
+
+def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair, ...]:
+    """The comparisons of a suite under way whose intervals are not yet narrow enough, as its report will have them.
+
+    Each is asked by the first of the suite's metrics that it has: an append has no query time. That of the control with
+    itself (A/A) asks for no runs of its own, unless the suite compares nothing else. One without any ratio so far,
+    because runs fail, is given up.
     """
     suite = read_suite(folder)
     plan = suite.plan
-    pairs, metric = planned_pairs(plan), plan.metrics[0]
+    pairs = planned_pairs(plan)
     asking = [pair for pair in pairs if pair[0] != plan.repetition] or pairs
-    judged = among_comparisons(effects(plan, pairs, figures(suite)), repetition=plan.repetition)
-    found = {pair: of_pair(judged, pair, metric) for pair in asking}
-    return tuple(
-        pair
-        for pair, effect in found.items()
-        if effect is not None and effect.ratios and not is_settled(effect, plan.precision or 0.0)
-    )
+    begun = {plan.variant(names[0]).part for names in plan.order}
+    to_come = sum(plan.variant(pair[0]).part not in begun for pair in asking)
+    published = load_published(plan.published, root) if plan.published else None
+    judged = judged_effects(plan, published, figures(suite), to_come=to_come)
+    by_pair = {
+        pair: [effect for metric in plan.metrics if (effect := of_pair(judged, pair, metric))] for pair in asking
+    }
+    first = {pair: next((effect for effect in found if effect.ratios), None) for pair, found in by_pair.items()}
+    return tuple(pair for pair, effect in first.items() if effect and not is_settled(effect, plan.precision or 0.0))
+
+
+def _starts_seen(suite: SuiteRecords) -> int:
+    """How many starts of the servers the control's runs that count were made on, after a resumption too."""
+    nodes = {
+        server.pid
+        for run in suite.of_variant(suite.plan.control)
+        for server in run.result.environment.servers
+        if server.name == FIRST_NODE
+    }
+    return max(1, len(nodes))
 
 
 def _counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:

@@ -203,13 +203,13 @@ def options_text(options: Mapping[str, object]) -> str:
 def run_text(result: SuiteResult, run: SuiteRun, *, counts: bool) -> str:
     """One run: its place, its outcome, its values of the first metrics if it counts, its wall time."""
     values = [
-        figure(metric.values[run.block - 1], metric.unit)
+        figure(metric.by_run[str(run.folder)], metric.unit)
         for wanted in result.plan.metrics[:2]
         for metric in result.figures
         if (metric.variant, metric.name, metric.scope) == (run.variant, wanted.name, wanted.scope)
-        and metric.values[run.block - 1] is not None
+        and metric.by_run.get(str(run.folder)) is not None
     ]
-    again = f", attempt {run.attempt}" if run.attempt > 1 else ""
+    again = (f", run {run.turn}" if run.turn > 1 else "") + (f", attempt {run.attempt}" if run.attempt > 1 else "")
     parts = [
         f"block {run.block}{again}: {run.status}",
         *(values if counts else ()),

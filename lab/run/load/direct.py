@@ -17,6 +17,7 @@ from lab.run.load.drain import DrainWatch, wait_for_sample_after
 from lab.run.load.inputs import bodies_key
 from lab.run.phases import RunContext
 from producers.children import ChildError, Children
+from producers.dataset import Dataset
 from producers.part import parts_of
 
 READY_WITHIN_S = 60.0
@@ -95,27 +96,37 @@ def ready_sender(run: RunContext, load: Direct, indices: Sequence[str]) -> Itera
 
 
 def bodies_of(run: RunContext, load: Direct, indices: int, leaving: contextlib.ExitStack) -> BulkBodies:
-    """The bulk bodies: those that an earlier run of the suite has made, or made now; they are closed with the run.
+    """The bulk bodies: those that an earlier run of the suite has made, or made now; without a suite closed in the end.
 
     Raises:
         StackError: They have no room.
     """
     parts = parts_of(run.dataset, indices)
     key = bodies_key(run.profile, load, parts)
-    if run.inputs and key in run.inputs.bodies:
-        return run.inputs.bodies[key]
-    bodies = prepare_bodies(
+    if run.inputs is None:
+        bodies = made_bodies(run, load, parts)
+        leaving.enter_context(bodies.file)
+        return bodies
+    while key not in run.inputs.bodies:
+        try:
+            run.inputs.add_bodies(key, made_bodies(run, load, parts), run.folder.path)
+        except StackError:
+            # Those of other runs have the room that these need.
+            if not run.inputs.bodies:
+                raise
+            run.inputs.drop_oldest()
+    return run.inputs.bodies[key]
+
+
+def made_bodies(run: RunContext, load: Direct, parts: Sequence[Dataset]) -> BulkBodies:
+    """Bulk bodies in a file of the run's folder that has no name."""
+    return prepare_bodies(
         parts,
         run.folder.path,
         batch_documents=load.batch_documents,
         bulk_size_bytes=load.bulk_size_bytes,
         on_progress=run.progress.update,
     )
-    if run.inputs:
-        run.inputs.add_bodies(key, bodies)
-    else:
-        leaving.enter_context(bodies.file)
-    return bodies
 
 
 def send_bodies(

@@ -1,18 +1,22 @@
 """What the runs of a suite load from: topics that are filled and bulk bodies that are made, once for all of them."""
 
+import contextlib
 import json
+import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from lab.clients.target import topics_of
 from lab.endpoints import Endpoints
+from lab.errors import StackError
 from lab.profiles import Direct, Profile
 from lab.run.load.bodies import BulkBodies
 from producers.dataset import Dataset
 from producers.delivery import Delivered
 
-MOST_BODIES = 4
-"""Files of bulk bodies that are kept at the same time; of more, the oldest is given up."""
+KEPT_SHARE = 0.25
+"""Most of the free disk that kept bodies take; of more, the oldest are given up."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +46,45 @@ class Inputs:
         """Every topic that is kept."""
         return frozenset(name for filled in self.topics.values() for name in filled.topic.split(","))
 
-    def add_bodies(self, key: str, bodies: BulkBodies) -> None:
-        """Keep another file of bodies."""
+    def forget_broken(self, profile: Profile, dataset: Dataset, endpoints: Endpoints) -> None:
+        """Give up the topics of such a run if they are gone, or have lost records, as by retention."""
+        key = topics_key(profile, dataset, endpoints)
+        filled = self.topics.get(key or "")
+        if filled is None:
+            return
+        held: int | None = None
+        with contextlib.suppress(StackError):
+            kafka = topics_of(endpoints)
+            present = set(kafka.names())
+            names = filled.topic.split(",")
+            held = sum(map(kafka.records_held, names)) if present.issuperset(names) else None
+        if held != filled.delivered.delivered:
+            self.forget(profile, dataset, endpoints)
+
+    def forget(self, profile: Profile, dataset: Dataset, endpoints: Endpoints) -> None:
+        """Have the next such run fill topics of its own."""
+        self.topics.pop(topics_key(profile, dataset, endpoints) or "", None)
+
+    def add_bodies(self, key: str, bodies: BulkBodies, folder: Path) -> None:
+        """Keep another file of bodies, as long as all of them leave room on the folder's disk."""
         self.bodies[key] = bodies
-        while len(self.bodies) > MOST_BODIES:
-            self.bodies.pop(next(iter(self.bodies))).file.close()
+        while len(self.bodies) > 1 and self.kept_bytes > KEPT_SHARE * (
+            shutil.disk_usage(folder).free + self.kept_bytes
+        ):
+            self.drop_oldest()
+
+    @property
+    def kept_bytes(self) -> int:
+        """What the kept bodies take on disk."""
+        return sum(bodies.body_bytes for bodies in self.bodies.values())
+
+    def drop_oldest(self) -> None:
+        """Give up the file of bodies that was made first."""
+        self.bodies.pop(next(iter(self.bodies))).file.close()
 
     def close(self) -> None:
         """Close the files of bodies, which have no names and are gone with that."""
-        with ExitStack() as leaving:
+        with contextlib.ExitStack() as leaving:
             for bodies in self.bodies.values():
                 leaving.callback(bodies.file.close)
             self.bodies.clear()

@@ -152,8 +152,8 @@ def test_what_a_suite_cannot_do_is_refused(
     ("words", "told"),
     [
         (("--repeats", "3"), "6 runs in 3 blocks and some warm-up drains"),
-        (("--minutes", "7"), "until every interval is within ±5 % in indexing rate, at most 7 min: about"),
-        (("--precision", "2.5%"), "until every interval is within ±2.5 % in indexing rate: blocks of about"),
+        (("--minutes", "7"), "±5 % in indexing rate, or within a quarter of its effect, at most 7 min: about"),
+        (("--precision", "2.5%"), "±2.5 % in indexing rate, or within a quarter of its effect: blocks of about"),
     ],
 )
 def test_a_plan_says_what_ends_the_suite(

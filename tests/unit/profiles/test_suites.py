@@ -289,8 +289,8 @@ def test_what_is_compared_is_of_one_part(repository: Repository) -> None:
           - {profile: books, name: four, part: nodes}
     """
     assert refusal(repository, apart) == [
-        'ladder.yaml:5: variants[1].part: got "nodes", expected that of "books", which it is compared with: '
-        "the first part"
+        'ladder.yaml:5: variants[1].part: "four" is of part "nodes", expected that of "books", which it is compared '
+        "with: the first part"
     ]
     reference = """
         variants:
@@ -299,3 +299,22 @@ def test_what_is_compared_is_of_one_part(repository: Repository) -> None:
           - {profile: books, name: four, part: nodes, against: two}
     """
     assert load(repository, reference).parts == {"books": "", "books (again)": "", "two": "nodes", "four": "nodes"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "changed"),
+    [
+        (Measures(), Measures(minutes=40, precision=0.02)),
+        (Measures(minutes=9), Measures(minutes=9, precision=0.02)),
+        (Measures(precision=0.1), Measures(minutes=40, precision=0.1)),
+        (Measures(repeats=3), Measures(repeats=3)),
+    ],
+)
+def test_what_somebody_states_leaves_the_rest_of_the_file(stated: Measures, changed: Measures) -> None:
+    """Another time keeps the width, and another width the time."""
+    assert Measures(minutes=40, precision=0.02).changed(stated) == changed
+
+
+def test_a_time_instead_of_repeats_is_for_five_per_cent() -> None:
+    """Of a suite whose file states repeats."""
+    assert Measures(repeats=3).changed(Measures(minutes=9)) == Measures(minutes=9, precision=0.05)

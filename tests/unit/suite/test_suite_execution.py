@@ -76,6 +76,9 @@ class Bench:
         self.restarts.append(len(self.counted))
         self.processes = frozenset(pid + 100 for pid in self.processes)
 
+    def replace(self, *_: object) -> None:
+        """The same, whatever they load."""
+
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:  # noqa: ARG002 - as a bench has it
         """The next outcome."""
         self.ran.append((variant.name, warm_up))
@@ -198,6 +201,7 @@ def test_a_disturbed_run_counts_where_its_repetition_fails(folder: SuiteFolder) 
     suite(folder, Bench([a_result(steal_percent=11), a_result(verified=False)])).execute()
     final = last_attempts(folder.runs())[1, "control", 1]
     assert (final.attempt, final.status) == (1, "verified")
+    assert runs_left(folder.plan(), folder.runs()) == []
 
 
 def test_every_start_of_the_servers_has_blocks_and_a_warm_up_of_its_own(tmp_path: Path) -> None:

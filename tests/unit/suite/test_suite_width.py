@@ -9,7 +9,14 @@ import pytest
 
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.records.suite import SuitePlan
-from lab.suite.execution import FIRST_BLOCKS, MOST_BLOCKS, MOST_TIMES, SuiteExecution
+from lab.suite.execution import (
+    FIRST_BLOCKS,
+    FIRST_BLOCKS_OF_FEW,
+    MOST_BLOCKS,
+    MOST_TIMES,
+    SuiteExecution,
+    least_blocks,
+)
 from lab.suite.folder import SuiteFolder
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan
 
@@ -66,7 +73,7 @@ def test_every_comparison_is_in_the_first_blocks(tmp_path: Path) -> None:
     """Whatever they show: of fewer, nobody knows how they scatter."""
     folder, widths = SuiteFolder.begin(tmp_path, a_width()), Widths()
     executed(folder, Bench(), widths)
-    assert counted(folder) == dict.fromkeys(NAMES, FIRST_BLOCKS)
+    assert counted(folder) == dict.fromkeys(NAMES, FIRST_BLOCKS_OF_FEW)
     assert widths.asked == 1
 
 
@@ -75,21 +82,32 @@ def test_the_rest_of_the_time_goes_where_intervals_are_wide(tmp_path: Path) -> N
     both = planned_pairs(a_width())
     folder = SuiteFolder.begin(tmp_path, a_width())
     executed(folder, Bench(), Widths(FLAT, FLAT, both, FLAT))
-    assert counted(folder) == {"control": 8, "flat": 8, "static": 5}
-    assert [set(block) for block in folder.plan().order[FIRST_BLOCKS:]] == [{"control", "flat"}] * 2 + [
+    assert counted(folder) == {"control": 12, "flat": 12, "static": 9}
+    assert [set(block) for block in folder.plan().order[FIRST_BLOCKS_OF_FEW:]] == [{"control", "flat"}] * 2 + [
         set(NAMES),
         {"control", "flat"},
     ]
 
 
+def test_few_comparisons_ask_for_more_blocks_first() -> None:
+    """They know less of the noise together; A/A is none of them."""
+    plan = a_plan(names=[f"v{number}" for number in range(8)])
+    against = [
+        variant.model_copy(update={"against": None if variant.name == "v0" else "v0"}) for variant in plan.variants
+    ]
+    many = plan.model_copy(update={"variants": tuple(against), "repetition": "v1"})
+    few = many.model_copy(update={"variants": tuple(against[:7])})
+    assert (least_blocks(many), least_blocks(few)) == (FIRST_BLOCKS, FIRST_BLOCKS_OF_FEW)
+
+
 def test_a_block_that_would_not_end_in_time_is_not_begun(tmp_path: Path) -> None:
     """Its length is that of those before it, what comes between two runs included."""
-    folder = SuiteFolder.begin(tmp_path, a_width(minutes=6))
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=9))
     executed(folder, Bench(), Widths(*[planned_pairs(a_width())] * 99), run_s=10)
     runs, blocks = folder.runs(), len(folder.plan().order)
     last = [run.ended_s for run in runs if run.block in {blocks - 1, blocks}]
     block_s = last[-1] - last[len(last) // 2 - 1]
-    assert runs[-1].ended_s <= 360 < runs[-1].ended_s + block_s + 30
+    assert runs[-1].ended_s <= 540 < runs[-1].ended_s + block_s + 30
     assert blocks > 2
 
 
@@ -115,7 +133,7 @@ def test_the_control_s_repetition_runs_with_the_control(tmp_path: Path) -> None:
     folder = SuiteFolder.begin(tmp_path, plan)
     executed(folder, Bench(), Widths(FLAT))
     runs = counted(folder)
-    assert (runs["control (again)"], runs["static"], runs["flat"]) == (5, 4, 5)
+    assert (runs["control (again)"], runs["static"], runs["flat"]) == (9, 8, 9)
 
 
 def test_parts_run_one_after_the_other_and_share_the_time(tmp_path: Path) -> None:
@@ -208,5 +226,29 @@ def test_an_interrupted_suite_goes_on_with_its_block_and_its_time(tmp_path: Path
     begun = folder.plan().order
     resumed = executed(folder, Bench(), Widths())
     assert folder.plan().order[:2] == begun
-    assert counted(folder) == dict.fromkeys(NAMES, FIRST_BLOCKS)
+    assert counted(folder) == dict.fromkeys(NAMES, FIRST_BLOCKS_OF_FEW)
     assert resumed.earlier == 4 + 4
+
+
+def test_a_finished_suite_that_is_resumed_begins_no_block_that_would_be_late(tmp_path: Path) -> None:
+    """How long its blocks take is known from before."""
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=9))
+    executed(folder, Bench(), Widths(*[planned_pairs(a_width())] * 99), run_s=10)
+    before = folder.plan().order
+    executed(folder, Bench(), Widths(*[planned_pairs(a_width())] * 99), run_s=10)
+    assert folder.plan().order == before
+
+
+def test_parts_have_servers_of_their_own(tmp_path: Path) -> None:
+    """Those of the part before are stopped, which would heat the cores and hold memory."""
+    plan = a_plan(names=("a", "b", "x", "y"), repeats=1)
+    against = {"b": "a", "y": "x"}
+    variants = tuple(
+        variant.model_copy(update={"against": against.get(variant.name), "part": "xy" if variant.name in "xy" else ""})
+        for variant in plan.variants
+    )
+    order = (("a", "b"), ("x", "y"))
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants, "order": order}))
+    bench = Bench()
+    executed(folder, bench, Widths())
+    assert bench.restarts == [2]

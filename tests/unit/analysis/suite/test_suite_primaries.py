@@ -67,9 +67,20 @@ def test_the_headline_is_how_far_the_control_may_differ_from_itself() -> None:
         an_effect(AGAIN, PER_DOCUMENT, (0.95, 1.02, 1.12), "undecided"),
     )
     assert headline(findings(*checks)) == (
-        "On this machine, within one start of the servers, effects below 3.1 % in CPU per million documents"
-        " (elasticsearch) and below 12 % in indexing rate cannot be told (A/A)."
+        "On this machine, within one start of the servers the same profile run twice differs by up to 3.1 % in CPU per"
+        " million documents (elasticsearch) and by up to 12 % in indexing rate (A/A)."
     )
+
+
+def test_a_suite_that_was_resumed_says_that_its_servers_were_started_again() -> None:
+    """No interval holds how much two starts differ."""
+    check = an_effect(AGAIN, CPU_PER_DOCUMENT, (0.97, 1.0, 1.02), "same within 5 %")
+    assert "over 2 starts of the servers, taken for one, the same profile" in headline(findings(check), 2)
+
+
+def test_two_blocks_are_no_headline() -> None:
+    """They give an interval, but no verdict."""
+    assert headline(findings(an_effect(AGAIN, CPU_PER_DOCUMENT, (0.97, 1.0, 1.02), "too few runs"))) == ""
 
 
 def test_without_a_check_there_is_no_headline() -> None:

@@ -11,8 +11,8 @@ from lab.endpoints import Endpoints
 from lab.profiles import Direct, Profile
 from lab.profiles.loader import load_profile
 from lab.run.folder import RunFolder
-from lab.run.load.bodies import BulkBodies
-from lab.run.load.inputs import MOST_BODIES, Inputs, bodies_key, topics_key
+from lab.run.load.bodies import BulkBodies, Span
+from lab.run.load.inputs import Inputs, bodies_key, topics_key
 from lab.run.phases import RunContext
 from producers.delivery import Delivered
 from producers.part import parts_of
@@ -116,11 +116,59 @@ def test_bodies_are_the_same_for_the_same_documents_and_bulk_sizes() -> None:
     assert len({of(), *others}) == 5
 
 
-def test_of_many_files_of_bodies_the_oldest_is_given_up() -> None:
-    """A suite of many bulk sizes must not fill the disk."""
-    inputs, files = Inputs(), [io.BytesIO() for _ in range(MOST_BODIES + 2)]
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A disk with so much room beside what is kept."""
+    made = SimpleNamespace(free=0)
+    monkeypatch.setattr("lab.run.load.inputs.shutil.disk_usage", lambda _: made)
+    return made
+
+
+def test_bodies_are_kept_in_a_quarter_of_the_free_disk(disk: SimpleNamespace, tmp_path: Path) -> None:
+    """Of more, the oldest are given up: Elasticsearch needs room for its index."""
+    disk.free = 210
+    inputs, files = Inputs(), [io.BytesIO() for _ in range(5)]
     for number, file in enumerate(files):
-        inputs.add_bodies(str(number), BulkBodies(file, (), 0))
-    assert [file.closed for file in files] == [True, True, *[False] * MOST_BODIES]
+        inputs.add_bodies(str(number), BulkBodies(file, (Span(0, 30, 1),), 0), tmp_path)
+    assert [file.closed for file in files] == [True, True, True, False, False]
     inputs.close()
     assert all(file.closed for file in files)
+
+
+def test_the_bodies_of_the_run_itself_stay_however_large_they_are(disk: SimpleNamespace, tmp_path: Path) -> None:
+    """It is about to send them."""
+    disk.free = 7
+    inputs, file = Inputs(), io.BytesIO()
+    inputs.add_bodies("one", BulkBodies(file, (Span(0, 997, 1),), 0), tmp_path)
+    assert not file.closed
+
+
+class Kafka:
+    """Topics that hold so many records each."""
+
+    def __init__(self, held: dict[str, int]) -> None:
+        self.held = held
+
+    def names(self) -> list[str]:
+        """All topics."""
+        return list(self.held)
+
+    def records_held(self, topic: str) -> int:
+        """Those of one."""
+        return self.held[topic]
+
+
+@pytest.mark.parametrize(
+    ("held", "is_kept"), [(7, True), (6, False), (None, False)], ids=["whole", "records are gone", "gone"]
+)
+def test_a_topic_that_is_not_whole_any_more_is_filled_anew(
+    monkeypatch: pytest.MonkeyPatch, *, held: int | None, is_kept: bool
+) -> None:
+    """Retention, or another user, may have taken it away while the suite ran."""
+    inputs = Inputs()
+    run = run_with(inputs, "20260101-000007")
+    run.keep_topics(delivered(7))
+    topics = {} if held is None else {run.names.topic: held}
+    monkeypatch.setattr("lab.run.load.inputs.topics_of", lambda _: Kafka(topics))
+    inputs.forget_broken(run.profile, DOCUMENTS, HERE)
+    assert (run_with(inputs, "20260101-000011").filled is not None) is is_kept
