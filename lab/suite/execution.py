@@ -25,7 +25,8 @@ from producers.dataset import Dataset
 FIRST_BLOCKS = 4
 """Of all comparisons, before any of them may be found narrow enough: fewer say too little of how runs scatter."""
 FIRST_BLOCKS_OF_FEW, FEW = 8, 6
-"""Few comparisons know less of the noise together: of one, 92 % of 95 % intervals are right with 4 blocks, 94 % with 8."""
+"""Few comparisons know less of the noise together: of one alone, 92 % of the intervals at 95 % are right with 4 blocks,
+and 94 % with 8."""
 MOST_BLOCKS = 60
 INTERRUPTED_S = 300.0
 """A longer pause between two runs is none of the suite's: it was interrupted."""
