@@ -62,7 +62,7 @@ class Variant(Record):
     @classmethod
     def _of_older_versions(cls, fields: Any) -> Any:
         """Whose kind was what they read, or all that they asked for."""
-        return {"kind": fields.get("layout") or fields["fingerprint"], **fields}
+        return {"kind": fields.get("layout") or fields.get("fingerprint"), **fields}
 
 
 class MetricKey(Record):
@@ -154,7 +154,7 @@ class SuiteRun(Record):
         attempt: 1, or 2 for the repetition of a run that failed.
         folder: Of the run, relative to the suite's; `None` where it did not come to one.
         status: `verified`; `void`: what is stored is not what was produced; `broken`: it came to no end.
-        reason: Why it is not verified, in one sentence.
+        reason: Why it is not verified, in one sentence, or what was taken from it although it is not repeated.
         disturbed: What was taken from it while it was measured, if that was more than a run may lose. Such a run is
             repeated once, whatever it says.
     """

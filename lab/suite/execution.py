@@ -28,6 +28,8 @@ FIRST_BLOCKS_OF_FEW, FEW = 8, 6
 """Few comparisons know less of the noise together: of one alone, 92 % of the intervals at 95 % are right with 4 blocks,
 and 94 % with 8."""
 MOST_BLOCKS = 60
+LEAST_REPEATED, MOST_REPEATED = 3, 0.2
+"""Disturbed runs that are repeated: so many, or so large a share of all runs."""
 INTERRUPTED_S = 300.0
 """A longer pause between two runs is none of the suite's: it was interrupted."""
 MARGIN = 1.2
@@ -195,6 +197,11 @@ class SuiteExecution:
                 if self.run(variant, what, block=block, turn=turn, attempt=attempt)[0].is_sound:
                     break
 
+    def may_repeat(self) -> bool:
+        """Whether another disturbed run is repeated: where most of them are, that is how this machine is today."""
+        counted = [run for run in self.ended if run.block]
+        return sum(run.disturbed is not None for run in counted) < max(LEAST_REPEATED, MOST_REPEATED * len(counted))
+
     def warm_up(self, variant: Variant) -> None:
         """Drains that do not count: until the servers are warm for the variant, and at least one of its own kind.
 
@@ -255,6 +262,8 @@ class SuiteExecution:
             reason = str(error)
         if result is not None and result.status != "verified":
             reason = "; ".join(result.verification.problems)
+        taken = disturbance(result) if result is not None and result.status == "verified" and not warm_up else None
+        is_repeated = taken is not None and (attempt > 1 or self.may_repeat())
         run = SuiteRun(
             block=block,
             variant=variant.name,
@@ -262,8 +271,8 @@ class SuiteExecution:
             attempt=attempt,
             folder=str(folder.path.relative_to(self.folder.path)),
             status="broken" if result is None else "verified" if result.status == "verified" else "void",
-            reason=reason,
-            disturbed=disturbance(result) if result is not None and not warm_up else None,
+            reason=taken if taken and not is_repeated else reason,
+            disturbed=taken if is_repeated else None,
             warm_up=warm_up,
             started_s=started_s,
             ended_s=self.clock(),

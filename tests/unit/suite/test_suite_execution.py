@@ -13,7 +13,7 @@ from lab.records.run import Phase
 from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
 from lab.records.verification import Documents, Verification
 from lab.run.folder import RunFolder
-from lab.suite.execution import SuiteExecution
+from lab.suite.execution import LEAST_REPEATED, SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
 
 NAMES = ("control", "static", "flat")
@@ -194,6 +194,16 @@ def test_a_run_from_which_others_took_too_much_is_repeated_once(folder: SuiteFol
     assert bench.counted == ["control", "control", "static", "flat", *NAMES]
     final = last_attempts(folder.runs())[1, "control", 1]
     assert (final.attempt, final.disturbed) == (2, "the hypervisor took 12 % of the cores' time in the measured window")
+
+
+def test_on_a_machine_that_is_always_busy_few_runs_are_repeated(tmp_path: Path) -> None:
+    """All of them would take twice the time, and be no better."""
+    folder = SuiteFolder.begin(tmp_path, a_plan(repeats=5))
+    suite(folder, Bench([a_result(steal_percent=11)] * 99)).execute()
+    runs = [run for run in folder.runs() if run.block]
+    assert sum(run.attempt == 2 for run in runs) == LEAST_REPEATED // 2 + LEAST_REPEATED % 2
+    assert runs[-1].reason == "the hypervisor took 11 % of the cores' time in the measured window"
+    assert runs_left(folder.plan(), folder.runs()) == []
 
 
 def test_a_disturbed_run_counts_where_its_repetition_fails(folder: SuiteFolder) -> None:
