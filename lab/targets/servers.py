@@ -120,9 +120,9 @@ class Servers(ABC):
     def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[Bench]:
         """The servers of a suite whose profiles are fitted; datasets are given by variant."""
         profiles = {variant.name: variant.profile for variant in suite.variants}
-        for name, dataset in datasets.items():
-            refuse_updates(profiles[name], dataset)
-            refuse_empty_indices(profiles[name], dataset)
+        for name, profile in profiles.items():
+            refuse_updates(profile, datasets[name])
+            refuse_empty_indices(profile, datasets[name])
         with self.held():
             bench = StartedBench(profiles, datasets, command, suite.parts, self.target, self.stop)
             try:

@@ -1,15 +1,20 @@
 """The servers of a suite: a variant with fewer nodes than run uses the first ones, whatever happened before it."""
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pytest
 
+from lab.cli.run import dataset_of
 from lab.clients.target import Target
 from lab.endpoints import Endpoints
 from lab.profiles import Profile, load_profile
+from lab.profiles.suites import load_suite
 from lab.records.run import Server
 from lab.records.suite import Variant
+from lab.targets.local import Local
 from lab.targets.servers import INCLUDED, StartedBench
 
 
@@ -92,3 +97,21 @@ def test_a_start_of_its_own_stops_the_servers_before_it() -> None:
     bench, _ = bench_of(servers)
     bench.restart()
     assert servers.stops == 1
+
+
+def test_servers_are_had_for_the_variants_that_run_alone() -> None:
+    """One that is left out has a dataset, too, since the plan names it."""
+
+    class Unstarted(Local):
+        """Servers that nobody starts."""
+
+        def held(self) -> AbstractContextManager[None]:
+            """Nothing to hold."""
+            self.stay = False
+            return nullcontext()
+
+    whole = load_suite("a-a")
+    left_out = replace(whole.variants[0], name="left out")
+    datasets = {variant.name: dataset_of(variant.profile) for variant in (*whole.variants, left_out)}
+    with Unstarted().bench(whole, datasets, ()) as bench:
+        assert set(cast("StartedBench", bench).profiles) == {variant.name for variant in whole.variants}
