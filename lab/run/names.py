@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -141,12 +140,6 @@ class Names:
 def consumer_group(connector: str) -> str:
     """The consumer group of a connector, as Kafka Connect names it."""
     return f"connect-{connector}"
-
-
-def is_topic_of(name: str, run_ids: Collection[str]) -> bool:
-    """Whether a topic is one that one of these runs made, of whichever profile."""
-    found = re.fullmatch(f"sluice-.*-({RUN_ID})(-dead-letters)?", name)
-    return found is not None and any(name.removesuffix("-dead-letters").endswith(f"-{run_id}") for run_id in run_ids)
 
 
 def is_our_connector(name: str) -> bool:

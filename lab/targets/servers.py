@@ -26,7 +26,7 @@ from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
 from lab.run.load.inputs import Inputs
 from lab.run.load.sink import ELASTICSEARCH_URLS
-from lab.run.names import is_topic_of, kept_index
+from lab.run.names import Names, kept_index
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
 from lab.run.query.layout import refuse_updates
 from lab.run.query.vectors import check_vectors
@@ -270,8 +270,12 @@ class VariantBench(ABC):
                 remove_kept(target, self.kept, self.run_ids)
             with contextlib.suppress(StackError):
                 topics = topics_of(target.endpoints)
-                # Those that runs before an interruption have filled are among them.
-                topics.delete([name for name in topics.names() if is_topic_of(name, self.run_ids)])
+                topics.delete(sorted(self.made_topics() & set(topics.names())))
+
+    def made_topics(self) -> set[str]:
+        """What the topics are called that runs of the suite have made, those before it was interrupted included."""
+        names = (Names.of(profile, run_id) for profile in self.profiles.values() for run_id in self.run_ids)
+        return {topic for each in names for topic in (*each.topics, each.dead_letter_topic)}
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Which runs may read the same kept index."""
 
 from lab.profiles import load_profile
-from lab.run.names import is_topic_of, layout_fingerprint
+from lab.run.names import layout_fingerprint
 from lab.stack.places import ROOT
 from producers.registry import make_dataset
 
@@ -18,12 +18,3 @@ def test_no_engine_reads_the_index_of_another() -> None:
     engines = ("elasticsearch.version=9.0.0", "opensearch=2.19.1", "opensearch=3.0.0")
     assert len({fingerprint(), *map(fingerprint, engines)}) == 4
     assert fingerprint("opensearch=3.0.0", "load.queries.clients=3") == fingerprint("opensearch=3.0.0")
-
-
-def test_topics_of_some_runs_are_told_from_those_of_others() -> None:
-    """Of whichever profile, dead letters included; what merely looks alike is somebody's."""
-    runs = {"20260101-000007", "20260101-000011-2"}
-    ours = [f"sluice-books-{run}{ending}" for run in runs for ending in ("", "-dead-letters")]
-    ours.append("sluice-products--3-20260101-000007")
-    others = ["sluice-books-20260101-000013", "my-sluice-books-20260101-000007", "sluice-books-20260101-000007-backup"]
-    assert [name for name in (*ours, *others) if is_topic_of(name, runs)] == ours

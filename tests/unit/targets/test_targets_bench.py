@@ -115,3 +115,12 @@ def test_servers_are_had_for_the_variants_that_run_alone() -> None:
     datasets = {variant.name: dataset_of(variant.profile) for variant in (*whole.variants, left_out)}
     with Unstarted().bench(whole, datasets, ()) as bench:
         assert set(cast("StartedBench", bench).profiles) == {variant.name for variant in whole.variants}
+
+
+def test_topics_of_the_suite_s_own_runs_and_profiles_are_its_own() -> None:
+    """Another user's run of another profile may have begun in the same second."""
+    bench, _ = bench_of(Servers("http://127.0.0.1:2"))
+    bench.run_ids = {"20260101-000007", "20260101-000011-2"}
+    assert bench.made_topics() == {
+        f"sluice-quickstart-{run}{ending}" for run in bench.run_ids for ending in ("", "-dead-letters")
+    }
