@@ -19,7 +19,7 @@ from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder
-from lab.suite.plan import next_block, pairs_of_part
+from lab.suite.plan import WARM_UPS, next_block, pairs_of_part
 from producers.dataset import Dataset
 
 FIRST_BLOCKS = 4
@@ -156,14 +156,20 @@ class SuiteExecution:
     def ends_s(self, part: str, start: int) -> float:
         """When a part of a start must have ended, in seconds that the suite has taken.
 
-        Starts share the time evenly, the parts of each as they share the comparisons.
+        Starts share the time evenly, the parts of each by the runs that so many blocks need, with their warm-up.
         """
         if self.plan.minutes is None:
             return inf
+        weights = {each: self.runs_of_part(each) for each in self.plan.parts}
         until = self.plan.parts[: self.plan.parts.index(part) + 1]
-        shares = sum(len(pairs_of_part(self.plan, each)) for each in until)
-        share = shares / max(1, len(planned_pairs(self.plan)))
+        share = sum(weights[each] for each in until) / sum(weights.values())
         return 60 * self.plan.minutes * (start - 1 + share) / self.plan.starts
+
+    def runs_of_part(self, part: str) -> int:
+        """Runs of the first blocks of a part, with those that do not count."""
+        kinds = {variant.kind for variant in self.plan.variants if variant.part == part}
+        block = next_block(self.plan, pairs_of_part(self.plan, part), 1, part)
+        return least_blocks(self.plan) * len(block) + len(kinds) + WARM_UPS
 
     def spent_s(self) -> float:
         """Time that the suite has taken, without the time for which it was interrupted."""
