@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic_core import PydanticCustomError
 from rich.markup import escape
 
 from lab.analysis.statistics.power import expected_width
 from lab.analysis.statistics.warm_up import is_warm
 from lab.analysis.suite.comparisons import planned_pairs
-from lab.analysis.suite.names import lower_first, metric_label, percent
+from lab.analysis.suite.families import family_of
+from lab.analysis.suite.figures import primary_metrics
+from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
@@ -22,13 +25,14 @@ from lab.cli.run import dataset_of
 from lab.console import console, table_of
 from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError, is_interrupt
-from lab.profiles.suites import Measures, Suite, load_suite
+from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import Bench, SuiteExecution, least_blocks
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
-from lab.suite.plan import LEAST_RATIOS, Estimate, all_multiplied, estimate, first_blocks, make_plan, seconds_left
+from lab.suite.loads import LoadSizes, may_stream, resized
+from lab.suite.plan import LEAST_RATIOS, Estimate, estimate, first_blocks, make_plan, seconds_left
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
@@ -44,6 +48,10 @@ def suite(
         str | None, typer.Option(help="Half-width of an interval that is narrow enough: 5%.", metavar="PERCENT")
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs, instead of both.")] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of what drains reach.", metavar="RATE"),
+    ] = None,
     starts: Annotated[int | None, typer.Option(min=1, help="How often the servers are started; 1.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")] = False,
@@ -64,9 +72,10 @@ def suite(
             variant.profile for variant in chosen.variants if variant.name not in skipped
         ),
     )
-    if resume and (times := find_suite(runs, chosen.name).plan().times):
-        chosen = all_multiplied(chosen, times)
-    fixed, datasets = request.planned(chosen)
+    begun = find_suite(runs, chosen.name) if resume else None
+    chosen = at_rate(chosen, rate, begun)
+    sizes = sizes_of(begun.plan()) if begun else None
+    fixed, _ = request.planned(chosen, sizes)
     if fixed.starts > 1 and not servers.may_be_started_anew():
         raise ProfileError(
             f"--starts: got {fixed.starts}, expected 1: these servers are not started for the suite alone"
@@ -75,17 +84,20 @@ def suite(
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
-    begun = resumed(runs, chosen, fixed, request) if resume else None
+    if begun:
+        check_resumed(begun, fixed, request)
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
-    with servers.bench(without(chosen, skipped), datasets, wanted.command) as bench:
+    with servers.bench(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
         # Only now: servers that another command holds must not leave a folder behind.
         folder = begun or SuiteFolder.begin(runs, wanted)
         display = SuiteDisplay(wanted, folder.runs(), expected.each)
         try:
-            multiply = Multiplier(request, chosen, bench, folder)
-            SuiteExecution(folder, bench, display, is_warm=is_warm, multiply=multiply).execute()
+            resize = Resizing(request, chosen, bench, folder)
+            if sizes:
+                resize(sizes)
+            SuiteExecution(folder, bench, display, is_warm=is_warm, resize=resize).execute()
         except BaseException as error:
             if not folder.removed_if_empty() and is_interrupt(error):
                 again = escape(shlex.join(wanted.command))
@@ -111,41 +123,82 @@ class Request:
     skipped: Mapping[str, str]
     side_by_side: bool
 
-    def planned(self, suite: Suite) -> tuple[SuitePlan, dict[str, Dataset]]:
-        """The plan of a fitted suite, and the datasets of its variants."""
-        datasets = {variant.name: dataset_of(variant.profile) for variant in suite.variants}
+    def planned(self, suite: Suite, sizes: LoadSizes | None = None) -> tuple[SuitePlan, Suite]:
+        """The plan of a fitted suite whose loads have these sizes, and the suite as that has them."""
+        if sizes:
+            stated = {name: dataset.documents for name, dataset in datasets_of(suite).items()}
+            suite = resized(suite, sizes, stated)
         plan = make_plan(
             suite,
             measures=suite.measures.changed(self.measures),
             seed=self.seed,
             skipped=self.skipped,
-            documents={variant: dataset.documents for variant, dataset in datasets.items()},
+            documents={name: dataset.documents for name, dataset in datasets_of(suite).items()},
             command=typed_command(),
             side_by_side=self.side_by_side,
             starts=self.starts or 1,
         )
-        return plan, datasets
+        return plan, suite
 
 
 @dataclass(frozen=True)
-class Multiplier:
-    """Gives the drains of a suite under way more documents, in its servers' bench and in its plan."""
+class Resizing:
+    """Gives the loads of a suite under way another size, in its servers' bench and in its plan."""
 
     request: Request
     suite: Suite
     bench: Bench
     folder: SuiteFolder
 
-    def __call__(self, times: int) -> SuitePlan:
-        """So many times as many; the plan as it is then."""
-        larger = all_multiplied(self.suite, times)
-        plan, datasets = self.request.planned(larger)
-        self.bench.replace({variant.name: variant.profile for variant in larger.variants}, datasets)
-        plan = self.folder.plan().model_copy(update={"variants": plan.variants, "times": times})
+    def __call__(self, sizes: LoadSizes) -> SuitePlan:
+        """Loads of these sizes from here on; the plan as it is then."""
+        planned, suite = self.request.planned(self.suite, sizes)
+        self.bench.replace({variant.name: variant.profile for variant in suite.variants}, datasets_of(suite))
+        plan = self.folder.plan().model_copy(update={"variants": planned.variants, **vars(sizes)})
         self.folder.write_plan(plan)
-        if times > 1:
-            console.print(f"drains last {plan.window_s:g} s or more with {times} times the documents")
+        if sizes.rate_docs_per_s:
+            limit = f"the warm-up reached {sizes.limit_docs_per_s:,.0f}"
+            console.print(f"open loop: {sizes.rate_docs_per_s:,.0f} documents/s; {limit}")
+        elif sizes.times and sizes.times > 1:
+            console.print(f"drains last {plan.window_s:g} s or more with {sizes.times} times the documents")
         return plan
+
+
+def sizes_of(plan: SuitePlan) -> LoadSizes | None:
+    """The sizes of a plan whose warm-up has told them."""
+    if plan.limit_docs_per_s is None:
+        return None
+    return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
+
+
+def datasets_of(suite: Suite) -> dict[str, Dataset]:
+    """The datasets of a suite's variants."""
+    return {variant.name: dataset_of(variant.profile) for variant in suite.variants}
+
+
+def at_rate(suite: Suite, rate: str | None, begun: SuiteFolder | None) -> Suite:
+    """The suite with streams at the rate that the command line states, or that it was begun with.
+
+    Raises:
+        ProfileError: It is no rate, or another one than it was begun with, or a variant is no drain.
+    """
+    stated = suite.rate
+    if rate is not None:
+        try:
+            stated = checked_rate(rate)
+        except PydanticCustomError as error:
+            raise ProfileError(f"--rate: got {rate}, expected {error.message()}") from None
+    if begun:
+        was = begun.plan().rate
+        if rate is not None and stated != was:
+            raise ProfileError(
+                f"{begun.path}: cannot be resumed at another rate than it was begun with: {was or 'none'}"
+            )
+        stated = was
+    for variant in suite.variants if stated else ():
+        if not may_stream(variant.profile):
+            raise ProfileError(f'--rate: "{variant.name}" is no drain, expected a suite of drains only')
+    return replace(suite, rate=stated)
 
 
 def without(suite: Suite, skipped: Collection[str]) -> Suite:
@@ -198,14 +251,12 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
     return Measures(repeats, minutes, share)
 
 
-def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, request: Request) -> SuiteFolder:
-    """The suite's last folder, if the suite is still the one that was begun; it may be given another time or width.
+def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> None:
+    """See that the suite is still the one that was begun; it may be given another time or width, which is written down.
 
     Raises:
-        ProfileError: Nothing has been begun, the suite or one of its profiles has been changed since, or it is to be
-            ended in another way.
+        ProfileError: The suite or one of its profiles has been changed since, or it is to be ended in another way.
     """
-    folder = find_suite(runs, chosen.name)
     begun = folder.plan()
     if list(map(asked_for, begun.variants)) != list(map(asked_for, fixed.variants)) or begun.metrics != fixed.metrics:
         raise ProfileError(
@@ -223,7 +274,6 @@ def resumed(runs: Path, chosen: Suite, fixed: SuitePlan, request: Request) -> Su
     if by_width:
         changed = Measures(None, begun.minutes, begun.precision).changed(stated)
         folder.write_plan(begun.model_copy(update={"minutes": changed.minutes, "precision": changed.precision}))
-    return folder
 
 
 def asked_for(variant: Variant) -> Variant:
@@ -248,7 +298,11 @@ def conclude(folder: SuiteFolder, runs: Path) -> int:
 
 def print_result(result: SuiteResult) -> None:
     """The comparisons, what they say, and what to know before believing it."""
-    console.print(suite_table(result))
+    if family_of(result.plan.metrics, result.plan.metrics[0]):
+        console.print(suite_table(result))
+    else:
+        for metric in primary_metrics(result.plan):
+            console.print(suite_table(result, metric))
     for text in filter(None, (result.headline, result.answer)):
         console.print(escape(text), soft_wrap=True)
     for sentence in result.factors:
@@ -258,7 +312,7 @@ def print_result(result: SuiteResult) -> None:
 
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     """What is going to be done, in which order, and for how long."""
-    console.print(f"[bold]{escape(plan.suite)}[/bold]: {escape(plan.question)}")
+    console.print(f"[bold]{escape(suite_title(plan))}[/bold]: {escape(plan.question)}")
     rows = (
         (
             escape(variant.name),

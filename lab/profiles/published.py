@@ -149,6 +149,11 @@ class Published(Section):
     title: str = Field(min_length=1, description="the document's title")
     published_by: str = Field(min_length=1, description="who published it, and where")
     measured_on: str = Field(min_length=1, description="machine, versions and number of runs")
+    in_short: list[str] = Field(
+        default_factory=list,
+        max_length=4,
+        description="what it measured, and what our suite does instead, in sentences",
+    )
     caveats: list[str] = Field(default_factory=list, description="what it leaves open, and where our profiles differ")
     metrics: Mapping[str, PublishedMetric] = Field(min_length=1, description="what was measured, as we call it")
     steps: list[Step] = Field(min_length=1, description="the settings, in the order of the document")

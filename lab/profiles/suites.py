@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,35 @@ def _metric(text: object) -> object:
     if not (name and scope):
         raise PydanticCustomError("metric", "`name/scope`, such as `indexing_rate_docs_per_s/primaries`")
     return name, scope
+
+
+def checked_rate(rate: object) -> str:
+    """A rate at which a suite streams, such as `600` or `70 %`, as it is written down.
+
+    Raises:
+        PydanticCustomError: It is none.
+    """
+    number, percent, rest = str(rate).replace(" ", "").partition("%")
+    try:
+        value = float(number if percent else number.removesuffix("/s"))
+    except ValueError:
+        value = 0.0
+    if rest or not 0 < value < inf or (percent and value > MOST_PERCENT):
+        raise PydanticCustomError(
+            "rate", "documents per second, such as `600`, or a share of the limit, such as `70 %`"
+        )
+    return f"{value:g} %" if percent else f"{value:g}"
+
+
+def rate_docs_per_s(rate: str, limit_docs_per_s: float) -> float:
+    """A checked rate in documents per second, where servers take so many."""
+    number, percent, _ = rate.partition(" %")
+    return float(number) / 100 * limit_docs_per_s if percent else float(number)
+
+
+MOST_PERCENT = 200
+"""Beyond the limit, to see what happens there."""
+Rate = Annotated[str, BeforeValidator(checked_rate)]
 
 
 class VariantEntry(Section):
@@ -106,6 +136,10 @@ class SuiteFile(Section):
         None,
         gt=0,
         description="how long a drain shall take at least: the documents of all drains are multiplied until it does",
+    )
+    rate: Rate | None = Field(
+        None,
+        description="streams in place of drains: documents per second (`600`), or `70 %` of what the warm-up reaches",
     )
     repeats: PositiveInt | None = Field(
         None, description="how often each variant runs; 5 unless `minutes` or `precision` is stated"
@@ -187,6 +221,7 @@ class Suite:
         variants: The control first, then in the order of the file; the control's repetition is one of them.
         measures: How much is measured.
         metrics: (name, scope) of each metric, most important first.
+        rate: Of the streams in place of its drains; `None` for drains.
     """
 
     name: str
@@ -200,6 +235,7 @@ class Suite:
     published: str | None
     crossings: tuple[Crossing, ...] = ()
     window_s: float | None = None
+    rate: str | None = None
 
     @property
     def parts(self) -> dict[str, str]:
@@ -280,6 +316,7 @@ class _Expansion:
             published=self.file.published,
             crossings=tuple(self.file.crossings),
             window_s=self.file.window_s,
+            rate=self.file.rate,
         )
 
     def variants(self) -> Iterator[SuiteVariant]:

@@ -96,6 +96,9 @@ class SuitePlan(Record):
             with a number of repeats.
         window_s: How long a drain shall take at least; `None` where sizes are as profiles state them.
         times: By what the documents of drains are multiplied for that; `None` until a warm-up has told.
+        rate: Of the streams in place of drains: documents per second, or `70 %` of what the warm-up reaches.
+        rate_docs_per_s: What that came to; `None` until a warm-up has told.
+        limit_docs_per_s: What the warm-up reached, in documents of the variant that it ran; `None` likewise.
         order: Per block the names of the variants, in the order of their runs; with `repeats` all of them, otherwise
             those that have begun. A reference of several comparisons may run several times in a block.
         starts: How often the servers are started: every start has blocks of its own.
@@ -119,6 +122,9 @@ class SuitePlan(Record):
     precision: float | None = None
     window_s: float | None = None
     times: Count | None = None
+    rate: str | None = None
+    rate_docs_per_s: float | None = None
+    limit_docs_per_s: float | None = None
     control: str
     repetition: str | None
     variants: tuple[Variant, ...]
@@ -323,6 +329,7 @@ class SuiteResult(Record):
         answer: The question's answer in two sentences.
         factors: One sentence for each factor that the suite names, and one for where it begins to win.
         conclusions: One sentence for each comparison.
+        in_short: What the source measured, and what the suite does instead.
         caveats: What the source leaves open, and where our runs are not what it measured.
         warnings: Of the suite as a whole, such as two variants that were limited by the driver.
     """
@@ -336,6 +343,7 @@ class SuiteResult(Record):
     figures: tuple[VariantMetric, ...]
     effects: tuple[Effect, ...]
     published: tuple[PublishedStep, ...] = ()
+    in_short: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     limits: tuple[VariantLimit, ...] = ()
     headline: str = ""

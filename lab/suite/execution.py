@@ -15,10 +15,12 @@ from lab.analysis.suite.result import comparisons_too_wide
 from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.profiles import Profile
+from lab.profiles.suites import rate_docs_per_s
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
 from lab.suite.folder import SuiteFolder
+from lab.suite.loads import LoadSizes
 from lab.suite.plan import WARM_UPS, next_block, pairs_of_part
 from producers.dataset import Dataset
 
@@ -59,7 +61,7 @@ class Bench(Protocol):
         ...
 
     def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
-        """Run the variants with other profiles from here on."""
+        """Run the variants with other profiles from here on, but for their warm-up."""
         ...
 
     def restart(self) -> None:
@@ -94,7 +96,7 @@ class SuiteExecution:
         *,
         is_warm: Callable[[Sequence[float]], bool],
         too_wide: Callable[[Path], Sequence[Pair]] = comparisons_too_wide,
-        multiply: Callable[[int], SuitePlan] | None = None,
+        resize: Callable[[LoadSizes], SuitePlan] | None = None,
         clock: Callable[[], float] = CLOCK.now_s,
     ) -> None:
         """Take up the plan where its runs so far have left it.
@@ -102,7 +104,7 @@ class SuiteExecution:
         Args:
             is_warm: Whether the rates of successive warm-up drains, in docs/s, have become stable.
             too_wide: The comparisons in a suite's folder whose intervals are not yet narrow enough.
-            multiply: Gives all drains so many times their documents; the plan as it is then.
+            resize: Gives all drains another size, or makes them streams; the plan as it is then.
         """
         self.folder = folder
         self.plan = folder.plan()
@@ -110,7 +112,7 @@ class SuiteExecution:
         self.progress = progress
         self.is_warm = is_warm
         self.too_wide = too_wide
-        self.multiply = multiply
+        self.resize = resize
         self.clock = clock
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
@@ -236,21 +238,26 @@ class SuiteExecution:
             if self.is_warm(rates) or (rates and self.clock() - begun_s > MOST_WARM_UP_S):
                 break
             needed = self.bench.prepare(variant)
-        self.lengthen(variant, rates)
+        self.size(variant, rates)
         return needed
 
-    def lengthen(self, variant: Variant, rates: Sequence[float]) -> None:
-        """Have drains take as long as the plan asks for, by the rates of the first warm-up; sizes stay from then on.
+    def size(self, variant: Variant, rates: Sequence[float]) -> None:
+        """Size the loads by the rates of the first warm-up, drains or streams as the plan asks for; sizes stay then.
 
         Bursts of merging make short windows useless: 20 s average them.
         """
         plan, is_drain = self.plan, variant.layout is None and variant.load_s is None
-        if plan.window_s is None or plan.times is not None or self.multiply is None:
+        if plan.limit_docs_per_s is not None or self.resize is None or not (plan.window_s or plan.rate):
             return
         if is_drain and rates and variant.documents:
-            takes_s = variant.documents / fmean(rates[-LAST_RATES:])
-            times = 1 if takes_s >= plan.window_s else min(MOST_TIMES, ceil(MARGIN * plan.window_s / takes_s))
-            self.plan = self.multiply(times)
+            limit_docs_per_s = fmean(rates[-LAST_RATES:])
+            takes_s, window_s = variant.documents / limit_docs_per_s, plan.window_s or 0.0
+            times = 1 if takes_s >= window_s else min(MOST_TIMES, ceil(MARGIN * window_s / takes_s))
+            self.plan = self.resize(
+                LoadSizes(limit_docs_per_s, rate_docs_per_s(plan.rate, limit_docs_per_s))
+                if plan.rate
+                else LoadSizes(limit_docs_per_s, times=times)
+            )
 
     def run(
         self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1

@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 from pathlib import Path
 from statistics import median, stdev
@@ -11,7 +11,6 @@ from statistics import median, stdev
 from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import runs_left
 from lab.profiles import Profile, QueryOnly
-from lab.profiles.loader import override
 from lab.profiles.models import BOUNDS
 from lab.profiles.suites import Crossing as WantedCrossing
 from lab.profiles.suites import Measures, Suite, SuiteVariant
@@ -32,6 +31,9 @@ WARM_UPS = 4
 RUNS_READ = 20
 LEAST_RATIOS = 3
 """Of a comparison, for its scatter to be told."""
+
+OF_STREAMS = (("end_to_end_latency_ms_p50", "run"), ("end_to_end_latency_ms_p99", "run"))
+"""What streams are compared by, beside what the suite asks for: below the limit a step may show in nothing else."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def make_plan(
     """
     chosen = [variant for variant in suite.variants if variant.name not in skipped]
     measures = measures or suite.measures
+    metrics = dict.fromkeys((*suite.metrics, *(OF_STREAMS if suite.rate else ())))
     plan = SuitePlan(
         suite=suite.name,
         suite_id="not begun",
@@ -88,12 +91,13 @@ def make_plan(
         minutes=measures.minutes,
         precision=measures.precision,
         window_s=suite.window_s,
+        rate=suite.rate,
         control=suite.control,
         repetition=suite.repetition,
         variants=tuple(_planned(variant, documents.get(variant.name), side_by_side) for variant in chosen),
         order=(),
         starts=starts,
-        metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in suite.metrics),
+        metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in metrics),
         published=suite.published,
         crossings=tuple(map(_crossing, suite.crossings)),
         skipped=dict(skipped),
@@ -121,37 +125,6 @@ def next_block(plan: SuitePlan, pairs: Collection[Pair], block: int, part: str) 
     inside = [pair for pair in planned_pairs(plan) if set(pair) <= names]
     shapes = {variant.name: variant.servers for variant in chosen}
     return block_order([variant.name for variant in chosen], inside, shapes, seed=plan.seed, block=block)
-
-
-def multiplied(profile: Profile, times: int) -> Profile:
-    """The profile with so many times the documents, if it drains as fast as it can; otherwise itself.
-
-    A load at a rate lasts as long as it says, queries alone load nothing, and a file is as long as it is.
-    """
-    load, section = profile.load, profile.dataset
-    is_drain = load.mode == "drain" and load.rate_docs_per_s is None and profile.maintain is None
-    sizes = {key: times * size for key in ("documents", "books") if (size := getattr(section, key)) is not None}
-    if not (is_drain and sizes):
-        return profile
-    return profile.model_copy(update={"dataset": section.model_copy(update=sizes)})
-
-
-def all_multiplied(suite: Suite, times: int) -> Suite:
-    """The suite with so many times the documents in its drains, and that stated with each variant."""
-    return replace(suite, variants=tuple(_multiplied_variant(variant, times) for variant in suite.variants))
-
-
-def _multiplied_variant(variant: SuiteVariant, times: int) -> SuiteVariant:
-    larger = multiplied(variant.profile, times)
-    if larger is variant.profile:
-        return variant
-    stated = (
-        override(f"dataset.{key}", size)
-        for key in ("documents", "books")
-        if (size := getattr(larger.dataset, key)) is not None
-    )
-    kept = (text for text in variant.overrides if text.partition("=")[0] not in {"dataset.documents", "dataset.books"})
-    return replace(variant, profile=larger, overrides=(*kept, *stated))
 
 
 SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", *BOUNDS}
@@ -210,7 +183,7 @@ def kind_of(profile: Profile) -> str:
     if layout := layout_of(profile):
         return layout
     made = profile.dataset.model_dump(exclude={"documents", "books", "seed"})
-    does = (profile.load.mode, profile.load.via, profile.maintain and profile.maintain.route)
+    does = (profile.load.via, profile.maintain and profile.maintain.route)
     return f"{made} {profile.mapping} {does} {bool(profile.load.queries)}"
 
 

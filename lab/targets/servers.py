@@ -209,8 +209,9 @@ class VariantBench(ABC):
     """Servers for all variants of a suite, and one run of a variant on them.
 
     Attributes:
-        profiles: By variant.
+        profiles: By variant, as the suite states them.
         datasets: By variant.
+        resized: Both, as runs that count have them; `None` while they are the same.
         command: The one that the suite was started by.
         target: The servers of the next run.
         targets: All that runs were made on, by the address of their Connect worker.
@@ -221,6 +222,7 @@ class VariantBench(ABC):
     profiles: Mapping[str, Profile]
     datasets: Mapping[str, Dataset]
     command: Sequence[str]
+    resized: tuple[Mapping[str, Profile], Mapping[str, Dataset]] | None = field(default=None, init=False)
     target: Target | None = field(default=None, init=False)
     targets: dict[str, Target] = field(default_factory=dict, init=False)
     run_ids: set[str] = field(default_factory=set, init=False)
@@ -231,8 +233,8 @@ class VariantBench(ABC):
         """Set `target` to what the variant needs; each of its processes with the way in which it is used."""
 
     def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
-        """Run the variants with other profiles from here on; the kept indices are the same."""
-        self.profiles, self.datasets = profiles, datasets
+        """Run the variants with other profiles from here on, but for their warm-up; the kept indices are the same."""
+        self.resized = (profiles, datasets)
 
     @abstractmethod
     def restart(self) -> None:
@@ -241,11 +243,12 @@ class VariantBench(ABC):
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
         assert self.target is not None  # noqa: S101 - `prepare` comes first
-        profile = self.profiles[variant.name]
+        stated = (self.profiles, self.datasets)
+        profiles, datasets = stated if warm_up or self.resized is None else self.resized
+        profile, dataset = profiles[variant.name], datasets[variant.name]
         self.run_ids.add(folder.run_id)
         self.targets[self.target.endpoints.connect_url] = self.target
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
-        dataset = self.datasets[variant.name]
         self.inputs.forget_broken(profile, dataset, target.endpoints)
         try:
             write_records(profile, dataset, target, folder, command=self.command, inputs=self.inputs)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import expm1, hypot, log
 
 from lab.analysis.suite.comparisons import CONTRADICTS, Pair, is_detected, of_pair, published_of, verdict_of
-from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, PER_MB
+from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, PER_MB, primary_metrics
 from lab.analysis.suite.names import (
     detectable_text,
     lower_first,
@@ -52,14 +52,6 @@ class Findings:
         """What a comparison says of a metric."""
         return of_pair(self.effects, pair, metric)
 
-    @property
-    def primaries(self) -> tuple[MetricKey, ...]:
-        """The metric that matters most; where documents are indexed, both what they cost and what was reached."""
-        of_both = (CPU_PER_DOCUMENT, PER_DOCUMENT)
-        if self.metric not in of_both:
-            return (self.metric,)
-        return (self.metric, *(metric for metric in of_both if metric in self.plan.metrics and metric != self.metric))
-
 
 # --- the headline ---------------------------------------------------------------------------------------------------
 
@@ -73,7 +65,7 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
     pair = (findings.plan.repetition or "", findings.plan.control)
     bands = [
         f"{percent(expm1(max(log(check.high), -log(check.low))))} in {lower_first(metric_label(metric))}"
-        for metric in findings.primaries
+        for metric in primary_metrics(findings.plan)
         if (check := findings.on(pair, metric)) is not None and check.verdict != TOO_FEW and check.low and check.high
     ]
     if not bands:
@@ -202,7 +194,9 @@ def _carried(findings: Findings, pair: Pair) -> str:
     On full cores a document that costs 1/x of the CPU time is indexed at x times the rate. Where the product of both
     ratios is not 1, by more than their intervals together, something else than Elasticsearch's CPU was the limit.
     """
-    if pair[0] == findings.plan.repetition or not {CPU_PER_DOCUMENT, PER_DOCUMENT} <= set(findings.primaries):
+    if pair[0] == findings.plan.repetition or not {CPU_PER_DOCUMENT, PER_DOCUMENT} <= set(
+        primary_metrics(findings.plan)
+    ):
         return ""
     cost, rate = (findings.on(pair, metric) for metric in (CPU_PER_DOCUMENT, PER_DOCUMENT))
     if cost is None or rate is None or not (cost.ratio and rate.ratio and cost.low and rate.low):

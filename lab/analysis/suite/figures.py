@@ -26,6 +26,14 @@ def compared_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
     return (*plan.metrics, *(metric for metric in units if metric not in plan.metrics))
 
 
+def primary_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
+    """The metric that matters most; where documents are indexed, both what they cost and what was reached."""
+    first, of_both = plan.metrics[0], (CPU_PER_DOCUMENT, PER_DOCUMENT)
+    if first not in of_both:
+        return (first,)
+    return (first, *(metric for metric in of_both if metric in plan.metrics and metric != first))
+
+
 def value_in(metrics: Sequence[Metric], wanted: MetricKey) -> float | None:
     """The value of a metric in one run; `None` where it was not measured.
 

@@ -39,6 +39,16 @@ SUITE_TERMS = {
 }
 
 
+def suite_title(plan: SuitePlan) -> str:
+    """The suite's name, with the rate at which it streams: `ladder at 70 % of the limit (9,000 documents/s)`."""
+    if plan.rate is None:
+        return plan.suite
+    if not plan.rate.endswith("%"):
+        return f"{plan.suite} at {float(plan.rate):,.0f} documents/s"
+    reached = f" ({plan.rate_docs_per_s:,.0f} documents/s)" if plan.rate_docs_per_s else ""
+    return f"{plan.suite} at {plan.rate} of the limit{reached}"
+
+
 def common_prefix(plan: SuitePlan) -> str:
     """The folder that the names of all variants begin with, such as `aladin/`; empty where they share none."""
     prefixes = {variant.name[: variant.name.find("/") + 1] for variant in plan.variants}

@@ -6,7 +6,7 @@ from pathlib import Path
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.folder import last_attempts, planned_runs, read_suite
-from lab.analysis.suite.names import SUITE_TERMS, common_prefix, short_name
+from lab.analysis.suite.names import SUITE_TERMS, common_prefix, short_name, suite_title
 from lab.analysis.suite.rows import rows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.records.suite import SuiteResult
@@ -36,8 +36,8 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
     plan = result.plan
     began = datetime.fromtimestamp(plan.started_s, UTC)
     return PAGES.get_template("suite/suite.html").render(
-        title=f"{plan.suite}: {result.repeats}",
-        heading=plan.suite,
+        title=f"{suite_title(plan)}: {result.repeats}",
+        heading=suite_title(plan),
         question=plan.question,
         plan=plan,
         result=result,

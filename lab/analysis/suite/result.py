@@ -57,6 +57,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         figures=by_variant,
         effects=compared,
         published=steps,
+        in_short=tuple(published.in_short) if published else (),
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         headline=headline(findings, _starts_seen(suite)),

@@ -16,6 +16,8 @@ from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
 
 Ended = tuple[int, str]
+WRONG_RATES = ("fast", "0", "0%", "201%", "inf", "nan", "70%%")
+RATES = "documents per second, such as `600`, or a share of the limit, such as `70 %`"
 
 
 class Servers:
@@ -132,6 +134,7 @@ def test_a_suite_without_a_finished_run_has_no_report(
         (("--precision", "narrow"), "--precision: got narrow, expected a share in percent, such as 5%"),
         (("--precision", "0%"), "--precision: got 0%, expected a share in percent, such as 5%"),
         (("--precision", "101%"), "--precision: got 101%, expected a share in percent, such as 5%"),
+        *((("--rate", rate), f"--rate: got {rate}, expected {RATES}") for rate in WRONG_RATES),
     ],
 )
 def test_what_a_suite_cannot_do_is_refused(
@@ -164,6 +167,43 @@ def test_a_plan_says_what_ends_the_suite(
     monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--plan", *words])
     assert main() == 0
     assert told in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [("600/s", "a-a at 600 documents/s"), ("1e4", "a-a at 10,000"), ("70%", "a-a at 70 % of the limit")],
+)
+def test_a_plan_says_at_which_rate_a_suite_streams(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rate: str, told: str
+) -> None:
+    """The share is told before the limit is known."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--plan", "--rate", rate])
+    assert main() == 0
+    assert told in " ".join(capsys.readouterr().out.split())
+
+
+def test_only_drains_can_stream_instead(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A load of queries loads nothing."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    monkeypatch.setattr("sys.argv", ["sluice", "suite", "vectors-recall", "--runs", str(tmp_path), "--rate", "600"])
+    assert main() == 2
+    assert capsys.readouterr().err.endswith(" is no drain, expected a suite of drains only\n")
+
+
+def test_a_suite_keeps_its_rate_when_it_is_resumed(ended: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """Another one would be another suite."""
+    ended(Servers(), "--rate", "70 %")
+    (folder,) = (file.parent for file in tmp_path.rglob("plan.json"))
+    status, last, _ = ended(Servers(), "--resume")
+    assert (status, last.startswith("interrupted")) == (130, True)
+    status, _, errors = ended(Servers(), "--rate", "600", "--resume")
+    assert (status, errors) == (
+        2,
+        f"sluice: {folder}: cannot be resumed at another rate than it was begun with: 70 %\n",
+    )
 
 
 def minutes_of(runs: Path) -> float | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ProfileError
-from lab.profiles.suites import Measures, Suite, list_suites, load_suite, suite_names
+from lab.profiles.suites import Measures, Suite, list_suites, load_suite, rate_docs_per_s, suite_names
 from tests.unit.profiles.profile_repository import Repository
 
 
@@ -279,6 +279,27 @@ def test_repeats_and_a_width_exclude_each_other(repository: Repository) -> None:
 def test_what_ends_a_suite(repository: Repository, stated: str, measures: Measures) -> None:
     """Five repeats, where its file says nothing; 5 % is narrow enough, where it states a time alone."""
     assert load(repository, f"variants: [books]\n{stated}\n").measures == measures
+
+
+@pytest.mark.parametrize(
+    ("stated", "rate", "of_10_000"),
+    [("600", "600", 600.0), ("70 %", "70 %", 7000.0), ("12.5%", "12.5 %", 1250.0), ("1_500", "1500", 1500.0)],
+)
+def test_a_suite_may_stream_at_a_rate_or_at_a_share_of_the_limit(
+    repository: Repository, stated: str, rate: str, of_10_000: float
+) -> None:
+    """In place of its drains."""
+    suite = load(repository, f"variants: [books]\nrate: {stated}\n")
+    assert suite.rate == rate
+    assert rate_docs_per_s(suite.rate, 10_000.0) == pytest.approx(of_10_000)
+
+
+def test_a_rate_that_is_none_is_refused(repository: Repository) -> None:
+    """By its line."""
+    assert refusal(repository, "variants: [books]\nrate: fast\n") == [
+        'ladder.yaml:4: rate: got "fast", expected documents per second, such as `600`, or a share of the limit, such '
+        "as `70 %`"
+    ]
 
 
 def test_what_is_compared_is_of_one_part(repository: Repository) -> None:

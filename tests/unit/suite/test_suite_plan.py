@@ -11,13 +11,11 @@ from lab.profiles import Profile
 from lab.profiles.suites import Measures, Suite, SuiteVariant
 from lab.records.suite import MetricKey, SuiteResult
 from lab.suite.plan import (
-    all_multiplied,
     estimate,
     kind_of,
     layout_of,
     load_s,
     make_plan,
-    multiplied,
     noise,
     server_shape,
 )
@@ -158,29 +156,3 @@ def test_a_suite_that_tells_nothing_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "suites" / "s" / "20260101-000003").mkdir()
     (tmp_path / "suites" / "s" / "20260101-000003" / "suite.json").write_text("{}")
     assert noise(tmp_path, rate) == pytest.approx(0.02)
-
-
-def test_only_drains_are_given_more_documents() -> None:
-    """And what counts in books more books; a load at a rate, queries alone and a deployment stay as they are."""
-    drains = [
-        a_profile(load={"mode": "drain"}),
-        a_profile(load={"mode": "drain", "via": "direct"}),
-        a_profile(load={"mode": "drain"}, dataset={"name": "aladin", "books": 7}),
-    ]
-    sizes = [multiplied(profile, 3).dataset for profile in drains]
-    assert [(size.documents, size.books) for size in sizes] == [(360_000, None), (360_000, None), (None, 21)]
-    others = [
-        a_profile(),
-        a_profile(load={"mode": "stream", "rate_docs_per_s": 1000.0}),
-        a_profile(load={"mode": "drain", "via": "direct", "rate_docs_per_s": 1000.0}),
-    ]
-    assert [multiplied(profile, 3) for profile in others] == others
-
-
-def test_what_was_multiplied_is_stated_with_each_variant() -> None:
-    """So that the run can be had again; the size that was stated before is gone."""
-    overrides = ("dataset.documents=7", "index.number_of_shards=2")
-    variant = SuiteVariant("one", a_profile(load={"mode": "drain"}), overrides, None)
-    suite = Suite("s", "?", "one", None, (variant,), Measures(3), 1, (("query_rate_per_s", "run"),), None)
-    (larger,) = all_multiplied(suite, 2).variants
-    assert larger.overrides == ("index.number_of_shards=2", "dataset.documents=240000")

@@ -18,6 +18,7 @@ from lab.suite.execution import (
     least_blocks,
 )
 from lab.suite.folder import SuiteFolder
+from lab.suite.loads import LoadSizes
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan
 
 NAMES = ("control", "static", "flat")
@@ -182,16 +183,36 @@ def test_drains_are_lengthened_once_by_the_rate_of_the_warm_up(tmp_path: Path, t
     folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
     asked = []
 
-    def multiply(wanted: int) -> SuitePlan:
-        asked.append(wanted)
-        folder.write_plan(folder.plan().model_copy(update={"times": wanted}))
+    def resize(wanted: LoadSizes) -> SuitePlan:
+        asked.append(wanted.times)
+        folder.write_plan(folder.plan().model_copy(update=vars(wanted)))
         return folder.plan()
 
     suite = SuiteExecution(
-        folder, Bench(warm_up_s=[takes_s]), Silent(), is_warm=lambda rates: len(rates) > 1, multiply=multiply
+        folder, Bench(warm_up_s=[takes_s]), Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize
     )
     suite.execute()
     assert asked == [times]
+
+
+@pytest.mark.parametrize(("rate", "expected"), [("600", 600.0), ("70 %", 0.7 * 1009 / 4)])
+def test_a_rate_is_told_by_the_warm_up(tmp_path: Path, rate: str, expected: float) -> None:
+    """As documents per second, or as a share of what drains reach."""
+    plan = a_plan(names=NAMES).model_copy(update={"rate": rate})
+    variants = tuple(variant.model_copy(update={"documents": 1009}) for variant in plan.variants)
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
+    asked = []
+
+    def resize(wanted: LoadSizes) -> SuitePlan:
+        asked.append(wanted)
+        folder.write_plan(folder.plan().model_copy(update=vars(wanted)))
+        return folder.plan()
+
+    suite = SuiteExecution(
+        folder, Bench(warm_up_s=[4.0]), Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize
+    )
+    suite.execute()
+    assert asked == [LoadSizes(1009 / 4, pytest.approx(expected))]
 
 
 @pytest.mark.parametrize("other", [{"load_s": 30.0}, {"layout": "one"}], ids=["at a rate", "queries alone"])
@@ -200,13 +221,13 @@ def test_what_is_no_drain_tells_nothing_of_their_length(tmp_path: Path, other: d
     plan = a_plan(names=NAMES).model_copy(update={"window_s": 20.0})
     variants = tuple(variant.model_copy(update={"documents": 1009, **other}) for variant in plan.variants)
     folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
-    asked: list[int] = []
+    asked: list[LoadSizes] = []
 
-    def multiply(wanted: int) -> SuitePlan:
+    def resize(wanted: LoadSizes) -> SuitePlan:
         asked.append(wanted)
         return folder.plan()
 
-    suite = SuiteExecution(folder, Bench(), Silent(), is_warm=lambda rates: len(rates) > 1, multiply=multiply)
+    suite = SuiteExecution(folder, Bench(), Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize)
     suite.execute()
     assert asked == []
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -14,6 +16,8 @@ from lab.profiles import Profile, load_profile
 from lab.profiles.suites import load_suite
 from lab.records.run import Server
 from lab.records.suite import Variant
+from lab.run.folder import RunFolder
+from lab.targets import servers
 from lab.targets.local import Local
 from lab.targets.servers import INCLUDED, StartedBench
 
@@ -97,6 +101,28 @@ def test_a_start_of_its_own_stops_the_servers_before_it() -> None:
     bench, _ = bench_of(servers)
     bench.restart()
     assert servers.stops == 1
+
+
+def test_only_runs_that_count_are_resized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Drains of the stated size are what warms servers: a stream at a low rate would not, and a long one takes time."""
+    bench, variants = bench_of(Servers("http://127.0.0.1:2"))
+    datasets = {name: dataset_of(profile) for name, profile in bench.profiles.items()}
+    bench = replace(bench, datasets=datasets)
+    ran: list[str] = []
+    monkeypatch.setattr(servers, "write_records", lambda profile, *_, **__: ran.append(profile.load.mode))
+    monkeypatch.setattr(servers, "remove_traces", lambda *_, **__: None)
+    monkeypatch.setattr(servers, "conclude", lambda _: SimpleNamespace(status="verified"))
+    streaming = {
+        name: load_profile("quickstart", overrides=("load.mode=stream", "load.rate_docs_per_s=600"))
+        for name in variants
+    }
+    variant = variants["512, 1"]
+    for count in range(2):
+        bench.prepare(variant)
+        for warm_up in (True, False):
+            bench.run(variant, RunFolder.create(tmp_path, f"{count}{warm_up}"), warm_up=warm_up)
+        bench.replace(streaming, datasets)
+    assert ran == ["drain", "drain", "drain", "stream"]
 
 
 def test_servers_are_had_for_the_variants_that_run_alone() -> None:

@@ -8,6 +8,7 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 from rich.console import Console
+from rich.table import Table
 
 from lab.analysis.schema import suite_schema
 from lab.analysis.suite.charts import rate_over_time
@@ -16,7 +17,7 @@ from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
 from lab.errors import ProfileError
-from lab.records.suite import MetricKey, SuiteResult, SuiteRun
+from lab.records.suite import MetricKey, SuitePlan, SuiteResult, SuiteRun
 from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.query_truth import QueryTruth, query_run, query_samples
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
@@ -234,6 +235,35 @@ def test_columns_of_a_source_are_there_if_one_is_cited(tmp_path: Path, published
         ("| published | agreement (our interval) |" in (made / "suite.md").read_text("utf-8")),
     ]
     assert columns == [published is not None] * 2
+
+
+def test_what_the_source_measured_stands_at_the_top(html: str) -> None:
+    """Before any figure that is laid beside it."""
+    sentence = "its cluster was never saturated, and its rates say what it was fed"
+    assert html.index('class="answer') < html.index(sentence) < html.index("First: the control against itself")
+
+
+@pytest.mark.parametrize(
+    ("rate", "heading"),
+    [
+        (None, "synthetic"),
+        ("600", "synthetic at 600 documents/s"),
+        ("70 %", "synthetic at 70 % of the limit (9,100 documents/s)"),
+    ],
+)
+def test_the_heading_says_at_which_rate_the_suite_streamed(tmp_path: Path, rate: str | None, heading: str) -> None:
+    """In the page, in Markdown and in the terminal."""
+    made = suite_folder(tmp_path, small(repeats=2, noise=0.01))
+    plan = SuitePlan.model_validate_json((made / "plan.json").read_bytes())
+    plan = plan.model_copy(update={"rate": rate, "rate_docs_per_s": 9100.4 if rate else None})
+    (made / "plan.json").write_text(plan.model_dump_json())
+    result = analyse_suite(made)
+    write_suite_report(made)
+    table = suite_table(result)
+    assert f"<h1>{heading}</h1>" in (made / "report.html").read_text("utf-8")
+    assert (made / "suite.md").read_text("utf-8").startswith(f"# {heading}\n")
+    assert isinstance(table, Table)
+    assert str(table.title).startswith(f"{heading} · ")
 
 
 @pytest.mark.parametrize("metric", [None, LATENCY, CPU], ids=["the first metric", "rounded", "another"])

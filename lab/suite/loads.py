@@ -1,0 +1,107 @@
+"""What a suite's drains become once a warm-up has told what the servers take: longer, or streams at a rate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from lab.profiles import Direct, Profile
+from lab.profiles.loader import override
+from lab.profiles.models import Drain, Stream
+from lab.profiles.suites import Suite, SuiteVariant
+
+COUNTS = ("documents", "books")
+"""Keys of a dataset that say how much of it there is."""
+
+
+@dataclass(frozen=True)
+class LoadSizes:
+    """How large the loads of a suite are, by the limit that its warm-up has found.
+
+    Attributes:
+        limit_docs_per_s: What the warm-up reached.
+        rate_docs_per_s: Of streams in place of drains; `None` for drains.
+        times: By what the documents of drains are multiplied.
+    """
+
+    limit_docs_per_s: float
+    rate_docs_per_s: float | None = None
+    times: int | None = None
+
+
+STREAM_S = 20.0
+"""How long a stream in place of a drain lasts where a suite says nothing."""
+
+
+def resized(suite: Suite, sizes: LoadSizes, documents: Mapping[str, int]) -> Suite:
+    """The suite with loads of these sizes, and that stated with each variant.
+
+    Args:
+        documents: By variant, those of one of its drains.
+    """
+    if sizes.rate_docs_per_s is None:
+        return all_multiplied(suite, sizes.times or 1)
+    return all_streaming(suite, sizes.rate_docs_per_s, suite.window_s or STREAM_S, documents)
+
+
+def is_drain(profile: Profile) -> bool:
+    """Whether it loads as fast as it can, and does nothing else.
+
+    A load at a rate lasts as long as it says, and queries alone load nothing.
+    """
+    return profile.load.mode == "drain" and profile.load.rate_docs_per_s is None and profile.maintain is None
+
+
+def may_stream(profile: Profile) -> bool:
+    """Whether its drain may be a load at a rate instead."""
+    return is_drain(profile) and isinstance(profile.load, Drain | Direct)
+
+
+def all_multiplied(suite: Suite, times: int) -> Suite:
+    """The suite with so many times the documents in its drains, and that stated with each variant."""
+    return replace(suite, variants=tuple(_scaled(each, times) for each in suite.variants))
+
+
+def all_streaming(suite: Suite, rate_docs_per_s: float, seconds: float, documents: Mapping[str, int]) -> Suite:
+    """The suite with loads at a rate in place of its drains, each so long, and that stated with each variant.
+
+    Args:
+        documents: By variant, those of one of its drains.
+    """
+    streams = []
+    for variant in suite.variants:
+        if may_stream(variant.profile):
+            scaled = _scaled(variant, rate_docs_per_s * seconds / documents[variant.name])
+            streams.append(_streaming(scaled, rate_docs_per_s))
+        else:
+            streams.append(variant)
+    return replace(suite, variants=tuple(streams))
+
+
+def _scaled(variant: SuiteVariant, times: float) -> SuiteVariant:
+    """A file is as long as it is."""
+    section = variant.profile.dataset
+    sizes = {key: max(1, round(times * size)) for key in COUNTS if (size := getattr(section, key)) is not None}
+    if not (is_drain(variant.profile) and sizes):
+        return variant
+    profile = variant.profile.model_copy(update={"dataset": section.model_copy(update=sizes)})
+    stated = {f"dataset.{key}": size for key, size in sizes.items()}
+    return _stating(variant, profile, stated, instead_of={f"dataset.{key}" for key in COUNTS})
+
+
+def _streaming(variant: SuiteVariant, rate_docs_per_s: float) -> SuiteVariant:
+    load = variant.profile.load
+    stated: dict[str, float | str] = {"load.rate_docs_per_s": rate_docs_per_s}
+    if isinstance(load, Direct):
+        at_rate: Direct | Stream = load.model_copy(update={"rate_docs_per_s": rate_docs_per_s})
+    else:
+        at_rate = Stream(mode="stream", rate_docs_per_s=rate_docs_per_s, timeout_s=load.timeout_s)
+        stated["load.mode"] = "stream"
+    profile = variant.profile.model_copy(update={"load": at_rate})
+    return _stating(variant, profile, stated, instead_of=set(stated))
+
+
+def _stating(
+    variant: SuiteVariant, profile: Profile, stated: Mapping[str, float | str], *, instead_of: set[str]
+) -> SuiteVariant:
+    """The variant with the profile, and with what makes it of the variant's own one, so that a run can be had again."""
+    kept = (text for text in variant.overrides if text.partition("=")[0] not in instead_of)
+    return replace(variant, profile=profile, overrides=(*kept, *(override(key, of) for key, of in stated.items())))
