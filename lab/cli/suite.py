@@ -1,10 +1,11 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import expm1, isfinite, log
 from pathlib import Path
+from statistics import median, stdev
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ from lab.analysis.suite.families import family_of
 from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
 from lab.analysis.suite.report import write_suite_report
-from lab.analysis.suite.result import analyse_suite
+from lab.analysis.suite.result import analyse_suite, comparisons_under_way
 from lab.analysis.suite.tables import suite_table
 from lab.cli.options import RUNS, RunsOption, SettingsOption, TargetFileOption, TargetOption
 from lab.cli.run import dataset_of
@@ -27,7 +28,7 @@ from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
 from lab.records.result import Result
-from lab.records.suite import SuitePlan, SuiteResult, SuiteRun, Variant
+from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.run.folder import become_latest, check_runs
 from lab.suite.execution import Bench, SuiteExecution, least_blocks
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
@@ -436,3 +437,31 @@ class SuiteDisplay:
             *(escape(reason) for reason in (run.reason, run.disturbed) if reason),
         ]
         console.print("  " + " · ".join(parts))
+
+    def narrowed(self, folder: Path, to_come: int | None) -> None:
+        """How wide the intervals are by now, and how wide they will be when the time is over."""
+        if text := widths_text(comparisons_under_way(folder), self._plan.metrics[0], to_come):
+            console.print(f"[dim]{escape(text)}[/dim]")
+
+
+def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | None) -> str:
+    """`intervals of ±6.1 % to ±21 % in … after 3 blocks; there is time for 2 more, which buy about ±14 %`.
+
+    Empty while blocks tell nothing.
+
+    Args:
+        effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
+        to_come: Blocks that there is time for; `None` where only the width ends the suite.
+    """
+    of_metric = [effect for effect in effects if (effect.metric, effect.scope) == (metric.name, metric.scope)]
+    widths = sorted(expm1(log(effect.high / effect.low) / 2) for effect in of_metric if effect.low and effect.high)
+    scattered = [stdev(map(log, effect.ratios)) for effect in of_metric if len(effect.ratios) > 1]
+    if not widths:
+        return ""
+    blocks = max(len(effect.ratios) for effect in of_metric)
+    between = " to ".join(dict.fromkeys(f"±{percent(width)}" for width in (widths[0], widths[-1])))
+    now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} blocks"
+    if not to_come:
+        return now
+    width = expected_width(median(scattered), blocks + to_come, len(of_metric))
+    return f"{now}; there is time for {to_come} more, which buy about ±{percent(width)}"

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil, inf, isfinite
 from pathlib import Path
 from statistics import fmean, median
 from typing import Protocol
@@ -84,6 +84,10 @@ class SuiteProgress(Protocol):
         """A run has ended."""
         ...
 
+    def narrowed(self, folder: Path, to_come: int | None) -> None:
+        """Another block has ended; there is time for so many more, if the plan bounds it."""
+        ...
+
 
 class SuiteExecution:
     """Runs what is left of a plan."""
@@ -152,8 +156,13 @@ class SuiteExecution:
         if drawn >= (MOST_BLOCKS if pairs else first_blocks):
             return ()
         order = next_block(self.plan, pairs, len(self.plan.order) + 1, part)
-        is_late = self.spent_s() + self.expected_s(order) > self.ends_s(part, start)
-        return () if self.plan.order and is_late else order
+        left_s, block_s = self.ends_s(part, start) - self.spent_s(), self.expected_s(order)
+        if drawn and block_s:
+            self.progress.narrowed(self.folder.path, max(0, int(left_s / block_s)) if isfinite(left_s) else None)
+        # Where other parts or starts follow, half a block too late is no worse than half a block too early.
+        is_last = (part, start) == (self.plan.parts[-1], self.plan.starts)
+        needs_s = block_s if is_last else block_s / 2
+        return () if self.plan.order and needs_s > left_s else order
 
     def ends_s(self, part: str, start: int) -> float:
         """When a part of a start must have ended, in seconds that the suite has taken.

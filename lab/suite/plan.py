@@ -122,9 +122,19 @@ def next_block(plan: SuitePlan, pairs: Collection[Pair], block: int, part: str) 
     if plan.repetition is not None and plan.control in names:
         names.add(plan.repetition)
     chosen = [variant for variant in plan.variants if variant.name in names]
-    inside = [pair for pair in planned_pairs(plan) if set(pair) <= names]
+    inside = _shared_with_repetition(plan, [pair for pair in planned_pairs(plan) if set(pair) <= names])
     shapes = {variant.name: variant.servers for variant in chosen}
     return block_order([variant.name for variant in chosen], inside, shapes, seed=plan.seed, block=block)
+
+
+def _shared_with_repetition(plan: SuitePlan, pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs as neighbours, of which every other one with the control has its repetition in its place.
+
+    Ratios are to the mean of all runs of both, so that the control need not run more often for it.
+    """
+    with_control = [pair for pair in pairs if pair[1] == plan.control and pair[0] != plan.repetition]
+    instead = set(with_control[::2]) if plan.repetition is not None else set[Pair]()
+    return [(pair[0], plan.repetition or "") if pair in instead else pair for pair in pairs]
 
 
 SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", *BOUNDS}
@@ -194,8 +204,10 @@ def server_shape(profile: Profile) -> str:
 
 def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     """How long the plan will take, from earlier runs of its profiles below `runs` or, without any, from their size."""
-    earlier = {variant.name: earlier_wall_s(runs, variant) for variant in plan.variants}
-    from_size = {variant.name: _from_size_s(variant) for variant in plan.variants}
+    # Drains are lengthened to the window once a warm-up has told how fast they are; earlier runs had other sizes.
+    window_s = (plan.window_s or 0.0) if plan.limit_docs_per_s is None else 0.0
+    earlier = {variant.name: None if window_s else earlier_wall_s(runs, variant) for variant in plan.variants}
+    from_size = {variant.name: _from_size_s(variant, window_s) for variant in plan.variants}
     each = {name: from_size[name] if wall_s is None else wall_s for name, wall_s in earlier.items()}
     kinds = {variant.kind: each[variant.name] for variant in plan.variants}
     layouts = {variant.layout: _documents_s(variant) for variant in plan.variants if variant.layout}
@@ -241,11 +253,11 @@ def _documents_s(variant: Variant) -> float:
     return (variant.documents or 100_000) / RATE_DOCS_PER_S
 
 
-def _from_size_s(variant: Variant) -> float:
-    """Queries alone find their index loaded; a stream takes as long as its rate asks for."""
+def _from_size_s(variant: Variant, window_s: float) -> float:
+    """Queries alone find their index loaded; a stream lasts as its rate asks for, a drain at least the window."""
     if variant.layout is not None:
         return QUERY_BASE_S + (variant.load_s or 0.0)
-    return RUN_BASE_S + max(_documents_s(variant), variant.load_s or 0.0)
+    return RUN_BASE_S + max(_documents_s(variant), window_s if variant.load_s is None else variant.load_s)
 
 
 def seconds_left(

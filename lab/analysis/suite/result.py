@@ -10,7 +10,7 @@ from lab.analysis.suite.answer import Findings, answer, conclusions, headline
 from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
-from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_suite, runs_left
+from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
 from lab.analysis.suite.warnings import warnings
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
@@ -85,8 +85,8 @@ def judged_effects(
     return among_comparisons(alone, repetition=plan.repetition, to_come=to_come)
 
 
-def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair, ...]:
-    """The comparisons of a suite under way whose intervals are not yet narrow enough, as its report will have them.
+def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Effect, ...]:
+    """What the comparisons of a suite under way say so far, as its report will have them: one effect of each.
 
     Each is asked by the first of the suite's metrics that it has: an append has no query time. That of the control with
     itself (A/A) asks for no runs of its own, unless the suite compares nothing else. One without any ratio so far,
@@ -100,11 +100,15 @@ def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair
     to_come = sum(plan.variant(pair[0]).part not in begun for pair in asking)
     published = load_published(plan.published, root) if plan.published else None
     judged = judged_effects(plan, published, figures(suite), to_come=to_come)
-    by_pair = {
-        pair: [effect for metric in plan.metrics if (effect := of_pair(judged, pair, metric))] for pair in asking
-    }
-    first = {pair: next((effect for effect in found if effect.ratios), None) for pair, found in by_pair.items()}
-    return tuple(pair for pair, effect in first.items() if effect and not is_settled(effect, plan.precision or 0.0))
+    by_pair = ([effect for metric in plan.metrics if (effect := of_pair(judged, pair, metric))] for pair in asking)
+    first = (next((effect for effect in effects if effect.ratios), None) for effects in by_pair)
+    return tuple(filter(None, first))
+
+
+def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair, ...]:
+    """Those whose intervals are not yet narrow enough."""
+    under_way, precision = comparisons_under_way(folder, root=root), read_plan(folder).precision or 0.0
+    return tuple((effect.variant, effect.against) for effect in under_way if not is_settled(effect, precision))
 
 
 def _starts_seen(suite: SuiteRecords) -> int:

@@ -12,8 +12,10 @@ from lab.cli import suite
 from lab.cli.app import main
 from lab.errors import StackError
 from lab.records.result import Result
-from lab.records.suite import SuitePlan, Variant
+from lab.records.suite import MetricKey, SuitePlan, Variant
 from lab.run.folder import RunFolder
+from tests.unit.analysis.suite.made_effects import an_effect
+from tests.unit.analysis.suite.suite_folders import RATE
 
 Ended = tuple[int, str]
 WRONG_RATES = ("fast", "0", "0%", "201%", "inf", "nan", "70%%")
@@ -155,8 +157,14 @@ def test_what_a_suite_cannot_do_is_refused(
     ("words", "told"),
     [
         (("--repeats", "3"), "6 runs in 3 blocks and some warm-up drains"),
-        (("--minutes", "7"), "±5 % in indexing rate, or within a quarter of its effect, at most 7 min: about"),
-        (("--precision", "2.5%"), "±2.5 % in indexing rate, or within a quarter of its effect: blocks of about"),
+        (
+            ("--minutes", "7"),
+            "million documents (elasticsearch), or within a quarter of its effect, at most 7 min: about",
+        ),
+        (
+            ("--precision", "2.5%"),
+            "±2.5 % in CPU per million documents (elasticsearch), or within a quarter of its effect, at most 15",
+        ),
     ],
 )
 def test_a_plan_says_what_ends_the_suite(
@@ -244,3 +252,27 @@ def test_a_suite_is_not_ended_in_another_way_than_it_was_begun(
     status, _, errors = ended(Servers(), *resumed, "--resume")
     assert status == 2
     assert errors == f"sluice: {folder}: cannot be ended in another way than it was begun: {how}\n"
+
+
+CPU = MetricKey(name="cpu_s_per_million_docs", scope="elasticsearch")
+WIDTHS = "intervals of ±5.0 % to ±20 % in CPU per million documents (elasticsearch) after 3 blocks"
+
+
+@pytest.mark.parametrize(
+    ("to_come", "told"),
+    [(6, f"{WIDTHS}; there is time for 6 more, which buy about ±1.7 %"), (0, WIDTHS), (None, WIDTHS)],
+)
+def test_a_suite_under_way_says_how_wide_its_intervals_are(to_come: int | None, told: str) -> None:
+    """And what the time that is left will buy, by the noise so far; other metrics do not count."""
+    effects = (
+        an_effect("narrow", CPU, (1 / 1.05, 1.0, 1.05), "undecided", ratios=(0.98, 1.0, 1.02)),
+        an_effect("wide", CPU, (1 / 1.2, 1.0, 1.2), "undecided", ratios=(0.98, 1.0, 1.02)),
+        an_effect("other", RATE, (0.1, 1.0, 10.0), "undecided"),
+    )
+    assert suite.widths_text(effects, CPU, to_come).startswith(told)
+
+
+def test_one_block_says_nothing_of_widths() -> None:
+    """No interval is known."""
+    known = an_effect("wide", CPU, (1.0, 1.0, 1.0), "too few runs", ratios=(1.0,))
+    assert suite.widths_text((known.model_copy(update={"low": None, "high": None}),), CPU, 3) == ""

@@ -110,6 +110,9 @@ class Silent:
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """Show nothing."""
 
+    def narrowed(self, folder: Path, to_come: int | None) -> None:
+        """Show nothing."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> SuiteFolder:

@@ -4,6 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -110,6 +111,30 @@ def test_a_block_that_would_not_end_in_time_is_not_begun(tmp_path: Path) -> None
     block_s = last[-1] - last[len(last) // 2 - 1]
     assert runs[-1].ended_s <= 540 < runs[-1].ended_s + block_s + 30
     assert blocks > 2
+
+
+def test_after_each_block_the_display_hears_how_many_there_is_time_for(tmp_path: Path) -> None:
+    """So that it can say what they will buy."""
+
+    class Listening(Silent):
+        to_come: ClassVar[list[int | None]] = []
+
+        def narrowed(self, folder: Path, to_come: int | None) -> None:  # noqa: ARG002 - as a display has it
+            self.to_come.append(to_come)
+
+    folder = SuiteFolder.begin(tmp_path, a_width(minutes=9))
+    instants = itertools.count()
+    suite = SuiteExecution(
+        folder,
+        Bench(),
+        Listening(),
+        is_warm=lambda rates: len(rates) > 1,
+        too_wide=Widths(*[planned_pairs(a_width())] * 99),
+        clock=lambda: next(instants) * 10.0,
+    )
+    suite.execute()
+    assert len(Listening.to_come) == len(folder.plan().order)
+    assert Listening.to_come[-3:] == [2, 1, 0]
 
 
 def test_the_first_block_is_run_however_little_time_there_is(tmp_path: Path) -> None:

@@ -19,35 +19,18 @@ from lab.records.suite import (
     VariantMetric,
     Verdict,
 )
+from tests.unit.analysis.suite.made_effects import Interval, an_effect
 
 TIME = MetricKey(name="indexing_latency_ms", scope="primaries")
 OF_ONE = MetricKey(name="indexing_latency_ms", scope="ratings")
 RATIO = MetricKey(name="store_size_bytes", scope="primaries")
 
 
-def an_effect(
-    variant: str,
-    ends: tuple[float, float, float],
-    verdict: Verdict,
-    *,
-    against: str = "control",
-    scope: str = "primaries",
+def in_time(
+    variant: str, ends: Interval, verdict: Verdict, *, against: str = "control", scope: str = "primaries"
 ) -> Effect:
-    """An effect by its low end, its ratio and its high end."""
-    low, ratio, high = ends
-    return Effect(
-        variant=variant,
-        against=against,
-        metric=TIME.name,
-        scope=scope,
-        ratios=(ratio,) * 5,
-        dropped_blocks=0,
-        ratio=ratio,
-        low=low,
-        high=high,
-        verdict=verdict,
-        smallest_detectable=0.02,
-    )
+    """What a variant does to the time of a scope."""
+    return an_effect(variant, TIME.model_copy(update={"scope": scope}), ends, verdict, against=against)
 
 
 def findings(
@@ -97,10 +80,10 @@ def test_a_factor_is_real_if_a_comparison_shows_a_difference() -> None:
     """One sentence for each, with the verdict, that of each question, and what the source says."""
     variants = [turned("1 node", "nodes"), turned("6 nodes", "nodes"), turned("2 replicas", "replicas")]
     effects = [
-        an_effect("1 node", (0.98, 1.0, 1.02), "same within 5 %"),
-        an_effect("6 nodes", (1.1, 1.2, 1.3), "slower"),
-        an_effect("6 nodes", (0.9, 1.2, 1.5), "undecided", scope="ratings"),
-        an_effect("2 replicas", (0.98, 1.0, 1.02), "same within 5 %"),
+        in_time("1 node", (0.98, 1.0, 1.02), "same within 5 %"),
+        in_time("6 nodes", (1.1, 1.2, 1.3), "slower"),
+        in_time("6 nodes", (0.9, 1.2, 1.5), "undecided", scope="ratings"),
+        in_time("2 replicas", (0.98, 1.0, 1.02), "same within 5 %"),
     ]
     steps = (a_step(), a_step(confounded="another machine"))
     assert factor_sentences(findings(variants, effects, *steps), ()) == (
@@ -143,9 +126,7 @@ def test_a_factor_with_nothing_to_act_on_is_not_called_the_same(
         )
         for variant, value in zip(("control", "64 MB"), read_bytes, strict=True)
     ]
-    (sentence,) = factor_sentences(
-        findings([bound], [an_effect("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures
-    )
+    (sentence,) = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
 
     assert sentence.startswith(f"{told} (indexing latency): ")
 
@@ -153,7 +134,7 @@ def test_a_factor_with_nothing_to_act_on_is_not_called_the_same(
 def test_a_difference_is_told_whatever_it_acted_through() -> None:
     """Fewer than a page was read for a query, and yet it took longer."""
     bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
-    told = factor_sentences(findings([bound], [an_effect("64 MB", (1.1, 1.2, 1.3), "slower")]), ())
+    told = factor_sentences(findings([bound], [in_time("64 MB", (1.1, 1.2, 1.3), "slower")]), ())
 
     assert told[0].startswith("Memory is a real factor")
 
@@ -189,7 +170,7 @@ def test_a_source_with_two_figures_is_shown_with_both(ratios: tuple[float, float
 def test_a_variant_that_failed_is_not_called_idle() -> None:
     """That the reference read nothing says nothing of a bound under which no run came to its end."""
     bound = turned("64 MB", "memory").model_copy(update={"overrides": ("elasticsearch.page_cache_mb=64",)})
-    failed = an_effect("64 MB", (1.0, 1.0, 1.0), "too few runs")
+    failed = in_time("64 MB", (1.0, 1.0, 1.0), "too few runs")
 
     assert factor_sentences(findings([bound], [failed]), ())[0].startswith("Memory was not measured")
 
@@ -206,7 +187,7 @@ def test_a_factor_of_another_profile_is_not_called_idle() -> None:
         )
         for variant in ("control", "64 MB")
     ]  # fmt: skip
-    told = factor_sentences(findings([bound], [an_effect("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
+    told = factor_sentences(findings([bound], [in_time("64 MB", (0.98, 1.0, 1.02), "same within 5 %")]), figures)
 
     assert told[0].startswith("Memory makes no difference")
 
@@ -216,7 +197,7 @@ def test_a_difference_as_large_as_that_of_the_control_to_itself_is_no_factor() -
     variants = [turned("again", ""), turned("reindexed", "made anew")]
     found = findings(
         [variants[0].model_copy(update={"factor": None}), variants[1]],
-        [an_effect("again", (0.84, 1.01, 1.21), "undecided"), an_effect("reindexed", (1.01, 1.12, 1.24), "slower")],
+        [in_time("again", (0.84, 1.01, 1.21), "undecided"), in_time("reindexed", (1.01, 1.12, 1.24), "slower")],
     )
     found = replace(found, plan=found.plan.model_copy(update={"repetition": "again"}))
 
@@ -253,7 +234,7 @@ def three_levels(*ends: tuple[float, float, float]) -> tuple[Findings, list[Vari
         reference, name = f"default {share}", f"best {share}"
         variants.append(Variant(name=reference, profile="p", fingerprint=reference, working_set=share))
         variants.append(Variant(name=name, profile="p", fingerprint=name, against=reference, factor="codec"))
-        effects.append(an_effect(name, three, "undecided", against=reference))
+        effects.append(in_time(name, three, "undecided", against=reference))
         figures.append(
             VariantMetric(
                 variant=reference,

@@ -6,28 +6,10 @@ from lab.analysis.suite.answer import Findings, conclusions, headline
 from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, primary_metrics
 from lab.records.suite import Effect, MetricKey, SuitePlan, Variant, Verdict
+from tests.unit.analysis.suite.made_effects import Interval, an_effect
 
 AGAIN = "control (again)"
-Interval = tuple[float, float, float]
 SAME: Interval = (0.98, 1.0, 1.02)
-
-
-def an_effect(variant: str, metric: MetricKey, interval: Interval, verdict: Verdict) -> Effect:
-    """What a variant does to a metric, against the control."""
-    low, ratio, high = interval
-    return Effect(
-        variant=variant,
-        against="control",
-        metric=metric.name,
-        scope=metric.scope,
-        ratios=(ratio,) * 5,
-        dropped_blocks=0,
-        ratio=ratio,
-        low=low,
-        high=high,
-        verdict=verdict,
-        smallest_detectable=0.02,
-    )
 
 
 def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMENT, PER_DOCUMENT)) -> Findings:
