@@ -135,6 +135,7 @@ class SuiteExecution:
             ProfileError: A server refuses a setting of a variant, which no repetition would change.
             StackError: The servers cannot be brought up.
         """
+        self.size_by_control()
         self.run_blocks()
         if self.plan.repeats is not None:
             return
@@ -198,6 +199,12 @@ class SuiteExecution:
                 taken[run.variant].append(run.ended_s - run.started_s + (gap_s if gap_s < INTERRUPTED_S else 0.0))
         return sum(median(taken[name]) if taken[name] else 0.0 for name in order)
 
+    def size_by_control(self) -> None:
+        """Warm the servers with the control first where its rate sizes the loads: no order then changes the sizes."""
+        control = self.plan.variant(self.plan.control)
+        if self.is_sized_by(control):
+            self.warm_up(control)
+
     def run_blocks(self) -> None:
         """Run what is left of the blocks that are drawn."""
         for block, name, turn in runs_left(self.plan, self.ended):
@@ -250,23 +257,27 @@ class SuiteExecution:
         self.size(variant, rates)
         return needed
 
+    def is_sized_by(self, variant: Variant) -> bool:
+        """Whether a warm-up with the variant is to tell how large the loads are."""
+        is_wanted = self.resize is not None and bool(self.plan.window_s or self.plan.rate)
+        is_drain = variant.layout is None and variant.load_s is None and variant.documents is not None
+        return is_wanted and is_drain and self.plan.limit_docs_per_s is None
+
     def size(self, variant: Variant, rates: Sequence[float]) -> None:
         """Size the loads by the rates of the first warm-up, drains or streams as the plan asks for; sizes stay then.
 
         Bursts of merging make short windows useless: 20 s average them.
         """
-        plan, is_drain = self.plan, variant.layout is None and variant.load_s is None
-        if plan.limit_docs_per_s is not None or self.resize is None or not (plan.window_s or plan.rate):
+        if not (rates and variant.documents and self.resize and self.is_sized_by(variant)):
             return
-        if is_drain and rates and variant.documents:
-            limit_docs_per_s = fmean(rates[-LAST_RATES:])
-            takes_s, window_s = variant.documents / limit_docs_per_s, plan.window_s or 0.0
-            times = 1 if takes_s >= window_s else min(MOST_TIMES, ceil(MARGIN * window_s / takes_s))
-            self.plan = self.resize(
-                LoadSizes(limit_docs_per_s, rate_docs_per_s(plan.rate, limit_docs_per_s))
-                if plan.rate
-                else LoadSizes(limit_docs_per_s, times=times)
-            )
+        plan, limit_docs_per_s = self.plan, fmean(rates[-LAST_RATES:])
+        takes_s, window_s = variant.documents / limit_docs_per_s, plan.window_s or 0.0
+        times = 1 if takes_s >= window_s else min(MOST_TIMES, ceil(MARGIN * window_s / takes_s))
+        self.plan = self.resize(
+            LoadSizes(limit_docs_per_s, rate_docs_per_s(plan.rate, limit_docs_per_s))
+            if plan.rate
+            else LoadSizes(limit_docs_per_s, times=times)
+        )
 
     def run(
         self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1

@@ -1,5 +1,6 @@
 """What is planned of runs that only ask, or that go at a rate: which share an index, and how long they take."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import exp
 from pathlib import Path
@@ -103,6 +104,40 @@ def test_an_index_that_is_kept_is_loaded_once(tmp_path: Path) -> None:
     plan = make_plan(suite, measures=None, seed=None, skipped={}, documents=documents, command=())
     expected = estimate(plan, tmp_path)
     assert (expected.each, expected.seconds) == ({"one": 17.0, "two": 17.0}, 10 * 17 + 3 * 17 + 17 + 10 + 10)
+
+
+def test_a_drain_is_expected_to_last_as_long_as_the_window(tmp_path: Path) -> None:
+    """Its documents are multiplied until it does: 60,000 of them alone would take 5 s; 6 s come beside."""
+    variants = tuple(
+        SuiteVariant(name, a_profile(load={"mode": "drain"}), (), against)
+        for name, against in (("one", None), ("two", "one"))
+    )
+    suite = Suite("s", "?", "one", None, variants, Measures(5), 1, (("query_rate_per_s", "run"),), None)
+    documents = dict.fromkeys(("one", "two"), 60_000)
+    for window_s, run_s in ((None, 11.0), (20.0, 26.0)):
+        sized = replace(suite, window_s=window_s)
+        plan = make_plan(sized, measures=None, seed=None, skipped={}, documents=documents, command=())
+        assert estimate(plan, tmp_path).each == {"one": run_s, "two": run_s}
+
+
+def test_the_control_s_repetition_serves_every_other_comparison_with_it() -> None:
+    """Ratios are to both: the control of three comparisons and of A/A runs once in a block, and so does the other."""
+    against = {"one": None, "one (again)": "one", "two": "one", "three": "one"}
+    variants = tuple(
+        SuiteVariant(name, a_profile(load={"mode": "drain"}), (), other) for name, other in against.items()
+    )
+    metrics = (("query_rate_per_s", "run"),)
+    suite = Suite("s", "?", "one", "one (again)", variants, Measures(7), 1, metrics, None)
+    plan = make_plan(suite, measures=None, seed=None, skipped={}, documents={}, command=())
+    for block in plan.order:
+        assert sorted(block) == sorted(against)
+        assert {"one", "one (again)"} & set(neighbours(block, "two"))
+        assert {"one", "one (again)"} & set(neighbours(block, "three"))
+
+
+def neighbours(block: tuple[str, ...], name: str) -> list[str]:
+    """What runs just before it and just after it."""
+    return [other for pair in pairwise(block) if name in pair for other in pair if other != name]
 
 
 def test_the_order_heeds_no_servers_that_run_side_by_side() -> None:

@@ -186,6 +186,26 @@ def test_parts_run_one_after_the_other_and_share_the_time(tmp_path: Path) -> Non
     assert 720 - 60 < folder.runs()[-1].ended_s <= 720
 
 
+def test_a_part_may_take_half_a_block_from_the_next_one(tmp_path: Path) -> None:
+    """Otherwise up to a whole block of the larger part would go to the smaller one; the last one ends in time."""
+    parts = {"a": "", "b": "", "x": "xy", "y": "xy"}
+    against = {"b": "a", "y": "x"}
+    ends = []
+    for minutes in (9, 9.5, 10, 10.5, 11):
+        plan = a_plan(names=tuple(parts))
+        variants = tuple(
+            each.model_copy(update={"against": against.get(each.name), "part": parts[each.name]})
+            for each in plan.variants
+        )
+        update = {"variants": variants, "repeats": None, "minutes": minutes, "precision": 0.05, "order": ()}
+        folder = SuiteFolder.begin(tmp_path / str(minutes), plan.model_copy(update=update))
+        executed(folder, Bench(), Widths(*[planned_pairs(plan)] * 99), run_s=10)
+        first = [run for run in folder.runs() if run.variant in "ab"]
+        ends.append((first[-1].ended_s - 30 * minutes, folder.runs()[-1].ended_s <= 60 * minutes))
+    assert all(in_time for _, in_time in ends)
+    assert -30 <= min(late for late, _ in ends) < 0 < max(late for late, _ in ends) <= 40
+
+
 def test_starts_share_the_time_evenly(tmp_path: Path) -> None:
     """Each of them begins with blocks of everything."""
     plan = a_width(minutes=30).model_copy(update={"starts": 2})
@@ -238,6 +258,22 @@ def test_a_rate_is_told_by_the_warm_up(tmp_path: Path, rate: str, expected: floa
     )
     suite.execute()
     assert asked == [LoadSizes(1009 / 4, pytest.approx(expected))]
+
+
+def test_the_control_tells_the_sizes_whatever_runs_first(tmp_path: Path) -> None:
+    """Another seed draws another order, and is to load as much."""
+    plan = a_plan(names=NAMES).model_copy(update={"window_s": 20.0, "order": (("flat", "control", "static"),)})
+    variants = tuple(variant.model_copy(update={"documents": 1009}) for variant in plan.variants)
+    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants, "repeats": 1}))
+
+    def resize(wanted: LoadSizes) -> SuitePlan:
+        folder.write_plan(folder.plan().model_copy(update=vars(wanted)))
+        return folder.plan()
+
+    bench = Bench()
+    SuiteExecution(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize).execute()
+    assert bench.ran[:2] == [("control", True)] * 2
+    assert bench.counted == ["flat", "control", "static"]
 
 
 @pytest.mark.parametrize("other", [{"load_s": 30.0}, {"layout": "one"}], ids=["at a rate", "queries alone"])
