@@ -3,6 +3,8 @@
 import os
 from collections.abc import Collection, Iterable, Sequence
 
+import orjson
+from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
@@ -29,3 +31,19 @@ def table_of(rows: Iterable[Sequence[str]], *columns: str, right: Collection[str
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def keep_output_for_json(wanted: bool) -> bool:  # noqa: FBT001 - as Typer calls it
+    """Write all that is no answer to the standard error, where the answer is to be JSON; whether it is."""
+    console.stderr = wanted
+    return wanted
+
+
+def print_json(answer: object) -> None:
+    """Print records, dataclasses, numbers and texts, in lists and mappings, as JSON on the standard output."""
+
+    def plain(value: object) -> object:
+        return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
+
+    options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+    print(orjson.dumps(answer, default=plain, option=options).decode())  # noqa: T201 - the answer

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.markup import escape
 from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.text import Text
@@ -99,17 +100,17 @@ def _has_terminal() -> bool:
 def print_warnings(warnings: Iterable[RunWarning]) -> None:
     """What to know before the figures are believed."""
     for warning in warnings:
-        console.print(
-            f"[yellow]![/yellow] {escape(warning.seen)}: {escape(warning.likely_cause)}; {escape(warning.remedy)}",
-            soft_wrap=True,
-        )
+        text = f"{escape(warning.seen)}. [dim]What to do:[/dim] {escape(warning.remedy)}."
+        console.print(f"[yellow]! {warning.kind.heading}:[/yellow] {text}", soft_wrap=not console.is_terminal)
 
 
-def print_report(report: Path) -> None:
-    """Where the report is, as it can be typed from here."""
+def print_report(report: Path, *, open_it: bool = False) -> None:
+    """Where the report is, as it can be typed from here; opened in the browser, if somebody wants that."""
     here = Path.cwd()
     shown = report.resolve().relative_to(here) if report.resolve().is_relative_to(here) else report
     console.print(f"report: {shown}", soft_wrap=True, markup=False)
+    if open_it and typer.launch(report.resolve().as_uri()):
+        console.print("no browser could be started; open the file yourself")
 
 
 class StackDisplay:

@@ -35,6 +35,12 @@ class VerificationError(SluiceError):
     exit_status: ClassVar[int] = 4
 
 
+class ExpectationError(SluiceError):
+    """A run is verified, and has not reached what was expected of it."""
+
+    exit_status: ClassVar[int] = 5
+
+
 def is_interrupt(error: BaseException) -> bool:
     """Whether somebody pressed Ctrl-C. Inside Kafka's client, which is C, it becomes the cause of a SystemError."""
     return isinstance(error, KeyboardInterrupt) or (

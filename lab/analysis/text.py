@@ -1,6 +1,9 @@
-"""Figures as a reader wants them: three digits that matter, a space between thousands, the unit that fits."""
+"""Figures as a reader wants them: three digits that matter, a comma between thousands, the unit that fits."""
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean
 
 NARROW_SPACE = "\u202f"
 UNKNOWN = "–"
@@ -27,12 +30,12 @@ COUNTED_UNITS = {
 
 
 def count(value: int | float | None) -> str:
-    """A whole number, every digit of it: `100 000`."""
-    return UNKNOWN if value is None else f"{round(value):,}".replace(",", NARROW_SPACE)
+    """A whole number, every digit of it: `100,000`."""
+    return UNKNOWN if value is None else f"{round(value):,}"
 
 
 def number(value: float | None) -> str:
-    """A measured number, rounded to what can be read: `52 700`, `28.4`, `0.31`."""
+    """A measured number, rounded to what can be read: `52,700`, `28.4`, `0.31`."""
     if value is None:
         return UNKNOWN
     size = abs(float(f"{value:.3g}"))
@@ -68,7 +71,7 @@ def duration(seconds: float | None) -> str:
 
 
 def figure(value: float | None, unit: str) -> str:
-    """A figure with its unit: `52 700/s`, `0.31 ms`, `84.2 MB`; a share of one in percent."""
+    """A figure with its unit: `52,700/s`, `0.31 ms`, `84.2 MB`; a share of one in percent."""
     if value is None:
         return UNKNOWN
     if unit == "share":
@@ -83,3 +86,17 @@ def figure(value: float | None, unit: str) -> str:
         return number(value) + RATES[unit]
     shown = count(value) if unit in COUNTED_UNITS and value == round(value) else number(value)
     return f"{shown}{NARROW_SPACE}{unit}"
+
+
+SPARKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float], cells: int = 16) -> str:
+    """How values go, from nothing to their highest: `▁▄▇█▇▃`; several of them share a cell where there are more."""
+    most = max(values, default=0.0)
+    if most <= 0:
+        return ""
+    width = min(cells, len(values))
+    ends = [round(place * len(values) / width) for place in range(width + 1)]
+    means = (fmean(values[start:stop]) for start, stop in pairwise(ends))
+    return "".join(SPARKS[min(len(SPARKS) - 1, int(mean / most * len(SPARKS)))] for mean in means)

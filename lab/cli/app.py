@@ -4,29 +4,55 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
+from lab import VERSION
 from lab.cli.commands import Commands
 from lab.console import PipeProofConsole
 from lab.errors import SluiceError, StackError, is_interrupt
 
 INTERRUPTED = 130
+EXAMPLES = """\
+[bold]Examples[/bold]
+
+sluice run quickstart                     [dim]from nothing to a report[/dim]
+
+sluice run quickstart --set sink.tasks=2  [dim]one setting changed[/dim]
+
+sluice compare RUN RUN                    [dim]what that did, by run id[/dim]
+
+sluice suite a-a --minutes 10             [dim]repeated, with intervals[/dim]
+
+sluice COMMAND --help                     [dim]all options of a command[/dim]
+"""
 
 app = typer.Typer(
     cls=Commands,
     name="sluice",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-@app.callback()
-def sluice() -> None:
+def show_version(wanted: bool) -> None:  # noqa: FBT001 - as Typer calls it
+    """Print the version and end."""
+    if wanted:
+        print(f"sluice {VERSION}")  # noqa: T201 - an answer, not a log
+        raise typer.Exit
+
+
+@app.callback(epilog=EXAMPLES)
+def sluice(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Measure how fast Kafka Connect feeds Elasticsearch, and what each setting changes."""
 
 

@@ -1,6 +1,7 @@
 """The commands by name. Only the module of the one that is called is imported, so that `--help` is there at once."""
 
 import ast
+import re
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,34 +10,52 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-COMMANDS = {
-    "run": ".run:run",
-    "suite": ".suite:suite",
-    "suites": ".profiles:suites",
-    "profiles": ".profiles:profiles",
-    "show": ".profiles:show",
-    "report": ".report:report",
-    "compare": ".compare:compare_runs",
-    "publish": ".publish:publish",
-    "dashboards": ".publish:dashboards",
-    "watch": ".stream:watch",
-    "produce": ".produce:produce",
-    "dead-letters": ".dead_letters:dead_letters",
-    "stream": ".stream:stream",
-    "up": ".stack:up",
-    "status": ".stack:status",
-    "logs": ".stack:logs",
-    "restart": ".stack:restart",
-    "down": ".stack:down",
-    "clean": ".stack:clean",
-    "doctor": ".doctor:doctor",
-    "compose-env": ".profiles:compose_env",
-    "test": "tests.checks:test",
+GROUPS = {
+    "Measure": {
+        "run": ".run:run",
+        "suite": ".suite:suite",
+        "race": ".suite:race",
+        "compare": ".compare:compare_runs",
+        "report": ".report:report",
+        "runs": ".history:runs",
+    },
+    "Choose": {
+        "profiles": ".profiles:profiles",
+        "show": ".profiles:show",
+        "suites": ".profiles:suites",
+    },
+    "Servers": {
+        "up": ".stack:up",
+        "status": ".stack:status",
+        "env": ".stack:env",
+        "logs": ".stack:logs",
+        "restart": ".stack:restart",
+        "down": ".stack:down",
+        "clean": ".stack:clean",
+        "doctor": ".doctor:doctor",
+    },
+    "Documents": {
+        "produce": ".produce:produce",
+        "dead-letters": ".dead_letters:dead_letters",
+    },
+    "Kibana": {
+        "publish": ".publish:publish",
+        "dashboards": ".publish:dashboards",
+        "watch": ".stream:watch",
+    },
+    "Containers and development": {
+        "stream": ".stream:stream",
+        "compose-env": ".profiles:compose_env",
+        "test": "tests.checks:test",
+    },
 }
-"""Command → module (of this package where it begins with a dot) and function; that of a group is its app's callback."""
+"""The commands as the help groups them: command → module (of this package where it begins with a dot) and function."""
 
 if not (Path(__file__).parents[2] / "tests").is_dir():
-    del COMMANDS["test"]  # an image holds no tests
+    del GROUPS["Containers and development"]["test"]  # an image holds no tests
+
+COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
+"""Command → module and function; that of a command with commands of its own is its app's callback."""
 
 
 class Commands(TyperGroup):
@@ -53,7 +72,12 @@ class Commands(TyperGroup):
 
     def get_command(self, _: Any, name: str) -> Any:
         """The command with no more than its name and its help; `None` if there is none of that name."""
-        return TyperCommand(name, help=help_of(COMMANDS[name])) if name in COMMANDS else None
+        group = next((group for group, commands in GROUPS.items() if name in commands), None)
+        if group is None:
+            return None
+        text = help_of(COMMANDS[name])
+        first_sentence = re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+        return TyperCommand(name, help=text, short_help=first_sentence, rich_help_panel=group)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, whole, and its arguments."""

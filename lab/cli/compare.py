@@ -13,9 +13,10 @@ from lab.analysis.result import analyse
 from lab.analysis.statistics.effects import LEAST_BLOCKS, verdict_text
 from lab.analysis.suite.folder import last_attempts
 from lab.analysis.text import UNKNOWN, figure
-from lab.cli.options import RUNS, RunsOption
+from lab.cli import complete
+from lab.cli.options import RUNS, JsonOption, RunsOption
 from lab.cli.rally import is_summary, lay_beside
-from lab.console import console, table_of
+from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run.folder import LATEST, find_run
@@ -26,9 +27,18 @@ Pairs = list[tuple[Side, Side]]
 
 def compare_runs(
     first: Annotated[
-        str, typer.Argument(help="Run (id, profile or folder), suite, or report of Rally's (.csv, .md, .json).")
+        str,
+        typer.Argument(
+            help="Run (id, profile or folder), suite, or report of Rally's (.csv, .md, .json).",
+            autocompletion=complete.runs,
+        ),
     ],
-    second: Annotated[str, typer.Argument(help="The run or suite to compare it with: the same kind as the first.")],
+    second: Annotated[
+        str,
+        typer.Argument(
+            help="The run or suite to compare it with: the same kind as the first.", autocompletion=complete.runs
+        ),
+    ],
     *,
     force: Annotated[bool, typer.Option("--force", help="Ratios, marked, also where inputs differ.")] = False,
     vary: Annotated[
@@ -37,11 +47,12 @@ def compare_runs(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All metrics, not only the key figures.")] = False,
     runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
 ) -> int:
     """Compare two runs, two suites, or two summaries of Rally's. What cannot be compared is listed and skipped."""
     if is_summary(first) or is_summary(second):
-        if force or vary or every:
-            raise ProfileError("--force, --vary, --all: got one, expected none with a report of Rally's")
+        if force or vary or every or as_json:
+            raise ProfileError("--force, --vary, --all, --json: got one, expected none with a report of Rally's")
         lay_beside(runs, first, second)
         return 0
     chosen = frozenset(vary or ())
@@ -52,6 +63,8 @@ def compare_runs(
     ]
     for comparison in comparisons:
         show(comparison, every=every)
+    if as_json:
+        print_json([facts_of(comparison) for comparison in comparisons])
     if not any(comparison.comparable for comparison in comparisons):
         raise ProfileError(refusal(first, second, comparisons))
     return 0
@@ -149,6 +162,23 @@ def show(comparison: Comparison, *, every: bool) -> None:
             f"no verdict: with fewer than {LEAST_BLOCKS} runs of each there is no spread to tell a difference from"
             " chance; repeat both in a suite"
         )
+
+
+def facts_of(comparison: Comparison) -> dict[str, object]:
+    """A comparison for other programs: all metrics, not only the key figures."""
+    return {
+        "first": comparison.first.label,
+        "second": comparison.second.label,
+        "differing": comparison.differing,
+        "compared": comparison.compared,
+        "rows": [
+            {name: getattr(row, name) for name in (*ROW_FACTS, "verdict")} | {"differing": list(row.differing)}
+            for row in comparison.rows
+        ],
+    }
+
+
+ROW_FACTS = ("name", "scope", "unit", "first", "second", "ratio", "low", "high")
 
 
 def cells(row: Row, *, has_spread: bool) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ from rich.table import Table
 from lab.cli.containers import Finding, finding, first_line_of
 from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
-from lab.console import console
+from lab.cli.options import JsonOption
+from lab.console import console, print_json
 from lab.errors import ProfileError, StackError
 from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.engines import engines
@@ -45,6 +46,7 @@ def doctor(
     containers: Annotated[
         bool, typer.Option("--containers", hidden=True, help="The same, asked from inside by the service `preflight`.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> int:
     """Check Python, JDKs, Maven, memory, disk, ports and Docker. Exit status 3 if something is missing."""
     checks = (outside_containers,) if compose else (inside_containers,) if containers else CHECKS
@@ -53,6 +55,8 @@ def doctor(
     for entry in findings:
         table.add_row(MARKS[entry.verdict], entry.what, escape(entry.sentence))
     console.print(table)
+    if as_json:
+        print_json(findings)
     lacking = [entry.what for entry in findings if entry.verdict == "bad"]
     if containers and lacking and os.environ.get("SLUICE_PREFLIGHT") != "warn":
         raise StackError(f"preflight: {', '.join(lacking)}: see above; PREFLIGHT=warn in .env goes on all the same")

@@ -5,20 +5,47 @@ from typing import Annotated
 
 import typer
 
+from lab.cli import complete
+from lab.console import keep_output_for_json
 from lab.targets import TargetName
 
 RUNS = Path("runs")
 
 ProfileArgument = Annotated[
-    str, typer.Argument(metavar="PROFILE", help="Profile: a name that `sluice profiles` lists, or a YAML file.")
+    str,
+    typer.Argument(
+        metavar="PROFILE",
+        help="Profile: a name that `sluice profiles` lists, or a YAML file.",
+        autocompletion=complete.profiles,
+    ),
 ]
 RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="Run: `latest`, a run id, a profile (its last run) or a folder.")
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Run: `latest`, a run id, a profile (its last run) or a folder.",
+        autocompletion=complete.runs,
+    ),
 ]
 RunsOption = Annotated[Path, typer.Option("--runs", help="Folder of the runs and suites.")]
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        callback=keep_output_for_json,
+        is_eager=True,
+        help="Print the result as JSON; all else goes to the standard error.",
+    ),
+]
+OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
 SettingsOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A value of the profile; in a suite, of every profile."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A value of the profile; in a suite, of every profile.",
+        autocompletion=complete.settings,
+    ),
 ]
 TargetOption = Annotated[
     TargetName,

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from rich.markup import escape
 from rich.table import Table
 
-from lab.cli.options import ProfileArgument, SettingsOption
-from lab.console import console, table_of
+from lab.cli.options import JsonOption, ProfileArgument, SettingsOption
+from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles import ListEntry, effective, list_profiles, load_profile
 from lab.profiles.containers import FOLDER, env_files
@@ -14,18 +14,21 @@ from lab.profiles.suites import list_suites
 from lab.stack.places import ROOT
 
 
-def profiles() -> None:
+def profiles(*, as_json: JsonOption = False) -> None:
     """List the profiles with their questions."""
-    show_questions("profile", list_profiles())
+    show_questions("profile", list_profiles(), as_json=as_json)
 
 
-def suites() -> None:
+def suites(*, as_json: JsonOption = False) -> None:
     """List the suites with their questions."""
-    show_questions("suite", list_suites())
+    show_questions("suite", list_suites(), as_json=as_json)
 
 
-def show_questions(what: str, entries: Iterable[ListEntry]) -> None:
+def show_questions(what: str, entries: Iterable[ListEntry], *, as_json: bool) -> None:
     """A line for each of them."""
+    if as_json:
+        print_json([{"name": name, "question": question} for name, question in entries])
+        return
     table = Table(show_edge=False)
     table.add_column(what, no_wrap=True)
     table.add_column("question")

@@ -4,14 +4,17 @@ from typing import Annotated, Literal
 
 import typer
 
+from lab.analysis.csv_files import write_csv
 from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse, write_result
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
-from lab.cli.options import RUNS, RunsOption
+from lab.cli import complete
+from lab.cli.options import RUNS, JsonOption, OpenOption, RunsOption
 from lab.cli.rally import write_summary
 from lab.cli.run import show_result
 from lab.cli.suite import print_result
+from lab.console import console, print_json
 from lab.display import print_report
 from lab.run.folder import find_run
 from lab.suite.folder import find_suite, is_suite
@@ -20,23 +23,41 @@ from lab.suite.folder import find_suite, is_suite
 def report(
     run: Annotated[
         str,
-        typer.Argument(help="Run (`latest`, a run id, a profile, a folder) or suite (its name, a folder)."),
+        typer.Argument(
+            help="Run (`latest`, a run id, a profile, a folder) or suite (its name, a folder).",
+            autocompletion=complete.runs,
+        ),
     ] = "latest",
     words: Annotated[
-        Literal["rally"] | None,
-        typer.Option("--as", help="Write the figures of a run under Rally's names instead, as CSV and Markdown."),
+        Literal["rally", "csv"] | None,
+        typer.Option(
+            "--as",
+            help="Instead, write a run's figures under Rally's names, or its figures and samples as CSV.",
+        ),
     ] = None,
     runs: RunsOption = RUNS,
+    *,
+    open_it: OpenOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Draw the report of a run or of a suite again. No server is needed."""
     if words == "rally":
         write_summary(analyse(find_run(runs, run)))
         return
+    if words == "csv":
+        for path in write_csv(analyse(find_run(runs, run))):
+            console.print(f"written: {path}", soft_wrap=True, markup=False)
+        return
     if is_suite(runs, run):
         suite = find_suite(runs, run).path
-        print_result(analyse_suite(suite))
-        print_report(write_suite_report(suite))
+        of_suite = analyse_suite(suite)
+        print_result(of_suite)
+        print_report(write_suite_report(suite), open_it=open_it)
+        if as_json:
+            print_json(of_suite)
         return
     analysis = analyse(find_run(runs, run))
     write_result(analysis)
-    show_result(analysis.result, write_report(analysis))
+    show_result(analysis.result, write_report(analysis).parent, open_it=open_it)
+    if as_json:
+        print_json(analysis.result)

@@ -6,14 +6,27 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from lab.analysis.page.terminal import terminal_table
-from lab.cli.options import RUNS, ProfileArgument, RunsOption, SettingsOption, TargetFileOption, TargetOption
-from lab.console import console
+from lab.analysis.folder import read_run
+from lab.analysis.page.terminal import terminal_table, verdict_line
+from lab.cli.expectations import expectation, failures, write_junit
+from lab.cli.options import (
+    RUNS,
+    JsonOption,
+    OpenOption,
+    ProfileArgument,
+    RunsOption,
+    SettingsOption,
+    TargetFileOption,
+    TargetOption,
+)
+from lab.console import console, print_json
 from lab.display import print_report, print_warnings
-from lab.errors import ProfileError, VerificationError
+from lab.errors import ExpectationError, ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.records.result import Result
 from lab.run.folder import check_runs
+from lab.run.names import index_name, kept_index
+from lab.stack.places import ROOT
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from producers import registry
@@ -36,6 +49,18 @@ def run(
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    open_it: OpenOption = False,
+    as_json: JsonOption = False,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC>NUMBER", help="Exit status 5 unless it is so: indexing_rate>20000."),
+    ] = None,
+    fail_on_dead_letters: Annotated[
+        bool, typer.Option("--fail-on-dead-letters", help="Exit status 5 if documents were rejected.")
+    ] = False,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all that is expected as a JUnit file.")
+    ] = None,
 ) -> int:
     """Run a profile: start what is missing, load, verify, measure, report."""
     overrides = [
@@ -50,6 +75,7 @@ def run(
         ),
         *(settings or []),
     ]
+    expectations = [expectation(text) for text in expect or ()]
     chosen = load_profile(profile, overrides=overrides)
     servers = servers_of(target, target_file)
     documents_of = dataset_of(chosen)
@@ -57,18 +83,29 @@ def run(
     check_runs(runs)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     folder, result = servers.run(fitted, documents_of, runs)
-    show_result(result, folder.path / "report.html")
-    if result.status != "verified":
-        problems = "; ".join(result.verification.problems)
+    show_result(result, folder.path, open_it=open_it)
+    if servers.stay and target is not TargetName.REMOTE:
+        index = kept_index(fitted, documents_of, ROOT) or index_name(fitted)
+        url = servers.endpoints().elasticsearch_urls[0]
+        console.print(f"index: curl '{url}/{index}{'*' if fitted.indices > 1 else ''}/_search?pretty'", soft_wrap=True)
+    if as_json:
+        print_json(result)
+    checks = failures(result, expectations, no_dead_letters=fail_on_dead_letters)
+    if junit is not None:
+        write_junit(junit, result, checks)
+    if problems := checks.pop("verified"):
         raise VerificationError(f"this run is void: {problems}")
+    if unmet := [failure for failure in checks.values() if failure]:
+        raise ExpectationError(f"the run is verified, but not as expected: {'; '.join(unmet)}")
     return 0
 
 
-def show_result(result: Result, report: Path) -> None:
-    """Figures, warnings and the way to the report, after a run and whenever its report is drawn again."""
+def show_result(result: Result, folder: Path, *, open_it: bool) -> None:
+    """The verdict, figures, warnings and the way to the report, after a run and whenever its report is drawn again."""
+    console.print(verdict_line(result, read_run(folder).samples, console.width))
     console.print(terminal_table(result))
     print_warnings(result.warnings)
-    print_report(report)
+    print_report(folder / "report.html", open_it=open_it)
 
 
 def shorthand(

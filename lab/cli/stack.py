@@ -1,12 +1,14 @@
 """`sluice up`, `status`, `logs`, `restart`, `down`, `clean`: the servers without a run."""
 
+import shlex
 import subprocess
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
 
-from lab.console import console, table_of
+from lab.cli.options import JsonOption
+from lab.console import console, print_json, table_of
 from lab.display import StackDisplay
 from lab.errors import ProfileError, StackError
 from lab.stack.engines import TITLES
@@ -19,6 +21,9 @@ from lab.stack.shape import MAX_NODES, StackShape
 
 DEFAULT_VERSION = StackShape().elasticsearch_version
 READY = "[green]ready[/green]"
+STATES = {"ready": READY, "not ready": "[yellow]not ready[/yellow]", "dead": "[red]dead[/red]"}
+DEFAULT_PORTS = {"elasticsearch-1": 9200, "kafka": 9092, "connect": 8083}
+COLUMNS = ("server", "version", "state", "pid", "memory_bytes", "ports")
 ServiceArgument = Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")]
 
 
@@ -39,18 +44,22 @@ def up(
     connect_port: Annotated[
         int | None, typer.Option(min=1, max=HIGHEST, help="Port of Kafka Connect's REST API.")
     ] = None,
+    ports: Annotated[
+        Literal["free", "default"], typer.Option(help="free: any; default: 9200, 9092 and 8083, unless stated.")
+    ] = "free",
 ) -> None:
     """Start the servers and leave them running; what runs already and fits stays as it is."""
     if elasticsearch and opensearch:
         raise ProfileError("--opensearch: --elasticsearch is given already, expected one of the two")
-    ports = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
+    stated = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
+    requested = {name: port or (DEFAULT_PORTS[name] if ports == "default" else None) for name, port in stated.items()}
     shape = StackShape(
         elasticsearch_version=elasticsearch or DEFAULT_VERSION,
         opensearch_version=opensearch,
         data_nodes=data_nodes,
         elasticsearch_heap_mb=heap_mb,
         plugin_folders=given_plugin_folders(),
-        requested_ports={name: port for name, port in ports.items() if port is not None},
+        requested_ports={name: port for name, port in requested.items() if port is not None},
     )
     stack = LocalStack()
     with stack.exclusively(), StackDisplay().showing() as progress:
@@ -59,29 +68,48 @@ def up(
     console.print(f"Kafka          {endpoints.kafka_bootstrap}")
     console.print(f"Kafka Connect  {endpoints.connect_url}")
     console.print(f"Sink metrics   {endpoints.metrics_url}")
-    console.print("stop them with: ./sluice down")
+    console.print('addresses for a shell: eval "$(./sluice env)"; stop them with: ./sluice down')
 
 
-def status() -> int:
+def env() -> None:
+    """Print the addresses of the servers that run, for a shell to `eval`."""
+    endpoints = LocalStack().endpoints()
+    for name, value in (
+        ("ELASTICSEARCH_URL", endpoints.elasticsearch_urls[0]),
+        ("KAFKA_BOOTSTRAP", endpoints.kafka_bootstrap),
+        ("CONNECT_URL", endpoints.connect_url),
+    ):
+        print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - for a shell
+
+
+def status(*, as_json: JsonOption = False) -> int:
     """Show the servers. Exit status 0 if all are ready, 3 if one is not or none runs."""
     stack = LocalStack()
     state = stack.state()
-    if state is None:
+    servers = sorted(state.servers, key=lambda entry: entry.spec.name) if state else []
+    if as_json:
+        print_json([dict(zip(COLUMNS, facts_of(entry), strict=True)) for entry in servers])
+    if not servers:
         console.print("no servers are running here; start them with: ./sluice up")
         return StackError.exit_status
-    rows = [row_of(entry) for entry in sorted(state.servers, key=lambda entry: entry.spec.name)]
+    rows = [row_of(entry) for entry in servers]
     console.print(table_of(rows, "server", "version", "state", "pid", "memory", "ports"))
     return 0 if all(row[2] == READY for row in rows) else StackError.exit_status
 
 
+def facts_of(entry: ServerProcess) -> tuple[str, str, str, int, int | None, dict[str, int]]:
+    """A server's name, version, state, process, bytes of memory and ports."""
+    process = entry.process()
+    state = "ready" if process and is_ready(entry) else "not ready" if process else "dead"
+    memory_bytes = process.memory_info().rss if process else None
+    return entry.spec.name, entry.spec.release, state, entry.pid, memory_bytes, dict(entry.spec.ports)
+
+
 def row_of(entry: ServerProcess) -> tuple[str, ...]:
     """A server's row in the table."""
-    process = entry.process()
-    ready = process is not None and is_ready(entry)
-    state = READY if ready else "[yellow]not ready[/yellow]" if process else "[red]dead[/red]"
-    memory = f"{process.memory_info().rss / 2**20:.0f} MB" if process else ""
-    ports = " ".join(f"{purpose}:{port}" for purpose, port in entry.spec.ports.items())
-    return entry.spec.name, entry.spec.release, state, str(entry.pid), memory, ports
+    name, release, state, pid, memory_bytes, ports = facts_of(entry)
+    memory = f"{memory_bytes / 2**20:.0f} MB" if memory_bytes else ""
+    return name, release, STATES[state], str(pid), memory, " ".join(f"{what}:{port}" for what, port in ports.items())
 
 
 def logs(

@@ -1,87 +1,167 @@
 """`sluice suite`: many runs, interleaved and repeated, and what they say together."""
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from math import expm1, isfinite, log
+from math import isfinite
 from pathlib import Path
-from statistics import median, stdev
 from typing import Annotated
 
 import typer
 from pydantic_core import PydanticCustomError
 from rich.markup import escape
 
-from lab.analysis.statistics.power import expected_width
 from lab.analysis.statistics.warm_up import is_warm
-from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.families import family_of
 from lab.analysis.suite.figures import primary_metrics
-from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
 from lab.analysis.suite.report import write_suite_report
-from lab.analysis.suite.result import analyse_suite, comparisons_under_way
+from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
-from lab.cli.options import RUNS, RunsOption, SettingsOption, TargetFileOption, TargetOption
+from lab.cli import complete
+from lab.cli.options import (
+    RUNS,
+    JsonOption,
+    OpenOption,
+    ProfileArgument,
+    RunsOption,
+    SettingsOption,
+    TargetFileOption,
+    TargetOption,
+)
 from lab.cli.run import dataset_of
-from lab.console import console, table_of
+from lab.cli.suite_display import SuiteDisplay, show_plan
+from lab.console import console, print_json
 from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError, is_interrupt
-from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
-from lab.records.result import Result
-from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteResult, SuiteRun, Variant
+from lab.profiles.suites import Measures, Suite, ad_hoc_suite, checked_rate, load_suite
+from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import become_latest, check_runs
-from lab.suite.execution import Bench, SuiteExecution, least_blocks
+from lab.suite.execution import Bench, SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
 from lab.suite.loads import LoadSizes, may_stream, resized
-from lab.suite.plan import LEAST_RATIOS, Estimate, estimate, first_blocks, make_plan, seconds_left
+from lab.suite.plan import estimate, make_plan
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
 from producers.dataset import Dataset
 
+PlanOption = Annotated[bool, typer.Option("--plan", help="Print what would be done and how long it takes.")]
+MinutesOption = Annotated[float | None, typer.Option(min=1, help="How long it may take, its warm-up included.")]
+PrecisionOption = Annotated[
+    str | None, typer.Option(help="Half-width of an interval that is narrow enough: 5%.", metavar="PERCENT")
+]
+RateOption = Annotated[
+    str | None,
+    typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of what drains reach.", metavar="RATE"),
+]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")]
+
 
 def suite(
-    name: Annotated[str, typer.Argument(help="Suite: a name that `sluice suites` lists, or a YAML file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Suite: a name that `sluice suites` lists, or a YAML file.", autocompletion=complete.suites
+        ),
+    ],
     *,
-    plan: Annotated[bool, typer.Option("--plan", help="Print what would be done and how long it takes.")] = False,
-    minutes: Annotated[float | None, typer.Option(min=1, help="How long it may take, its warm-up included.")] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="Half-width of an interval that is narrow enough: 5%.", metavar="PERCENT")
-    ] = None,
+    plan: PlanOption = False,
+    minutes: MinutesOption = None,
+    precision: PrecisionOption = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs, instead of both.")] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of what drains reach.", metavar="RATE"),
-    ] = None,
+    rate: RateOption = None,
     starts: Annotated[int | None, typer.Option(min=1, help="How often the servers are started; 1.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")] = False,
+    seed: SeedOption = None,
+    resume: ResumeOption = False,
     settings: SettingsOption = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    open_it: OpenOption = False,
+    as_json: JsonOption = False,
 ) -> int:
     """Run a suite: every variant, repeated in randomised blocks on warm servers; then compare and report."""
-    servers = servers_of(target, target_file)
-    chosen, skipped = fitted(load_suite(name, overrides=tuple(settings or ())), servers)
+    chosen = load_suite(name, overrides=tuple(settings or ()))
+    measures = measures_of(repeats, minutes, precision)
+    asked = Asked(measures, rate, starts, seed, plan, resume, target, target_file, runs, open_it, as_json)
+    return perform(chosen, asked)
+
+
+def race(
+    profile: ProfileArgument,
+    *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE,VALUE",
+            help="What is compared: a setting with several values; with one, what all variants have.",
+            autocompletion=complete.settings,
+        ),
+    ] = None,
+    plan: PlanOption = False,
+    minutes: MinutesOption = None,
+    precision: PrecisionOption = None,
+    rate: RateOption = None,
+    seed: SeedOption = None,
+    resume: ResumeOption = False,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
+    runs: RunsOption = RUNS,
+    open_it: OpenOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Compare some values of a profile's settings, as a suite does: `race quickstart --set sink.tasks=1,2,4`."""
+    chosen = ad_hoc_suite(profile, settings or ())
+    measures = measures_of(None, minutes, precision)
+    return perform(chosen, Asked(measures, rate, None, seed, plan, resume, target, target_file, runs, open_it, as_json))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command line asks of a suite.
+
+    Attributes:
+        measures: As far as it says anything of them.
+        plan: Only the plan is wanted.
+    """
+
+    measures: Measures
+    rate: str | None
+    starts: int | None
+    seed: int | None
+    plan: bool
+    resume: bool
+    target: TargetName
+    target_file: Path | None
+    runs: Path
+    open_it: bool
+    as_json: bool
+
+
+def perform(suite: Suite, asked: Asked) -> int:
+    """Run a suite, or go on with it, and report; or show its plan."""
+    servers, runs = servers_of(asked.target, asked.target_file), asked.runs
+    chosen, skipped = fitted(suite, servers)
     request = Request(
-        measures_of(repeats, minutes, precision),
-        starts,
-        seed,
+        asked.measures,
+        asked.starts,
+        asked.seed,
         skipped,
         side_by_side=servers.run_together(
             variant.profile for variant in chosen.variants if variant.name not in skipped
         ),
     )
-    begun = find_suite(runs, chosen.name) if resume else None
-    chosen = at_rate(chosen, rate, begun)
+    begun = find_suite(runs, chosen.name) if asked.resume else None
+    chosen = at_rate(chosen, asked.rate, begun)
     sizes = sizes_of(begun.plan()) if begun else None
     fixed, _ = request.planned(chosen, sizes)
     if fixed.starts > 1 and not servers.may_be_started_anew():
         raise ProfileError(
             f"--starts: got {fixed.starts}, expected 1: these servers are not started for the suite alone"
         )
-    if plan:
+    if asked.plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
@@ -104,7 +184,7 @@ def suite(
                 again = escape(shlex.join(wanted.command))
                 console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
             raise
-    return conclude(folder, runs)
+    return conclude(folder, runs, open_it=asked.open_it, as_json=asked.as_json)
 
 
 @dataclass(frozen=True)
@@ -282,7 +362,7 @@ def asked_for(variant: Variant) -> Variant:
     return variant.model_copy(update={"servers": ""})
 
 
-def conclude(folder: SuiteFolder, runs: Path) -> int:
+def conclude(folder: SuiteFolder, runs: Path, *, open_it: bool, as_json: bool) -> int:
     """Analyse, print, report.
 
     Raises:
@@ -291,7 +371,9 @@ def conclude(folder: SuiteFolder, runs: Path) -> int:
     result = analyse_suite(folder.path)
     become_latest(folder.path, runs / SUITES)
     print_result(result)
-    print_report(write_suite_report(folder.path))
+    print_report(write_suite_report(folder.path), open_it=open_it)
+    if as_json:
+        print_json(result)
     if not any(run.status == "verified" and run.variant == result.plan.control for run in result.runs):
         raise VerificationError("this suite is void: no run of its control is verified; the report has the reasons")
     return 0
@@ -309,159 +391,3 @@ def print_result(result: SuiteResult) -> None:
     for sentence in result.factors:
         console.print(f"· {escape(sentence)}", soft_wrap=True)
     print_warnings(result.warnings)
-
-
-def show_plan(plan: SuitePlan, expected: Estimate) -> None:
-    """What is going to be done, in which order, and for how long."""
-    console.print(f"[bold]{escape(suite_title(plan))}[/bold]: {escape(plan.question)}")
-    rows = (
-        (
-            escape(variant.name),
-            escape(variant.against or ("(control)" if variant.name == plan.control else "(nothing)")),
-            str(variant.data_nodes),
-            "" if variant.documents is None else f"{variant.documents:,}",
-            escape(" ".join(variant.overrides)),
-        )
-        for variant in plan.variants
-    )
-    columns = ("variant", "against", "nodes", "documents", "what it sets")
-    console.print(table_of(rows, *columns, right=("nodes", "documents")))
-    for name, reason in plan.skipped.items():
-        console.print(f"[yellow]![/yellow] left out: {escape(name)}: {escape(reason)}")
-    for number, block in enumerate(plan.order, 1):
-        console.print(f"[dim]block {number}:[/dim] {escape(' · '.join(block))}")
-    if plan.repeats is None:
-        for part, names in zip(plan.parts, first_blocks(plan), strict=True):
-            title = f"first block of {part}" if part else "first block"
-            console.print(f"[dim]{escape(title)}:[/dim] {escape(' · '.join(names))}")
-    console.print(f"{how_long(plan, expected)} [dim]({basis(plan, expected)})[/dim]")
-    if text := width_text(plan, expected):
-        console.print(text)
-
-
-def how_long(plan: SuitePlan, expected: Estimate) -> str:
-    """How many runs there will be, and how long they take together; of a width, what ends the suite."""
-    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
-    if plan.repeats is not None:
-        taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
-        return f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {told(taken)}"
-    width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
-    until = f"until every interval is within {width}, or within a quarter of its effect"
-    if plan.minutes is None:
-        warm_up = f"after {told(expected.warm_up_s)} of warm-up"
-        return f"{until}: blocks of about {told(block_s)}, at least {least_blocks(plan)}, {warm_up}"
-    blocks = blocks_in_time(plan, expected)
-    return f"{until}, at most {plan.minutes:g} min: about {blocks} blocks of {told(block_s)} after the warm-up"
-
-
-def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
-    """How many blocks of everything the plan asks for, or has time for."""
-    if plan.minutes is None:
-        return plan.repeats or 0
-    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
-    return max(1, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
-
-
-def width_text(plan: SuitePlan, expected: Estimate) -> str:
-    """What width that many blocks will buy, at the noise of this machine; empty where either is not known."""
-    blocks, comparisons = blocks_in_time(plan, expected), len(planned_pairs(plan)) - (plan.repetition is not None)
-    if expected.noise is None or blocks < LEAST_RATIOS or not comparisons:
-        return ""
-    width = expected_width(expected.noise, blocks, comparisons)
-    metric, seen = lower_first(metric_label(plan.metrics[0])), percent(expected.noise)
-    return (
-        f"that buys intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({seen} from"
-        " block to block)"
-    )
-
-
-def basis(plan: SuitePlan, expected: Estimate) -> str:
-    """Where the times come from."""
-    return f"{expected.from_runs} of {len(plan.variants)} variants from earlier runs here, the rest from their size"
-
-
-def told(seconds: float) -> str:
-    """A duration as a reader has it in mind."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-FIGURES_OF_A_RUN = {
-    ("indexing_rate_docs_per_s", "primaries"): "{:,.0f} docs/s",
-    ("indexing_latency_ms", "primaries"): "{:.3f} ms",
-    ("query_rate_per_s", "run"): "{:,.0f} queries/s",
-    ("query_service_time_ms_mean", "run"): "{:.1f} ms",
-}
-"""Metric and scope → how it is told, where a run has it."""
-
-
-class SuiteDisplay:
-    """A line before and after each run, with what is left.
-
-    Args:
-        ended: Runs of the plan that have ended before.
-        expected: By variant, the seconds of one run, until one has ended.
-    """
-
-    def __init__(self, plan: SuitePlan, ended: Iterable[SuiteRun], expected: Mapping[str, float]) -> None:
-        self._plan = plan
-        self._ended = list(ended)
-        self._earlier = len(self._ended)
-        self._expected = expected
-
-    def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
-        """A run begins."""
-        state = f"[dim]({done} of {total} done, {self.left()})[/dim]"
-        console.rule(f"{escape(what)}: {escape(variant.name)} {state}", align="left")
-
-    def left(self) -> str:
-        """How long it will take still; where a width decides, at most."""
-        if self._plan.repeats is not None:
-            return f"about {told(seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier))} left"
-        if self._plan.minutes is None:
-            return "until every interval is narrow enough"
-        spent_s = sum(run.ended_s - run.started_s for run in self._ended)
-        return f"at most {told(max(0.0, 60 * self._plan.minutes - spent_s))} left"
-
-    def ended(self, run: SuiteRun, result: Result | None) -> None:
-        """A run has ended."""
-        self._ended.append(run)
-        colour = "green" if run.status == "verified" else "red"
-        figures = {} if result is None else {(each.name, each.scope): each.value for each in result.metrics}
-        shown = [
-            text.format(value) for key, text in FIGURES_OF_A_RUN.items() if (value := figures.get(key)) is not None
-        ]
-        parts = [
-            f"[{colour}]{run.status}[/{colour}]",
-            *shown,
-            f"{run.ended_s - run.started_s:.0f} s",
-            *(escape(reason) for reason in (run.reason, run.disturbed) if reason),
-        ]
-        console.print("  " + " · ".join(parts))
-
-    def narrowed(self, folder: Path, to_come: int | None) -> None:
-        """How wide the intervals are by now, and how wide they will be when the time is over."""
-        if text := widths_text(comparisons_under_way(folder), self._plan.metrics[0], to_come):
-            console.print(f"[dim]{escape(text)}[/dim]")
-
-
-def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | None) -> str:
-    """`intervals of ±6.1 % to ±21 % in … after 3 blocks; there is time for 2 more, which buy about ±14 %`.
-
-    Empty while blocks tell nothing.
-
-    Args:
-        effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
-        to_come: Blocks that there is time for; `None` where only the width ends the suite.
-    """
-    of_metric = [effect for effect in effects if (effect.metric, effect.scope) == (metric.name, metric.scope)]
-    widths = sorted(expm1(log(effect.high / effect.low) / 2) for effect in of_metric if effect.low and effect.high)
-    scattered = [stdev(map(log, effect.ratios)) for effect in of_metric if len(effect.ratios) > 1]
-    if not widths:
-        return ""
-    blocks = max(len(effect.ratios) for effect in of_metric)
-    between = " to ".join(dict.fromkeys(f"±{percent(width)}" for width in (widths[0], widths[-1])))
-    now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} blocks"
-    if not to_come:
-        return now
-    width = expected_width(median(scattered), blocks + to_come, len(of_metric))
-    return f"{now}; there is time for {to_come} more, which buy about ±{percent(width)}"

@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import Annotated
 
+import yaml
 from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
@@ -274,6 +275,47 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
     )
 
 
+def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY) -> Suite:
+    """The suite that compares some values of a profile's settings: each combination, against that of the first ones.
+
+    Args:
+        settings: `dotted.key=value,value`; one with a single value is set for all variants.
+
+    Raises:
+        ProfileError: No setting has several values, or every problem of the profile.
+    """
+    stated = {key: values.split(",") for key, _, values in (text.partition("=") for text in settings)}
+    factors = {key: [_level(text) for text in values] for key, values in stated.items() if len(values) > 1}
+    if not factors:
+        raise ProfileError("--set: got no setting with several values, expected one, such as sink.tasks=1,2,4")
+    fixed = tuple(text for text in settings if text.partition("=")[0] not in factors)
+    values = {key: levels[0] for key, levels in factors.items()}
+    file = SuiteFile.model_validate(
+        {
+            "question": f"What does {' and '.join(map(short_key, factors))} change in {profile}?",
+            "control": cell_name(values),
+            "grid": {"profile": profile, "factors": factors},
+            "minutes": RACE_MINUTES,
+            "window_s": RACE_WINDOW_S,
+            "metrics": ["cpu_s_per_million_docs/elasticsearch", "indexing_rate_docs_per_s/primaries"],
+        }
+    )
+    return _Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"race-{profile.replace('/', '-')}")
+
+
+def _level(text: str) -> JsonValue:
+    """A value as YAML has it; what is no YAML is a text."""
+    try:
+        value: JsonValue = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    return value
+
+
+RACE_MINUTES, RACE_WINDOW_S = 10.0, 10.0
+"""What a comparison takes that somebody asks for at the command line."""
+
+
 # --- from a file to variants ----------------------------------------------------------------------------------------
 
 
@@ -336,11 +378,7 @@ class _Expansion:
         keys = list(grid.factors)
         for levels in itertools.product(*grid.factors.values()):
             values = dict(zip(keys, levels, strict=True))
-            name = " ".join(
-                f"{short_key(key)}={value if isinstance(value, str) else json.dumps(value)}"
-                for key, value in values.items()
-            )
-            variant = self.variant(VariantEntry(profile=grid.profile, name=name, set=values), place)
+            variant = self.variant(VariantEntry(profile=grid.profile, name=cell_name(values), set=values), place)
             if variant is None:
                 return
             yield variant
@@ -434,6 +472,13 @@ class _Expansion:
     def refuse(self, path: TreePath, message: str) -> None:
         """Collect a problem of a value of the file."""
         self.problems.append(Problem(self.tree.place_of(*path), dotted(path), message))
+
+
+def cell_name(values: Mapping[str, JsonValue]) -> str:
+    """What a combination of levels is called: `tasks=2 batch.size=500`."""
+    return " ".join(
+        f"{short_key(key)}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items()
+    )
 
 
 def short_key(key: str) -> str:

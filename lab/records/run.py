@@ -110,6 +110,11 @@ class WarningKind(StrEnum):
     REPETITION_DIFFERS = "repetition_differs"
     RUNS_FAILED = "runs_failed"
 
+    @property
+    def heading(self) -> str:
+        """As a reader reads it: `Driver limited`."""
+        return self.value.replace("_", " ").capitalize()
+
 
 class RunWarning(Record):
     """Something that a reader must know before believing a figure: what was seen, its likely cause, the remedy."""

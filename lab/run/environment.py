@@ -7,14 +7,13 @@ from pathlib import Path
 
 import psutil
 
+from lab import VERSION
 from lab.endpoints import without_secrets, words_without_secrets
 from lab.monitor.processes import usable_cores
 from lab.profiles import Profile
 from lab.records.run import Environment, RunWarning, Server, WarningKind
 from lab.run.paging import paging_of
 from lab.stack.places import state_dir
-
-VERSION = "0.2.0"
 
 
 def cpu_model() -> str:

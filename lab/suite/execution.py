@@ -68,6 +68,10 @@ class Bench(Protocol):
         """Stop all servers that only the suite uses, so that the next run has others."""
         ...
 
+    def change_part(self, before: str, after: str) -> None:
+        """Stop the servers of a part that the next one does not use as they are."""
+        ...
+
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once into the folder and remove what it leaves in the servers."""
         ...
@@ -123,7 +127,7 @@ class SuiteExecution:
         self.ended = list(folder.runs())
         self.earlier = len(self.ended)
         self.begun_s = clock()
-        self.session: tuple[int, str] | None = None
+        self.session: tuple[int, str, str] | None = None
         bench.run_ids |= folder.run_ids()
 
     def execute(self) -> None:
@@ -178,10 +182,10 @@ class SuiteExecution:
         return 60 * self.plan.minutes * (start - 1 + share) / self.plan.starts
 
     def runs_of_part(self, part: str) -> int:
-        """Runs of the first blocks of a part, with those that do not count."""
+        """Runs of the first blocks of a part, with those that do not count; the first of a kind are short."""
         kinds = {variant.kind for variant in self.plan.variants if variant.part == part}
         block = next_block(self.plan, pairs_of_part(self.plan, part), 1, part)
-        return least_blocks(self.plan) * len(block) + len(kinds) + WARM_UPS
+        return least_blocks(self.plan) * len(block) + len(kinds) // 2 + WARM_UPS
 
     def spent_s(self) -> float:
         """Time that the suite has taken, without the time for which it was interrupted."""
@@ -208,10 +212,7 @@ class SuiteExecution:
     def run_blocks(self) -> None:
         """Run what is left of the blocks that are drawn."""
         for block, name, turn in runs_left(self.plan, self.ended):
-            session = (self.plan.start_of(block), self.plan.variant(name).part)
-            if self.session not in {None, session}:
-                self.bench.restart()
-            self.session = session
+            self.have_servers(block, name)
             made = sum((run.block, run.variant, run.turn) == (block, name, turn) for run in self.ended)
             for attempt in range(1 + made, ATTEMPTS + 1):
                 self.warm_up(self.plan.variant(name))
@@ -220,6 +221,23 @@ class SuiteExecution:
                 what = f"block {block}{of_all}" + (", again" if attempt > 1 else "")
                 if self.run(variant, what, block=block, turn=turn, attempt=attempt)[0].is_sound:
                     break
+
+    def have_servers(self, block: int, name: str) -> None:
+        """Servers of this start and part for a run of a block; new ones are warmed for all of the block that use them.
+
+        Each of its variants then runs once, uncounted: what runs first would find colder servers than what runs last.
+        """
+        variant, before = self.plan.variant(name), self.session
+        self.session = (self.plan.start_of(block), variant.part, variant.servers)
+        if before == self.session:
+            return
+        if before and before[0] != self.session[0]:
+            self.bench.restart()
+        elif before and before[1] != variant.part:
+            self.bench.change_part(before[1], variant.part)
+        for other in dict.fromkeys(self.plan.order[block - 1]):
+            if self.plan.variant(other).servers == variant.servers:
+                self.warm_up(self.plan.variant(other))
 
     def may_repeat(self) -> bool:
         """Whether another disturbed run is repeated: where most of them are, that is how this machine is today."""

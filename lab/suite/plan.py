@@ -12,8 +12,8 @@ from lab.analysis.suite.comparisons import Pair, planned_pairs
 from lab.analysis.suite.folder import runs_left
 from lab.profiles import Profile, QueryOnly
 from lab.profiles.models import BOUNDS
+from lab.profiles.suites import AGAIN, Measures, Suite, SuiteVariant
 from lab.profiles.suites import Crossing as WantedCrossing
-from lab.profiles.suites import Measures, Suite, SuiteVariant
 from lab.records.run import Run
 from lab.records.suite import Crossing, MetricKey, SuitePlan, SuiteResult, SuiteRun, Variant
 from lab.suite.order import block_order
@@ -94,7 +94,9 @@ def make_plan(
         rate=suite.rate,
         control=suite.control,
         repetition=suite.repetition,
-        variants=tuple(_planned(variant, documents.get(variant.name), side_by_side) for variant in chosen),
+        variants=tuple(
+            _planned(variant, suite, documents.get(variant.name), side_by_side=side_by_side) for variant in chosen
+        ),
         order=(),
         starts=starts,
         metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in metrics),
@@ -141,9 +143,10 @@ SET_WHILE_RUNNING = {"data_nodes", "cluster_settings", *BOUNDS}
 """What two profiles on the same servers may differ in."""
 
 
-def _planned(variant: SuiteVariant, documents: int | None, side_by_side: bool) -> Variant:  # noqa: FBT001
+def _planned(variant: SuiteVariant, suite: Suite, documents: int | None, *, side_by_side: bool) -> Variant:
     profile = variant.profile
     window = profile.queries.window if profile.queries else None
+    loads_itself = profile.load.mode != "query" and profile.maintain is None
     return Variant(
         name=variant.name,
         profile=profile.name,
@@ -151,7 +154,8 @@ def _planned(variant: SuiteVariant, documents: int | None, side_by_side: bool) -
         against=variant.against,
         question=profile.question,
         fingerprint=profile.fingerprint(),
-        kind=kind_of(profile),
+        # Where drains that count are lengthened, those that warm are short, and each variant has one of its own.
+        kind=variant.name.removesuffix(AGAIN) if suite.window_s and loads_itself else kind_of(profile),
         part=variant.part,
         servers="" if side_by_side else server_shape(profile),
         data_nodes=profile.elasticsearch.data_nodes,

@@ -235,6 +235,9 @@ class RemoteBench(VariantBench):
     def restart(self) -> None:
         """They are others'."""
 
+    def change_part(self, before: str, after: str) -> None:
+        """They are others'."""
+
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Each JVM of the cluster, by its start, with the way in which the variant uses it."""
         self.servers = replace(self.servers, nodes=nodes_of(self.servers.endpoints))

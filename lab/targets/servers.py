@@ -240,6 +240,10 @@ class VariantBench(ABC):
     def restart(self) -> None:
         """Stop all servers that only the suite uses, so that the next run has others."""
 
+    @abstractmethod
+    def change_part(self, before: str, after: str) -> None:
+        """Stop the servers of a part that the next one does not use as they are."""
+
     def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
         assert self.target is not None  # noqa: S101 - `prepare` comes first
@@ -302,6 +306,15 @@ class StartedBench(VariantBench):
     def restart(self) -> None:
         """Stop all servers that only the suite uses; topics that were in them are filled anew."""
         self.stop()
+
+    def change_part(self, before: str, after: str) -> None:
+        """Stop them if the next part needs others; nodes alone are added and removed, and all else stays warm."""
+        shapes = [
+            {server_shape(self.profiles[name]) for name, part in self.parts.items() if part == wanted}
+            for wanted in (before, after)
+        ]
+        if shapes[0] != shapes[1]:
+            self.stop()
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Have the servers that the variant needs; each of their processes with the way in which it is used."""

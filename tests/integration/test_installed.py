@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lab import VERSION
 from lab.endpoints import Endpoints
-from lab.run.environment import VERSION
 from lab.stack import server
 from lab.stack.artifacts import read_lock
 from lab.stack.jdk import JavaRange, choose_jdk, find_jdks, java_for_kafka

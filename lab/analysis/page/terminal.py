@@ -8,11 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.books import broken_laws
 from lab.analysis.page.sections import IF_KNOWN
-from lab.analysis.text import UNKNOWN, count, duration, figure
+from lab.analysis.text import count, duration, figure, sparkline
 from lab.records.result import Result
+from lab.records.samples import Sample
 
 DEPLOYMENT_TIMES = ("before", "while", "after")
 
@@ -49,8 +51,55 @@ ROWS = (
     ("query_service_time_ms_p99", DEPLOYMENT_TIMES),
 )
 
+LINE = (
+    ("indexing_rate_docs_per_s", "primaries", " indexed"),
+    ("indexing_latency_ms", "primaries", " each"),
+    ("query_rate_per_s", "run", " queries"),
+    ("query_latency_ms_p99", "run", " at p99"),
+)
+"""Metric, scope and words of the figures in the one line of a run."""
+
+LEAST_SPARKS, MOST_SPARKS = 6, 24
 COSTS = ("cpu_s_per_million_docs", "machine_steal_percent_mean", "other_cpu_percent_mean", "index_finish_s")
 QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
+
+
+def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
+    """A run in one line: whether it is verified, rate, latency, what limited it, and how the rate went.
+
+    Args:
+        width: Columns; the rate's course gets what is left of them.
+    """
+    good, short = result.status == "verified", shortfall(result)
+    line = Text("✓ verified" if good else "✗ VOID", style="bold green" if good else "bold red")
+    if short:
+        line.append(f" · {short}", "bold yellow")
+    if result.documents.dead_lettered:
+        line.append(f" · {count(result.documents.dead_lettered)} dead letters", "bold yellow")
+    for text in filter(None, (*_main_figures(result), _limit(result))):
+        line.append(f" · {text}", "not bold default")
+    series = [point.value for point in indexing_rate_series(samples, "primaries") if point.value is not None]
+    cells = min(MOST_SPARKS, width - line.cell_len - len(" · "))
+    if any(series) and cells >= LEAST_SPARKS:
+        line.append(f" · {sparkline(series, cells)}", "not bold green")
+    return line
+
+
+def _limit(result: Result) -> str | None:
+    """`limited by Elasticsearch`."""
+    stage = result.limited_by.stage if result.limited_by else None
+    return stage and f"limited by {'Elasticsearch' if stage == 'elasticsearch' else stage}"
+
+
+def _main_figures(result: Result) -> Iterator[str]:
+    """Rate and latency; of a load too short for a measured window, documents by the whole time that they took."""
+    told = {name: value_of(result.metrics, name, scope) for name, scope, _ in LINE}
+    drain_s = value_of(result.metrics, "drain_s")
+    if told["indexing_rate_docs_per_s"] is None and drain_s and result.documents.indexed:
+        yield f"≈ {figure(result.documents.indexed / drain_s, 'docs/s')} (documents ÷ drain time)"
+    for name, _, words in LINE:
+        if (value := told[name]) is not None:
+            yield figure(value, BY_NAME[name].unit) + words
 
 
 def terminal_table(result: Result) -> Group:
@@ -105,8 +154,7 @@ def _has(result: Result, name: str) -> bool:
 def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     window = result.measured_window
     measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
-    good, short = result.status == "verified", shortfall(result)
-    title = " · ".join(part for part in (result.profile, *other_engine(result), short, measured) if part)
+    title = " · ".join(part for part in (result.profile, *other_engine(result), measured) if part)
     table = Table(title=title, title_justify="left", show_edge=False)
     table.add_column("metric")
     table.add_column("scope", style="dim")
@@ -114,22 +162,29 @@ def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     named = {(metric.name, metric.scope) for metric in result.metrics}
     for name, scopes in ROWS:
         for scope in scopes:
-            if (name, scope) in named and not (name in IF_KNOWN and value_of(result.metrics, name, scope) is None):
+            is_known = value_of(result.metrics, name, scope) is not None or name not in IF_KNOWN
+            if (name, scope) in named and is_known and not _repeats(result, name, scope):
                 _add_metric(table, result, name, scope)
     for metric in result.metrics:
         # The sender is there under its own name, too; `sender` is for suites that compare one with another.
-        is_cost = metric.name in COSTS and metric.value is not None and metric.scope != "sender"
+        is_told = metric.value is not None and not _repeats(result, metric.name, metric.scope)
+        is_cost = metric.name in COSTS and is_told and metric.scope != "sender"
         is_asked = metric.name in QUESTION_METRICS and metric.scope not in {*of_load, "run"}
         if is_cost or is_asked:
             _add_metric(table, result, metric.name, metric.scope)
     table.add_section()
     _add_books(table, result)
-    table.add_section()
-    table.add_row("Limited by", "", result.limited_by.stage if result.limited_by else UNKNOWN)
-    style = "bold red" if not good else "bold yellow" if short else "bold green"
-    verdict = f"{result.status}, not kept up" if short else result.status
-    table.add_row(Text("Verdict", style="bold"), "", Text(verdict, style=style))
     return table
+
+
+def _repeats(result: Result, name: str, scope: str) -> bool:
+    """Whether the figure is another one under a second name: all shards where there is no replica, a single node."""
+    value = value_of(result.metrics, name, scope)
+    if name == "entities_per_s":
+        return value == value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
+    if scope == "elasticsearch":
+        return value == value_of(result.metrics, name, "elasticsearch-1")
+    return scope == "total" and value == value_of(result.metrics, name, "primaries")
 
 
 def _add_books(table: Table, result: Result) -> None:

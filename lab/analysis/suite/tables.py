@@ -127,7 +127,7 @@ def _markdown_table(head: Sequence[str], texts: Sequence[Sequence[str]]) -> Iter
 
 def _warnings(result: SuiteResult) -> Iterator[str]:
     for warning in result.warnings:
-        name = warning.kind.value.replace("_", " ").capitalize()
+        name = warning.kind.heading
         yield (
             f"- **{name}**: {_plain(warning.seen)}. Likely cause: {_plain(warning.likely_cause)}."
             f" What to do: {_plain(warning.remedy)}."

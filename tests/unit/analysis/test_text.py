@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.analysis.text import bytes_text, count, duration, figure, number, sparkline
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,10 @@ from lab.analysis.text import bytes_text, count, duration, figure, number
         (9.996, "10.0"),
         (99.96, "100"),
         (-99.96, "-100"),
-        (999.6, "1 000"),
+        (999.6, "1,000"),
         (523.4, "523"),
-        (52_738.2, "52 700"),
-        (1_234_567, "1 230 000"),
+        (52_738.2, "52,700"),
+        (1_234_567, "1,230,000"),
     ],
 )
 def test_numbers_keep_three_digits(value: float | None, text: str) -> None:
@@ -31,7 +31,7 @@ def test_numbers_keep_three_digits(value: float | None, text: str) -> None:
 
 def test_counts_keep_every_digit() -> None:
     """Books must add up."""
-    assert count(1_234_567).replace("\u202f", " ") == "1 234 567"
+    assert count(1_234_567).replace("\u202f", " ") == "1,234,567"
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_durations_have_the_unit_that_fits(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (52_738.2, "docs/s", "52 700/s"),
+        (52_738.2, "docs/s", "52,700/s"),
         (0.31, "ms", "0.31 ms"),
         (36_500, "ms", "36.5 s"),
-        (99_999, "records", "99 999 records"),
+        (99_999, "records", "99,999 records"),
         (53.1, "MB/s", "53.1 MB/s"),
         (0.4286, "share", "42.9 %"),
         (121.4, "/s", "121/s"),
@@ -67,3 +67,19 @@ def test_durations_have_the_unit_that_fits(seconds: float, text: str) -> None:
 def test_figures_carry_their_unit(value: float | None, unit: str, text: str) -> None:
     """What is not known carries none."""
     assert figure(value, unit).replace("\u202f", " ") == text
+
+
+@pytest.mark.parametrize(
+    ("values", "cells", "line"),
+    [
+        ((0, 1, 2, 4, 8), 16, "▁▂▃▅█"),
+        ((3, 3), 16, "██"),
+        ((0, 0, 4, 4, 8, 8), 3, "▁▅█"),
+        ((1, 2, 3, 4, 5), 2, "▃█"),
+        ((0, 0), 16, ""),
+        ((), 16, ""),
+    ],
+)
+def test_a_sparkline_goes_from_nothing_to_the_highest(values: tuple[float, ...], cells: int, line: str) -> None:
+    """Of more values than cells, each cell is the mean of its own."""
+    assert sparkline(values, cells) == line

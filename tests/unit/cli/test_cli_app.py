@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 import typer
 
+from lab import VERSION
 from lab.analysis.result import analyse
 from lab.cli import app as app_module
 from lab.cli import report, run, stack
@@ -271,6 +272,11 @@ def test_a_log_has_no_negative_number_of_lines(sluice: Command) -> None:
 
 
 # --- help -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_told(sluice: Command) -> None:
+    """That of the package, as every run records it."""
+    assert sluice("--version") == (0, f"sluice {VERSION}\n", "")
 
 
 def test_the_commands_are_those_that_are_promised() -> None:

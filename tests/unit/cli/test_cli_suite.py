@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab.cli import suite
+from lab.cli import suite, suite_display
 from lab.cli.app import main
 from lab.errors import StackError
 from lab.records.result import Result
@@ -269,10 +269,57 @@ def test_a_suite_under_way_says_how_wide_its_intervals_are(to_come: int | None, 
         an_effect("wide", CPU, (1 / 1.2, 1.0, 1.2), "undecided", ratios=(0.98, 1.0, 1.02)),
         an_effect("other", RATE, (0.1, 1.0, 10.0), "undecided"),
     )
-    assert suite.widths_text(effects, CPU, to_come).startswith(told)
+    assert suite_display.widths_text(effects, CPU, to_come).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("--set", "sink.tasks=1,2,4"),
+            ["What does sink.tasks change in quickstart?", "tasks=2 │ tasks=1", "tasks=4 │ tasks=1", "at most 10 min"],
+        ),
+        (
+            ("--set", "sink.tasks=1,2", "--set", "index.codec=default,best_compression", "--minutes", "5"),
+            ["tasks=2 codec=best_compression", "at most 5 min"],
+        ),
+        (("--set", "sink.tasks=1,2", "--set", "dataset.documents=1009"), ["│ 1 │ 1,009 │ dataset.documents=1009"]),
+    ],
+)
+def test_a_race_compares_values_that_the_command_line_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: list[str]
+) -> None:
+    """Without a file; the first value of each setting is the control."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("sys.argv", ["sluice", "race", "quickstart", "--plan", *words])
+    assert main() == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert [text for text in told if text not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ((), "--set: got no setting with several values, expected one, such as sink.tasks=1,2,4"),
+        (
+            ("--set", "sink.tasks=1"),
+            "--set: got no setting with several values, expected one, such as sink.tasks=1,2,4",
+        ),
+        (("--set", "sink.tasks=1,many"), '--set: --set sink.tasks: sink.tasks: got "many", expected a whole number'),
+    ],
+)
+def test_a_race_of_nothing_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], error: str
+) -> None:
+    """Before anything is started."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    monkeypatch.setattr("sys.argv", ["sluice", "race", "quickstart", *words])
+    assert main() == 2
+    assert capsys.readouterr().err.startswith(f"sluice: {error}")
 
 
 def test_one_block_says_nothing_of_widths() -> None:
     """No interval is known."""
     known = an_effect("wide", CPU, (1.0, 1.0, 1.0), "too few runs", ratios=(1.0,))
-    assert suite.widths_text((known.model_copy(update={"low": None, "high": None}),), CPU, 3) == ""
+    assert suite_display.widths_text((known.model_copy(update={"low": None, "high": None}),), CPU, 3) == ""

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from lab.run.environment import VERSION
+from lab import VERSION
 from lab.stack.places import ROOT
 
 SINK = "io.sluice.connect.ElasticsearchSinkConnector"

@@ -321,16 +321,27 @@ def test_a_finished_suite_that_is_resumed_begins_no_block_that_would_be_late(tmp
     assert folder.plan().order == before
 
 
-def test_parts_have_servers_of_their_own(tmp_path: Path) -> None:
-    """Those of the part before are stopped, which would heat the cores and hold memory."""
+def of_two_parts() -> SuitePlan:
+    """Two variants of each, one block of each."""
     plan = a_plan(names=("a", "b", "x", "y"), repeats=1)
     against = {"b": "a", "y": "x"}
     variants = tuple(
         variant.model_copy(update={"against": against.get(variant.name), "part": "xy" if variant.name in "xy" else ""})
         for variant in plan.variants
     )
-    order = (("a", "b"), ("x", "y"))
-    folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants, "order": order}))
-    bench = Bench()
+    return plan.model_copy(update={"variants": variants, "order": (("a", "b"), ("x", "y"))})
+
+
+def test_between_parts_only_what_the_next_one_lacks_is_changed(tmp_path: Path) -> None:
+    """Two more nodes, and all else stays warm."""
+    folder, bench = SuiteFolder.begin(tmp_path, of_two_parts()), Bench()
     executed(folder, bench, Widths())
-    assert bench.restarts == [2]
+    assert (bench.restarts, bench.changes) == ([], [("", "xy", 2)])
+
+
+def test_all_variants_of_a_part_run_uncounted_before_one_counts(tmp_path: Path) -> None:
+    """The first of those that count would find colder servers than the last."""
+    folder, bench = SuiteFolder.begin(tmp_path, of_two_parts()), Bench()
+    executed(folder, bench, Widths())
+    warm = [("a", True)] * 2 + [("b", True)]
+    assert bench.ran == [*warm, ("a", False), ("b", False), ("x", True), ("y", True), ("x", False), ("y", False)]

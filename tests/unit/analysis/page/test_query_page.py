@@ -64,7 +64,7 @@ def test_the_page_is_whole_and_fetches_nothing(html: str) -> None:
 def test_the_answer_tells_what_was_asked_and_how_fast_it_was_answered(html: str) -> None:
     """Not how documents were indexed, which an earlier run may have done."""
     text = plain(html)
-    assert "2 questions were asked about 115 069 documents in Elasticsearch 8.19.21 by 3 clients in a closed" in text
+    assert "2 questions were asked about 115,069 documents in Elasticsearch 8.19.21 by 3 clients in a closed" in text
     assert "Elasticsearch answered 30 queries per second with a median service time of 20.0 ms and a p99 of 80" in text
     assert "Indexing rate" not in text
 
@@ -126,7 +126,7 @@ def test_the_kind_of_loop_is_told(changes: dict[str, Any], sentence: str) -> Non
     [
         (
             {},
-            "Each query asked about 15\u202fmin drawn from the data (90\u202f000 documents on average);"
+            "Each query asked about 15\u202fmin drawn from the data (90,000 documents on average);"
             " the request cache was on.",
         ),
         (

@@ -1,7 +1,9 @@
 """Suites in the shape of the source's ladder whose truth is known, and what the estimators say of them."""
 
+import json
 from dataclasses import dataclass
 from math import log
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +40,19 @@ def hiccups(draw: np.random.Generator, shape: tuple[int, int, int], noise: float
     return draw.normal(0, noise, shape) - HICCUP * (draw.random(shape) < HICCUPS)
 
 
-NOISES = {"white": white, "lasting": lasting, "hiccups": hiccups, "unequal": white}
+def recorded(draw: np.random.Generator, shape: tuple[int, int, int], noise: float) -> Floats:
+    """Noise of a real machine, as long as it lasted: stretches of runs of real suites, as they followed each other."""
+    suites, blocks, variants = shape
+    record = json.loads(Path(__file__).with_name("recorded_noise.json").read_text("utf-8"))
+    series = np.concatenate([np.array(each) for each in record["suites"]])
+    starts = draw.integers(0, len(series), suites)
+    places = (starts[:, None] + np.arange(blocks * variants)) % len(series)
+    in_order = series[places] / series.std() * noise
+    order = np.argsort(draw.random(shape), axis=2)
+    return np.take_along_axis(in_order.reshape(shape), order, axis=2)
+
+
+NOISES = {"white": white, "lasting": lasting, "hiccups": hiccups, "unequal": white, "recorded": recorded}
 
 
 def log_ratios(noise: str, suites: int, blocks: int, *, size: float = 0.08, seed: int = 1) -> Floats:

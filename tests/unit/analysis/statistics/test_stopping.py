@@ -46,6 +46,7 @@ def stopped(suite: Floats, precision: float) -> tuple[Judged, list[int]]:
         ("lasting", 0.08, 0.15, NONE),
         ("hiccups", 0.02, 0.05, CHANGES),
         ("unequal", 0.08, 0.15, NONE),
+        ("recorded", 0.08, 0.15, NONE),
     ],
 )
 def test_intervals_hold_although_a_suite_stops_by_their_width(

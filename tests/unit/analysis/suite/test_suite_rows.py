@@ -9,7 +9,7 @@ from lab.records.suite import VariantMetric
 @pytest.mark.parametrize(
     ("unit", "values", "text"),
     [
-        ("docs/s", (6100, 6260, 6300), "6 260/s [6 100–6 300]"),
+        ("docs/s", (6100, 6260, 6300), "6,260/s [6,100–6,300]"),
         ("bytes", (2.16e9, 2.71e9, 2.98e9), "2.71 GB [2.16–2.98]"),
         ("s", (91, 98, 131), "98 s [91 s–2 min 11 s]"),
         ("bytes", (9.8e8, 1.02e9, 1.1e9), "1.02 GB [980 MB–1.10 GB]"),

@@ -1,0 +1,44 @@
+"""A run as CSV, for spreadsheets and notebooks: its figures, and its samples."""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lab.analysis.result import RunAnalysis
+
+
+def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
+    """Write `figures.csv` (a row for each metric and scope) and `samples.csv` (a row for each tick) beside the report.
+
+    A column of samples is the path of its value, such as `elasticsearch.indices.books.primaries.index_total`. Lists,
+    such as histograms, are left out.
+    """
+    folder = analysis.folder.path
+    figures = (
+        {"metric": metric.name, "scope": metric.scope, "unit": metric.unit, "value": metric.value}
+        for metric in analysis.result.metrics
+    )
+    samples = [dict(flat(sample.model_dump(mode="json"))) for sample in analysis.folder.samples]
+    columns = dict.fromkeys(name for sample in samples for name in sample)
+    return (
+        written(folder / "figures.csv", ("metric", "scope", "unit", "value"), figures),
+        written(folder / "samples.csv", tuple(columns), samples),
+    )
+
+
+def written(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Path:
+    """The file, with a head; what a row lacks is empty."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, columns)
+        table.writeheader()
+        table.writerows(rows)
+    return path
+
+
+def flat(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """The values below a mapping, by dotted path."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{name}.")
+        elif not isinstance(value, list):
+            yield f"{prefix}{name}", value

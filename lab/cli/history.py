@@ -1,0 +1,140 @@
+"""`sluice runs`: what has been run here, by profile, and how its figures went."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import orjson
+import typer
+from rich.markup import escape
+
+from lab.analysis.text import UNKNOWN, count, figure, sparkline
+from lab.cli import complete
+from lab.cli.options import RUNS, JsonOption, RunsOption
+from lab.console import console, print_json, table_of
+from lab.errors import ProfileError
+from lab.profiles.problems import suggestion
+from lab.suite.folder import SUITES
+
+RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
+UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+class PastRun(NamedTuple):
+    """A run that has ended, as its `result.json` has it; figures are `None` where they were not measured."""
+
+    run: str
+    profile: str
+    began: str
+    status: str
+    documents: int
+    rate_docs_per_s: float | None
+    latency_ms: float | None
+    limited_by: str | None
+
+
+def runs(
+    profile: Annotated[
+        str | None, typer.Argument(help="Only its runs, a line each.", autocompletion=complete.profiles)
+    ] = None,
+    *,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only runs since then: 12h, 2d, 3w or 2026-11-20.")
+    ] = None,
+    folder: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs that have ended, by profile."""
+    first = instant(since) if since else None
+    past = [run for run in past_runs(folder) if first is None or datetime.fromisoformat(run.began) >= first]
+    known = {run.profile for run in past}
+    if profile is not None and profile not in known:
+        raise ProfileError(f'no run of "{profile}" below {folder}, {suggestion(profile, known, "one of")}')
+    chosen = [run for run in past if profile in (None, run.profile)]
+    if as_json:
+        print_json([run._asdict() for run in chosen])
+    elif not chosen:
+        console.print(
+            f"no run below {folder} has ended{f' since {since}' if since else ''}; begin with: ./sluice run quickstart"
+        )
+    elif profile is not None:
+        show_runs(chosen)
+    else:
+        show_profiles(chosen)
+
+
+def instant(text: str) -> datetime:
+    """The instant that is meant: so long ago, or a day's begin in UTC.
+
+    Raises:
+        ProfileError: It is neither.
+    """
+    if ago := re.fullmatch(r"(\d+)([hdw])", text):
+        return datetime.now(UTC) - int(ago[1]) * UNITS[ago[2]]
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        raise ProfileError(f"--since: got {text}, expected a time such as 12h, 2d, 3w or 2026-11-20") from None
+
+
+def past_runs(folder: Path) -> Iterator[PastRun]:
+    """The runs below a folder, oldest first; those of suites are not among them."""
+    files = [
+        path for path in folder.rglob("result.json") if path.relative_to(folder).parts[0] not in {SUITES, "latest"}
+    ]
+    for path in sorted(files, key=lambda path: path.parent.name):
+        try:
+            result = orjson.loads(path.read_bytes())
+            figures = {(metric["name"], metric["scope"]): metric["value"] for metric in result["metrics"]}
+            yield PastRun(
+                run=result["run_id"],
+                profile=result["profile"],
+                began=datetime.fromtimestamp(result["started_s"], UTC).isoformat(timespec="seconds"),
+                status=result["status"],
+                documents=result["documents"]["produced"],
+                rate_docs_per_s=figures.get(RATE),
+                latency_ms=figures.get(LATENCY),
+                limited_by=(result["limited_by"] or {}).get("stage"),
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            # Of a run that is being written, or of another version, nothing is told.
+            continue
+
+
+def show_runs(past: Sequence[PastRun]) -> None:
+    """A line for each run."""
+    rows = (
+        (
+            run.run,
+            "[green]✓[/green]" if run.status == "verified" else "[red]✗[/red]",
+            count(run.documents),
+            figure(run.rate_docs_per_s, "docs/s"),
+            figure(run.latency_ms, "ms"),
+            run.limited_by or UNKNOWN,
+        )
+        for run in past
+    )
+    console.print(
+        table_of(rows, "run", "", "documents", "rate", "latency", "limited by", right=("documents", "rate", "latency"))
+    )
+
+
+def show_profiles(past: Sequence[PastRun]) -> None:
+    """A line for each profile: its last run, and how the rate went from run to run."""
+    by_profile: dict[str, list[PastRun]] = defaultdict(list)
+    for run in past:
+        by_profile[run.profile].append(run)
+    rows = (
+        (
+            escape(profile),
+            str(len(of_profile)),
+            of_profile[-1].run,
+            figure(of_profile[-1].rate_docs_per_s, "docs/s"),
+            sparkline([run.rate_docs_per_s for run in of_profile if run.rate_docs_per_s]),
+        )
+        for profile, of_profile in sorted(by_profile.items(), key=lambda entry: entry[1][-1].run, reverse=True)
+    )
+    console.print(table_of(rows, "profile", "runs", "last", "its rate", "rates", right=("runs", "its rate")))

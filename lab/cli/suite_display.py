@@ -1,0 +1,174 @@
+"""What `sluice suite` shows: the plan before it begins, and a line before and after each of its runs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import expm1, log
+from pathlib import Path
+from statistics import median, stdev
+
+from rich.markup import escape
+
+from lab.analysis.statistics.power import expected_width
+from lab.analysis.suite.comparisons import planned_pairs
+from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
+from lab.analysis.suite.result import comparisons_under_way
+from lab.console import console, table_of
+from lab.records.result import Result
+from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteRun, Variant
+from lab.suite.execution import least_blocks
+from lab.suite.plan import LEAST_RATIOS, Estimate, first_blocks, seconds_left
+
+
+def show_plan(plan: SuitePlan, expected: Estimate) -> None:
+    """What is going to be done, in which order, and for how long."""
+    console.print(f"[bold]{escape(suite_title(plan))}[/bold]: {escape(plan.question)}")
+    rows = (
+        (
+            escape(variant.name),
+            escape(variant.against or ("(control)" if variant.name == plan.control else "(nothing)")),
+            str(variant.data_nodes),
+            "" if variant.documents is None else f"{variant.documents:,}",
+            escape(" ".join(variant.overrides)),
+        )
+        for variant in plan.variants
+    )
+    columns = ("variant", "against", "nodes", "documents", "what it sets")
+    console.print(table_of(rows, *columns, right=("nodes", "documents")))
+    for name, reason in plan.skipped.items():
+        console.print(f"[yellow]![/yellow] left out: {escape(name)}: {escape(reason)}")
+    for number, block in enumerate(plan.order, 1):
+        console.print(f"[dim]block {number}:[/dim] {escape(' · '.join(block))}")
+    if plan.repeats is None:
+        for part, names in zip(plan.parts, first_blocks(plan), strict=True):
+            title = f"first block of {part}" if part else "first block"
+            console.print(f"[dim]{escape(title)}:[/dim] {escape(' · '.join(names))}")
+    console.print(f"{how_long(plan, expected)} [dim]({basis(plan, expected)})[/dim]")
+    if text := width_text(plan, expected):
+        console.print(text)
+
+
+def how_long(plan: SuitePlan, expected: Estimate) -> str:
+    """How many runs there will be, and how long they take together; of a width, what ends the suite."""
+    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
+    if plan.repeats is not None:
+        taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
+        return f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {told(taken)}"
+    width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
+    until = f"until every interval is within {width}, or within a quarter of its effect"
+    if plan.minutes is None:
+        warm_up = f"after {told(expected.warm_up_s)} of warm-up"
+        return f"{until}: blocks of about {told(block_s)}, at least {least_blocks(plan)}, {warm_up}"
+    blocks = blocks_in_time(plan, expected)
+    return f"{until}, at most {plan.minutes:g} min: about {blocks} blocks of {told(block_s)} after the warm-up"
+
+
+def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
+    """How many blocks of everything the plan asks for, or has time for."""
+    if plan.minutes is None:
+        return plan.repeats or 0
+    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
+    return max(1, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
+
+
+def width_text(plan: SuitePlan, expected: Estimate) -> str:
+    """What width that many blocks will buy, at the noise of this machine; empty where either is not known."""
+    blocks, comparisons = blocks_in_time(plan, expected), len(planned_pairs(plan)) - (plan.repetition is not None)
+    if expected.noise is None or blocks < LEAST_RATIOS or not comparisons:
+        return ""
+    width = expected_width(expected.noise, blocks, comparisons)
+    metric, seen = lower_first(metric_label(plan.metrics[0])), percent(expected.noise)
+    return (
+        f"that buys intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({seen} from"
+        " block to block)"
+    )
+
+
+def basis(plan: SuitePlan, expected: Estimate) -> str:
+    """Where the times come from."""
+    return f"{expected.from_runs} of {len(plan.variants)} variants from earlier runs here, the rest from their size"
+
+
+def told(seconds: float) -> str:
+    """A duration as a reader has it in mind."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+FIGURES_OF_A_RUN = {
+    ("indexing_rate_docs_per_s", "primaries"): "{:,.0f} docs/s",
+    ("indexing_latency_ms", "primaries"): "{:.3f} ms",
+    ("query_rate_per_s", "run"): "{:,.0f} queries/s",
+    ("query_service_time_ms_mean", "run"): "{:.1f} ms",
+}
+"""Metric and scope → how it is told, where a run has it."""
+
+
+class SuiteDisplay:
+    """A line before and after each run, with what is left.
+
+    Args:
+        ended: Runs of the plan that have ended before.
+        expected: By variant, the seconds of one run, until one has ended.
+    """
+
+    def __init__(self, plan: SuitePlan, ended: Iterable[SuiteRun], expected: Mapping[str, float]) -> None:
+        self._plan = plan
+        self._ended = list(ended)
+        self._earlier = len(self._ended)
+        self._expected = expected
+
+    def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
+        """A run begins."""
+        state = f"[dim]({done} of {total} done, {self.left()})[/dim]"
+        console.rule(f"{escape(what)}: {escape(variant.name)} {state}", align="left")
+
+    def left(self) -> str:
+        """How long it will take still; where a width decides, at most."""
+        if self._plan.repeats is not None:
+            return f"about {told(seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier))} left"
+        if self._plan.minutes is None:
+            return "until every interval is narrow enough"
+        spent_s = sum(run.ended_s - run.started_s for run in self._ended)
+        return f"at most {told(max(0.0, 60 * self._plan.minutes - spent_s))} left"
+
+    def ended(self, run: SuiteRun, result: Result | None) -> None:
+        """A run has ended."""
+        self._ended.append(run)
+        colour = "green" if run.status == "verified" else "red"
+        figures = {} if result is None else {(each.name, each.scope): each.value for each in result.metrics}
+        shown = [
+            text.format(value) for key, text in FIGURES_OF_A_RUN.items() if (value := figures.get(key)) is not None
+        ]
+        parts = [
+            f"[{colour}]{run.status}[/{colour}]",
+            *shown,
+            f"{run.ended_s - run.started_s:.0f} s",
+            *(escape(reason) for reason in (run.reason, run.disturbed) if reason),
+        ]
+        console.print("  " + " · ".join(parts))
+
+    def narrowed(self, folder: Path, to_come: int | None) -> None:
+        """How wide the intervals are by now, and how wide they will be when the time is over."""
+        if text := widths_text(comparisons_under_way(folder), self._plan.metrics[0], to_come):
+            console.print(f"[dim]{escape(text)}[/dim]")
+
+
+def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | None) -> str:
+    """`intervals of ±6.1 % to ±21 % in … after 3 blocks; there is time for 2 more, which buy about ±14 %`.
+
+    Empty while blocks tell nothing.
+
+    Args:
+        effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
+        to_come: Blocks that there is time for; `None` where only the width ends the suite.
+    """
+    of_metric = [effect for effect in effects if (effect.metric, effect.scope) == (metric.name, metric.scope)]
+    widths = sorted(expm1(log(effect.high / effect.low) / 2) for effect in of_metric if effect.low and effect.high)
+    scattered = [stdev(map(log, effect.ratios)) for effect in of_metric if len(effect.ratios) > 1]
+    if not widths:
+        return ""
+    blocks = max(len(effect.ratios) for effect in of_metric)
+    between = " to ".join(dict.fromkeys(f"±{percent(width)}" for width in (widths[0], widths[-1])))
+    now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} blocks"
+    if not to_come:
+        return now
+    width = expected_width(median(scattered), blocks + to_come, len(of_metric))
+    return f"{now}; there is time for {to_come} more, which buy about ±{percent(width)}"

@@ -1,0 +1,51 @@
+"""What the shell offers while a command is typed."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.cli.app import main
+
+WORDS = "COMP_WORDS", "COMP_CWORD"
+
+
+def offered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str) -> list[str]:
+    """What bash is told for the last word of a line."""
+    monkeypatch.setenv("_SLUICE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split(" ")) - 1))
+    monkeypatch.setattr("sys.argv", ["sluice"])
+    main()
+    return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("sluice ru", ["run"]),
+        ("sluice run quick", ["quickstart"]),
+        ("sluice show aladin/primaries-1", ["aladin/primaries-16"]),
+        ("sluice suite a-", ["a-a"]),
+        ("sluice run quickstart --set load.ra", ["load.ramp.factor=", "load.ramp.p99_ms=", "load.ramp.step_s="]),
+        ("sluice run quickstart --set index.number_of_rep", ["index.number_of_replicas="]),
+        ("sluice run quickstart --elasticsearch-", []),
+    ],
+)
+def test_names_and_keys_are_offered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, expected: list[str]
+) -> None:
+    """Those that begin as what is typed."""
+    found = offered(monkeypatch, capsys, typed)
+    assert [name for name in found if name != "load.rate_docs_per_s="] == expected
+
+
+def test_runs_are_offered_by_profile_and_id(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Those below the working directory; the runs of a suite are not."""
+    for run in ("quickstart/20260101-000001", "aladin/flat/20260101-000002", "suites/s/1/runs/v/20260101-000003"):
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        (tmp_path / "runs" / run / "run.json").touch()
+    monkeypatch.chdir(tmp_path)
+    found = offered(monkeypatch, capsys, "sluice report ")
+    assert found == ["latest", "aladin/flat", "20260101-000002", "quickstart", "20260101-000001"]

@@ -1,0 +1,82 @@
+"""What a run must have reached to pass in CI."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from lab.analysis.result import analyse
+from lab.cli.expectations import Expectation, expectation, failures, write_junit
+from lab.errors import ProfileError
+from lab.records.result import Result
+from tests.unit.analysis.synthetic import Truth, run, samples, written
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """Of a run that indexed 5,000 documents a second."""
+    return analyse(written(tmp_path_factory.mktemp("run"), run(Truth()), samples(Truth()))).result
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("indexing_rate>20000", ("indexing_rate_docs_per_s", None, ">", 20_000.0)),
+        (" indexing_latency_ms/total <= 0.25 ", ("indexing_latency_ms", "total", "<=", 0.25)),
+        ("drain_s<1_000", ("drain_s", None, "<", 1000.0)),
+        ("indexing_rate_docs_per_s/primaries>=2e4", ("indexing_rate_docs_per_s", "primaries", ">=", 20_000.0)),
+    ],
+)
+def test_a_bound_names_a_metric_by_its_beginning(text: str, expected: tuple[str, str | None, str, float]) -> None:
+    """In full where several begin so."""
+    assert expectation(text) == Expectation(text, *expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("fast", "--expect: got fast, expected METRIC>NUMBER, such as indexing_rate>20000"),
+        ("indexing_rate>much", "--expect: got indexing_rate>much, expected METRIC>NUMBER, such as indexing_rate>20000"),
+        ("indexing_rate=1", "--expect: got indexing_rate=1, expected METRIC>NUMBER, such as indexing_rate>20000"),
+        ("indexing_rte>1", '--expect: unknown metric "indexing_rte": did you mean'),
+        (
+            "indexing_>1",
+            '--expect: several metrics begin with "indexing_": indexing_rate_docs_per_s, indexing_latency_ms',
+        ),
+    ],
+)
+def test_what_is_no_bound_is_refused(text: str, error: str) -> None:
+    """Before anything is started."""
+    with pytest.raises(ProfileError) as refused:
+        expectation(text)
+    assert str(refused.value).startswith(error)
+
+
+def test_what_a_run_misses_is_told_with_what_it_was(result: Result) -> None:
+    """A bound that it holds is not; a metric that it has not measured is missed."""
+    wanted = [expectation(text) for text in ("indexing_rate>4000", "indexing_rate>6000", "knee_rate_per_s>1")]
+    assert failures(result, wanted, no_dead_letters=False) == {
+        "verified": None,
+        "indexing_rate>4000": None,
+        "indexing_rate>6000": "indexing_rate>6000: it was 5,000/s",
+        "knee_rate_per_s>1": "knee_rate_per_s>1: not measured",
+    }
+
+
+@pytest.mark.parametrize(("letters", "failure"), [(0, None), (None, None), (1009, "1,009 dead letters")])
+def test_dead_letters_fail_where_none_may_be(result: Result, letters: int | None, failure: str | None) -> None:
+    """They are accounted for, and the run is verified all the same."""
+    documents = result.documents.model_copy(update={"dead_lettered": letters})
+    checks = failures(result.model_copy(update={"documents": documents}), [], no_dead_letters=True)
+    assert checks == {"verified": None, "no dead letters": failure}
+
+
+def test_a_junit_file_has_a_case_for_each_expectation(result: Result, tmp_path: Path) -> None:
+    """As CI systems read it."""
+    write_junit(tmp_path / "junit.xml", result, {"verified": None, "drain_s<1": "drain_s<1: it was 23.0 s"})
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - our own file
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    failed = {case.get("name"): [each.get("message") for each in case] for case in suite}
+    assert failed == {"verified": [], "drain_s<1": ["drain_s<1: it was 23.0 s"]}
+    with pytest.raises(ProfileError, match=r"^--junit: .* cannot be written \(No such file or directory\)$"):
+        write_junit(tmp_path / "nowhere" / "junit.xml", result, {})

@@ -1,0 +1,119 @@
+"""`sluice runs`: what has been run here."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import orjson
+import pytest
+
+from lab.cli.app import main
+
+
+def a_run(
+    folder: Path, profile: str, run: str, *, rate: float | None, began: datetime, status: str = "verified"
+) -> None:
+    """A run that has ended."""
+    path = folder / profile / run
+    path.mkdir(parents=True)
+    metrics = [
+        {"name": "indexing_rate_docs_per_s", "scope": "primaries", "value": rate},
+        {"name": "indexing_latency_ms", "scope": "primaries", "value": 0.25},
+    ]
+    result = {
+        "run_id": run,
+        "profile": profile,
+        "started_s": began.timestamp(),
+        "status": status,
+        "documents": {"produced": 1009},
+        "metrics": metrics,
+        "limited_by": {"stage": "Elasticsearch"},
+    }
+    (path / "result.json").write_bytes(orjson.dumps(result))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three runs of one profile, one of another, and those of a suite."""
+    now = datetime.now(UTC)
+    for number, rate in enumerate((1000.0, 4000.0, 8000.0), 1):
+        a_run(tmp_path, "quickstart", f"2026010{number}-000000", rate=rate, began=now - timedelta(days=10 - number))
+    a_run(tmp_path, "aladin/flat", "20260104-000000", rate=None, began=now - timedelta(hours=1), status="failed")
+    a_run(tmp_path, "suites/s/1/runs/v", "20260105-000000", rate=1.0, began=now)
+    (tmp_path / "quickstart" / "20260106-000000").mkdir()
+    (tmp_path / "quickstart" / "20260106-000000" / "result.json").write_text("{}")
+    return tmp_path
+
+
+@pytest.fixture
+def told(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "Told":
+    """What the command says of those runs."""
+    return Told(folder, monkeypatch, capsys)
+
+
+class Told:
+    """The command, in 80 columns."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.monkeypatch, self.capsys = folder, monkeypatch, capsys
+
+    def __call__(self, *words: str) -> tuple[int, list[str]]:
+        """Exit status, and the lines of the table or the error."""
+        self.monkeypatch.setenv("COLUMNS", "80")
+        self.monkeypatch.setattr("sys.argv", ["sluice", "runs", "--runs", str(self.folder), *words])
+        status = main()
+        captured = self.capsys.readouterr()
+        return status, (captured.out or captured.err).replace("│", " ").splitlines()
+
+
+def words_of(lines: Sequence[str]) -> list[list[str]]:
+    """The words of each line below the head."""
+    return [line.split() for line in lines[2:]]
+
+
+def test_profiles_are_listed_with_how_their_rate_went(told: Told) -> None:
+    """The last one first; runs of suites are those of the suite."""
+    assert words_of(told()[1]) == [
+        ["aladin/flat", "1", "20260104-000000", "–"],
+        ["quickstart", "3", "20260103-000000", "8,000/s", "▂▅█"],
+    ]
+
+
+def test_the_runs_of_a_profile_are_listed(told: Told) -> None:
+    """A line each, oldest first."""
+    assert words_of(told("quickstart")[1])[0] == [
+        "20260101-000000",
+        "✓",
+        "1,009",
+        "1,000/s",
+        "0.25",
+        "ms",
+        "Elasticsearch",
+    ]
+    assert words_of(told("aladin/flat")[1])[0][1] == "✗"
+
+
+@pytest.mark.parametrize(("since", "profiles"), [("2h", 1), ("8d", 2), ("1w", 1), ("2020-01-01", 2)])
+def test_only_runs_since_a_time(told: Told, since: str, profiles: int) -> None:
+    """So long ago, or a day."""
+    assert len(words_of(told("--since", since)[1])) == profiles
+
+
+def test_other_programs_read_them_as_json(told: Told) -> None:
+    """Every figure, unrounded."""
+    status, lines = told("--json", "quickstart")
+    runs = orjson.loads("\n".join(lines))
+    assert (status, [run["rate_docs_per_s"] for run in runs]) == (0, [1000.0, 4000.0, 8000.0])
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("quikstart",), 'sluice: no run of "quikstart" below {folder}, did you mean `quickstart`?'),
+        (("--since", "lately"), "sluice: --since: got lately, expected a time such as 12h, 2d, 3w or 2026-11-20"),
+    ],
+)
+def test_what_is_unknown_is_refused(told: Told, folder: Path, words: tuple[str, ...], error: str) -> None:
+    """With what was probably meant."""
+    status, lines = told(*words)
+    assert (status, "".join(lines)) == (2, error.format(folder=folder))
