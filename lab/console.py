@@ -3,8 +3,6 @@
 import os
 from collections.abc import Collection, Iterable, Sequence
 
-import orjson
-from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
@@ -41,6 +39,9 @@ def keep_output_for_json(wanted: bool) -> bool:  # noqa: FBT001 - as Typer calls
 
 def print_json(answer: object) -> None:
     """Print records, dataclasses, numbers and texts, in lists and mappings, as JSON on the standard output."""
+    # Only here: a help needs neither, and these take a quarter of a second.
+    import orjson  # noqa: PLC0415
+    from pydantic import BaseModel  # noqa: PLC0415
 
     def plain(value: object) -> object:
         return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)

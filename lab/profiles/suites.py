@@ -289,10 +289,13 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
     if not factors:
         raise ProfileError("--set: got no setting with several values, expected one, such as sink.tasks=1,2,4")
     fixed = tuple(text for text in settings if text.partition("=")[0] not in factors)
+    for key, levels in factors.items():
+        for level in levels:
+            load_profile(profile, overrides=(*fixed, override(key, level)), root=root)
     values = {key: levels[0] for key, levels in factors.items()}
     file = SuiteFile.model_validate(
         {
-            "question": f"What does {' and '.join(map(short_key, factors))} change in {profile}?",
+            "question": f"What does {' and '.join(factors)} change in {profile}?",
             "control": cell_name(values),
             "grid": {"profile": profile, "factors": factors},
             "minutes": RACE_MINUTES,

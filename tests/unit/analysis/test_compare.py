@@ -215,7 +215,7 @@ def test_only_what_counts_documents_depends_on_their_shape() -> None:
 
 def test_a_difference_is_told_with_both_values() -> None:
     """Large numbers in groups of three."""
-    assert difference_text("documents", ("100000", "400000")) == "documents: 100\u202f000 and 400\u202f000"
+    assert difference_text("documents", ("100000", "400000")) == "documents: 100,000 and 400,000"
     assert difference_text("seed", ("1", "2")) == "seed: 1 and 2"
 
 

@@ -124,15 +124,19 @@ def test_a_void_run_says_every_law_that_is_broken(
     result = SimpleNamespace(
         status="failed", warnings=(), verification=SimpleNamespace(problems=("7 documents are missing", "1 is double"))
     )
-    servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=tmp_path), result))
+    servers = SimpleNamespace(
+        fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=tmp_path), result), stay=False
+    )
     monkeypatch.setattr(run, "servers_of", lambda *_: servers)
+    monkeypatch.setattr(run, "read_run", lambda _: SimpleNamespace(samples=()))
+    monkeypatch.setattr(run, "verdict_line", lambda *_: "the line")
     monkeypatch.setattr(run, "terminal_table", lambda _: "the table")
     status, out, err = sluice("run", "quickstart")
     assert (status, err) == (
         4,
         "sluice: this run is void: 7 documents are missing; 1 is double\n",
     )
-    assert out.splitlines()[-2:] == ["the table", f"report: {tmp_path}/report.html"]
+    assert out.splitlines()[-3:] == ["the line", "the table", f"report: {tmp_path}/report.html"]
 
 
 def test_a_report_that_is_drawn_again_says_what_its_run_said(
@@ -142,7 +146,9 @@ def test_a_report_that_is_drawn_again_says_what_its_run_said(
     warned = with_warnings(measured(Truth(ticks=2)), servers_elsewhere())
     folder = written(tmp_path / "runs" / "books" / "1", warned, samples(Truth(ticks=2)))
     result = analyse(folder).result
-    servers = SimpleNamespace(fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=folder), result))
+    servers = SimpleNamespace(
+        fitted=lambda profile: profile, run=lambda *_: (SimpleNamespace(path=folder), result), stay=False
+    )
     monkeypatch.setattr(run, "servers_of", lambda *_: servers)
     monkeypatch.chdir(tmp_path)
     ran = sluice("run", "quickstart")[1].splitlines()

@@ -6,8 +6,6 @@ import pytest
 
 from lab.cli.app import main
 
-WORDS = "COMP_WORDS", "COMP_CWORD"
-
 
 def offered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str) -> list[str]:
     """What bash is told for the last word of a line."""
@@ -15,14 +13,15 @@ def offered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     monkeypatch.setenv("COMP_WORDS", typed)
     monkeypatch.setenv("COMP_CWORD", str(len(typed.split(" ")) - 1))
     monkeypatch.setattr("sys.argv", ["sluice"])
-    main()
+    with pytest.raises(SystemExit):
+        main()
     return capsys.readouterr().out.split()
 
 
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("sluice ru", ["run"]),
+        ("sluice ru", ["run", "runs"]),
         ("sluice run quick", ["quickstart"]),
         ("sluice show aladin/primaries-1", ["aladin/primaries-16"]),
         ("sluice suite a-", ["a-a"]),

@@ -283,7 +283,7 @@ def test_a_suite_under_way_says_how_wide_its_intervals_are(to_come: int | None, 
             ("--set", "sink.tasks=1,2", "--set", "index.codec=default,best_compression", "--minutes", "5"),
             ["tasks=2 codec=best_compression", "at most 5 min"],
         ),
-        (("--set", "sink.tasks=1,2", "--set", "dataset.documents=1009"), ["│ 1 │ 1,009 │ dataset.documents=1009"]),
+        (("--set", "sink.tasks=1,2", "--set", "dataset.documents=1009"), ["1,009", "dataset.documents=1009"]),
     ],
 )
 def test_a_race_compares_values_that_the_command_line_names(
@@ -306,7 +306,7 @@ def test_a_race_compares_values_that_the_command_line_names(
             ("--set", "sink.tasks=1"),
             "--set: got no setting with several values, expected one, such as sink.tasks=1,2,4",
         ),
-        (("--set", "sink.tasks=1,many"), '--set: --set sink.tasks: sink.tasks: got "many", expected a whole number'),
+        (("--set", "sink.tasks=1,many"), '--set sink.tasks: got "many", expected a whole number'),
     ],
 )
 def test_a_race_of_nothing_is_refused(

@@ -33,7 +33,7 @@ def test_a_stream_that_keeps_up_is_limited_by_the_rate_asked_for() -> None:
     """It is not the most that the pipeline can do, and the report says so."""
     assert limit(STREAM) == Limit(
         stage="requested rate",
-        evidence="5\u202f000 documents/s were asked for, 5\u202f000/s were indexed and the lag stayed at 101 records:"
+        evidence="5,000 documents/s were asked for, 5,000/s were indexed and the lag stayed at 101 records:"
         " every stage kept up, so this is not the most it can do.",
     )
     assert WarningKind.DRIVER_LIMITED not in told(STREAM)
@@ -44,7 +44,7 @@ def test_a_stream_that_was_delivered_as_asked_and_not_indexed_so_did_not_keep_up
     slow = replace(STREAM, rate_docs_per_s=9001.0, lag_records=39_427, write_active=0)
     found = told(slow)
     assert found[WarningKind.DID_NOT_KEEP_UP] == (
-        "did NOT keep up with 9\u202f000/s: 5\u202f000/s were indexed, up to 39\u202f427 records waited"
+        "did NOT keep up with 9,000/s: 5,000/s were indexed, up to 39,427 records waited"
     )
     assert WarningKind.DRIVER_LIMITED not in found
     assert WarningKind.DID_NOT_KEEP_UP not in told(STREAM)
@@ -55,11 +55,11 @@ def test_a_stream_that_falls_behind_its_schedule_without_lag_is_limited_by_the_p
     late = replace(STREAM, rate_docs_per_s=9001.0, late_documents=7919)
     assert limit(late) == Limit(
         stage="producer",
-        evidence="the lag stayed at 101 records, less than 2 s of work and 7\u202f919 documents were sent more than"
+        evidence="the lag stayed at 101 records, less than 2 s of work and 7,919 documents were sent more than"
         " 100 ms late: the sink waited for documents.",
     )
     assert told(late)[WarningKind.LATE_PRODUCER] == (
-        "7\u202f919 of 115\u202f069 documents were sent more than 100 ms after they were due"
+        "7,919 of 115,069 documents were sent more than 100 ms after they were due"
     )
     assert WarningKind.DRIVER_LIMITED in told(late)
 
@@ -144,7 +144,7 @@ def test_one_sample_tells_no_limit() -> None:
 def test_dead_letters_are_warned_of() -> None:
     """Even a verified run has refused records."""
     assert told(Truth(dead_lettered=13))[WarningKind.DEAD_LETTERS] == (
-        "13 of 115\u202f082 records went to the dead-letter topic"
+        "13 of 115,082 records went to the dead-letter topic"
     )
 
 

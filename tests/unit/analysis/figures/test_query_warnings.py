@@ -142,7 +142,7 @@ def test_memory_that_is_bounded_on_purpose_is_no_news(tmp_path: Path) -> None:
     faulting: dict[str, Any] = {"major_faults": 200}
     assert WarningKind.MEMORY_PRESSURE not in told(tmp_path / "a", QueryTruth(**faulting))
     seen, _ = told(tmp_path / "b", QueryTruth(cache_bytes=None, **faulting))[WarningKind.MEMORY_PRESSURE]
-    assert seen == "elasticsearch-1 waited for the disk at 6\u202f000 page faults a second"
+    assert seen == "elasticsearch-1 waited for the disk at 6,000 page faults a second"
 
 
 def test_samples_lost_while_queries_were_sent_are_told_so(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_a_run_without_a_steady_state_is_marked_and_keeps_all_of_its_window(tmp_
     assert (window.warm_up_s, window.steady, window.samples) == (0.0, False, 30)
     told = [warning.seen for warning in found.warnings if warning.kind is WarningKind.NO_STEADY_STATE]
     assert told == [
-        "the rate was 6\u202f250/s in the first half of the measured window and 8\u202f760/s in the second,"
-        " from 5\u202f170/s to 9\u202f840/s"
+        "the rate was 6,250/s in the first half of the measured window and 8,760/s in the second,"
+        " from 5,170/s to 9,840/s"
     ]
 
 

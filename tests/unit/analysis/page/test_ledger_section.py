@@ -44,7 +44,7 @@ def with_ledger(*checks: LedgerCheck) -> Run:
 def words(folder: Path, made: Run) -> str:
     """The report's text."""
     html = write_report(analyse(written(folder, made, samples(Truth())))).read_text("utf-8")
-    return " ".join(re.sub(r"<[^>]*>", " ", html).replace("\u202f", "").split())
+    return " ".join(re.sub(r"<[^>]*>", " ", html).replace("\u202f", " ").split())
 
 
 def terminal(folder: Path, made: Run) -> str:
@@ -57,9 +57,9 @@ def terminal(folder: Path, made: Run) -> str:
 def test_the_report_has_a_row_for_each_partition_and_each_law(tmp_path: Path) -> None:
     """The row's parts add up to what was read."""
     text = words(tmp_path, with_ledger(BALANCES, BROKEN))
-    assert "3 books-17 1049 1009 11 2 3 5 7 12 0" in text
+    assert "3 books-17 1,049 1,009 11 2 3 5 7 12 0" in text
     assert "✓ balance 1 partition balances ✗ topic 1,049 read by the sink, 1,051 in the topic" in text
-    assert "records read from Kafka ✓ 1049" in text
+    assert "records read from Kafka ✓ 1,049" in text
 
 
 def test_a_law_that_was_not_checked_is_in_the_report_with_its_reason(tmp_path: Path) -> None:

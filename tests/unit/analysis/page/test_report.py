@@ -242,7 +242,7 @@ def test_the_terminals_table_fits_eighty_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "course"), [(80, " · ▅▅█████"), (120, " · ▅"), (72, "")], ids=["what is left", "wide", "none is left"]
+    ("width", "course"), [(80, " · ▁"), (120, " · ▁"), (72, "")], ids=["what is left", "wide", "none is left"]
 )
 def test_a_run_ends_with_one_line(tmp_path: Path, width: int, course: str) -> None:
     """Verified or not, rate, latency, what limited it, and how the rate went, as far as there is room."""

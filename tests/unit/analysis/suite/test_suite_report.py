@@ -87,7 +87,7 @@ def test_a_row_says_all_that_a_comparison_has(html: str) -> None:
     rows = re.findall(r'<tr class="better"><td>(static)</td>(.*?)</tr>', html)
     cells = re.findall(r"<td>(.*?)</td>", rows[0][1].replace("\u202f", " "))
     assert cells[0] == "control"
-    assert re.fullmatch(r"6 2\d0/s \[6 2\d0–6 2\d0\]", cells[1])
+    assert re.fullmatch(r"6,2\d0/s \[6,2\d0–6,2\d0\]", cells[1])
     assert cells[2] == "1.25"
     assert cells[3] == "faster by 25 % (+25 % to +26 %)"
     assert re.fullmatch(r"0\.\d % \(0\.\d–\d\.\d %\)", cells[4])
