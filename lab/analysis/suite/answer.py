@@ -92,8 +92,8 @@ def answer(findings: Findings) -> str:
     ]
     if not measured and (check is None or check.verdict == TOO_FEW):
         return (
-            "There are too few verified runs to compare anything. Run the suite to its end, or with more repeats, and"
-            " look at the warnings for the runs that failed."
+            "There are too few verified runs to compare anything: a comparison needs three blocks. Give the suite more"
+            " time (`--minutes`) or more repeats; if runs have failed, the warnings say why."
         )
     reliability = [_checked(check), _smallest(measured), *(_per_entity(findings, pair) for pair in findings.pairs)]
     second = "; ".join(text for text in reliability if text)
