@@ -72,11 +72,12 @@ def instant(text: str) -> datetime:
     Raises:
         ProfileError: It is neither.
     """
-    if ago := re.fullmatch(r"(\d+)([hdw])", text):
-        return datetime.now(UTC) - int(ago[1]) * UNITS[ago[2]]
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
+        if ago := re.fullmatch(r"(\d+)([hdw])", text):
+            return datetime.now(UTC) - int(ago[1]) * UNITS[ago[2]]
+        stated = datetime.fromisoformat(text)
+        return stated if stated.tzinfo else stated.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise ProfileError(f"--since: got {text}, expected a time such as 12h, 2d, 3w or 2026-11-20") from None
 
 

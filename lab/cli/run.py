@@ -81,10 +81,12 @@ def run(
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
     check_runs(runs)
+    if junit is not None and (junit.is_dir() or not junit.absolute().parent.is_dir()):
+        raise ProfileError(f"--junit: got {junit}, expected a file in a folder that exists")
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     folder, result = servers.run(fitted, documents_of, runs)
     show_result(result, folder.path, open_it=open_it)
-    if servers.stay and target is not TargetName.REMOTE:
+    if servers.stay and target is TargetName.LOCAL:
         index = kept_index(fitted, documents_of, ROOT) or index_name(fitted)
         url = servers.endpoints().elasticsearch_urls[0]
         console.print(f"index: curl '{url}/{index}{'*' if fitted.indices > 1 else ''}/_search?pretty'", soft_wrap=True)

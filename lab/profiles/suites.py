@@ -293,6 +293,9 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
         for level in levels:
             load_profile(profile, overrides=(*fixed, override(key, level)), root=root)
     values = {key: levels[0] for key, levels in factors.items()}
+    first = load_profile(
+        profile, overrides=(*fixed, *(override(key, value) for key, value in values.items())), root=root
+    )
     file = SuiteFile.model_validate(
         {
             "question": f"What does {' and '.join(factors)} change in {profile}?",
@@ -300,21 +303,24 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
             "grid": {"profile": profile, "factors": factors},
             "minutes": RACE_MINUTES,
             "window_s": RACE_WINDOW_S,
-            "metrics": ["cpu_s_per_million_docs/elasticsearch", "indexing_rate_docs_per_s/primaries"],
+            "metrics": OF_QUERIES if first.load.mode == "query" else OF_LOADS,
         }
     )
     return _Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"race-{profile.replace('/', '-')}")
 
 
 def _level(text: str) -> JsonValue:
-    """A value as YAML has it; what is no YAML is a text."""
+    """A value as YAML has it; what is no YAML is a text, and so is a date, which JSON does not know."""
     try:
         value: JsonValue = yaml.safe_load(text)
-    except yaml.YAMLError:
+        json.dumps(value)
+    except (yaml.YAMLError, TypeError):
         return text
     return value
 
 
+OF_LOADS = ["cpu_s_per_million_docs/elasticsearch", "indexing_rate_docs_per_s/primaries"]
+OF_QUERIES = ["query_service_time_ms_mean/run", "query_rate_per_s/run", "query_cpu_ms/elasticsearch"]
 RACE_MINUTES, RACE_WINDOW_S = 10.0, 10.0
 """What a comparison takes that somebody asks for at the command line."""
 

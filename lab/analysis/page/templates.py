@@ -20,7 +20,7 @@ def prose(text: str) -> Markup:
 
 
 def with_small_unit(text: str) -> Markup:
-    """A figure with its unit in smaller letters; `52 700/s` and `2 min 13 s` stay as they are."""
+    """A figure with its unit in smaller letters; `52,700/s` and `2 min 13 s` stay as they are."""
     marked = re.sub(r"^([\d.,]+)\u202f(\D+)$", r'\1 <span class="unit">\2</span>', str(escape(text)))
     return Markup(marked)  # noqa: S704 - escaped right here
 

@@ -110,6 +110,10 @@ def test_other_programs_read_them_as_json(told: Told) -> None:
     ("words", "error"),
     [
         (("quikstart",), 'sluice: no run of "quikstart" below {folder}, did you mean `quickstart`?'),
+        (
+            ("--since", "99999999999w"),
+            "sluice: --since: got 99999999999w, expected a time such as 12h, 2d, 3w or 2026-11-20",
+        ),
         (("--since", "lately"), "sluice: --since: got lately, expected a time such as 12h, 2d, 3w or 2026-11-20"),
     ],
 )

@@ -298,6 +298,16 @@ def test_a_race_compares_values_that_the_command_line_names(
     assert [text for text in told if text not in shown] == []
 
 
+def test_a_race_of_queries_is_decided_by_their_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They index nothing."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    monkeypatch.setattr("sys.argv", ["sluice", "race", "events/queries", "--plan", "--set", "load.queries.clients=1,8"])
+    assert main() == 0
+    assert "±5 % in query service time, mean" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
