@@ -79,16 +79,19 @@ def compare(record_ids: Hashes, stored_ids: Hashes, dead_ids: Hashes, times: Has
     """
     ids, numbers = np.unique(record_ids, return_inverse=True)
     records = np.bincount(numbers, times).astype(np.int64)
-    places = np.searchsorted(ids, dead_ids[np.isin(dead_ids, ids)])
-    alive = records - np.bincount(places, minlength=len(ids))
-    distinct = np.unique(stored_ids)
-    is_stored = np.isin(ids, distinct)
+    dead, times_dead = np.unique(dead_ids, return_counts=True)
+    _, places, of_dead = np.intersect1d(ids, dead, assume_unique=True, return_indices=True)
+    alive = records.copy()
+    alive[places] -= times_dead[of_dead]
+    distinct, times_stored = np.unique(stored_ids, return_counts=True)
+    is_stored = np.isin(ids, distinct, assume_unique=True)
+    indexed = int(is_stored.sum())
     return Comparison(
-        indexed=int(is_stored.sum()),
+        indexed=indexed,
         already_there=int((alive[is_stored].clip(min=1) - 1).sum()),
         missing=ids[~is_stored & (alive > 0)],
-        unexpected=len(distinct) - int(np.isin(distinct, ids).sum()),
-        duplicates=len(stored_ids) - len(distinct),
+        unexpected=len(distinct) - indexed,
+        duplicates=int((times_stored - 1).sum()),
     )
 
 
