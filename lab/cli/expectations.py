@@ -63,7 +63,7 @@ def expectation(text: str) -> Expectation:
     name = parts[1].lower()
     meant = [name] if name in BY_NAME else [known for known in BY_NAME if known.startswith(name)]
     if len(meant) != 1:
-        known = ", ".join(meant) if meant else suggestion(name, BY_NAME, "one of the metrics in docs/glossary.md")
+        known = ", ".join(meant) if meant else suggestion(name, BY_NAME, "one of the metrics in docs/metrics.md")
         raise ProfileError(f'--expect: {"several metrics begin with" if meant else "unknown metric"} "{name}": {known}')
     bound = float(re.sub("[,_]", "", parts[4]))
     return Expectation(text, meant[0], parts[2], parts[3], bound)
