@@ -39,7 +39,7 @@ from lab.publish.server import Server
 from lab.publish.watch import Pipeline, Watch
 from lab.run.names import Names
 from lab.stack.places import ROOT
-from lab.stream.check import StreamBooks, check_stream
+from lab.stream.check import StreamAccounting, check_stream
 from lab.stream.laps import Pace
 from lab.stream.prepare import find_stream, prepare_stream
 from lab.stream.sender import send_stream
@@ -149,10 +149,10 @@ def send(
 def verify(profile: Profile, endpoints: Endpoints) -> None:
     """Compare what is stored with what was sent; the stream must have been stopped. Exit status 4 if they differ."""
     names = stream_of(profile, endpoints)
-    books = check_stream(profile, dataset_of(profile), endpoints, names)
-    console.print(sentence_of(books), soft_wrap=True)
-    if books.problems:
-        raise VerificationError(f"{names.index}: {'; '.join(books.problems)}")
+    accounting = check_stream(profile, dataset_of(profile), endpoints, names)
+    console.print(sentence_of(accounting), soft_wrap=True)
+    if accounting.problems:
+        raise VerificationError(f"{names.index}: {'; '.join(accounting.problems)}")
 
 
 @app.command()
@@ -205,12 +205,13 @@ def watch(
             log("stopped")  # which is how it is meant to end
 
 
-def sentence_of(books: StreamBooks) -> str:
-    """The books in one line."""
-    verdict = "not what was sent" if books.problems else "verified"
+def sentence_of(accounting: StreamAccounting) -> str:
+    """The accounting of a stream in one line."""
+    verdict = "not what was sent" if accounting.problems else "verified"
     return (
-        f"{books.sent:,} documents sent, {books.distinct:,} of them distinct; {books.stored:,} in the index, "
-        f"{books.dead_lettered:,} dead letters, {books.sampled:,} compared: {verdict}"
+        f"{accounting.sent:,} documents sent, {accounting.distinct:,} of them distinct; "
+        f"{accounting.stored:,} in the index, {accounting.dead_lettered:,} dead letters, "
+        f"{accounting.sampled:,} compared: {verdict}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether what is stored is what was produced: the books of a run, its sink's ledger, and what was refused."""
+"""Whether what is stored is what was produced: the accounting of a run, its sink's ledger, and what was refused."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from lab.records.base import Count, Record
 
 
 class Documents(Record):
-    """The books of a run, in records; `Verification.problems` says where they do not balance.
+    """The accounting of a run, in records; `Verification.problems` says where it does not add up.
 
     Attributes:
         produced: Handed to the producer.
@@ -163,7 +163,7 @@ class Verification(Record):
 
     Attributes:
         expect: `stored`: every document in the index; `consumed`: every record read by a sink that stores nothing.
-        problems: One sentence for each law that does not hold; none when the run is verified.
+        problems: One sentence for each sum that does not add up; none when the run is verified.
         dead_letters: The refused records by reason, most frequent first.
         delivery_failures: The documents that Kafka did not take, by reason, most frequent first.
         ledger: What the sink's own ledger says to it.

@@ -34,7 +34,7 @@ from lab.run.prepare import create_indices, create_topics, remove_connectors, re
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.query.layout import have_layout, put_away
 from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
-from lab.run.verify.books import DeliveredRecords
+from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.parts import verify_parts
 from lab.run.verify.sink_ledger import LedgerEvidence, LedgerReading, samples_in, tasks_restarted, with_ledger
 from lab.run.verify.verify import VerificationTarget, verify_consumed
@@ -419,9 +419,9 @@ class _RunUnderWay:
         if self.profile.verify.expect == "consumed":
             documents, verification = verify_consumed(target, self.kafka, self.cluster)
         else:
-            documents, verification, books = verify_parts(target, self.kafka, self.cluster, self.progress.update)
+            documents, verification, by_index = verify_parts(target, self.kafka, self.cluster, self.progress.update)
             # By the names that the samples know; a deployment may have given others.
-            self.index_documents = dict(zip(self.context.first_names.indices, books.values(), strict=False))
+            self.index_documents = dict(zip(self.context.first_names.indices, by_index.values(), strict=False))
         if loaded.reading:
             ends = {topic: self.kafka.end_offsets(topic) for topic in self.names.topics}
             evidence = LedgerEvidence(

@@ -15,7 +15,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.run.names import Names
-from lab.run.verify.books import NAMED, Hashes, altered, compare, distinct_letters, hashes_of, index_problems
+from lab.run.verify.accounting import NAMED, Hashes, altered, compare, distinct_letters, hashes_of, index_problems
 from lab.run.verify.verify import key_hashes, stored_documents, stored_hashes
 from lab.stream.laps import PositionStore, StreamPosition
 from producers.dataset import Dataset
@@ -25,13 +25,13 @@ STALLED_S = 120.0
 
 
 @dataclass(frozen=True)
-class StreamBooks:
+class StreamAccounting:
     """What a stream comes to.
 
     Attributes:
         sent: Documents over all laps.
         distinct: Documents with an id of their own among them.
-        problems: Every law that does not hold, a sentence each.
+        problems: A sentence for each sum that does not add up.
     """
 
     sent: int
@@ -50,7 +50,7 @@ def check_stream(
     *,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
-) -> StreamBooks:
+) -> StreamAccounting:
     """Wait until the sink has read everything, and compare what is stored with what was sent.
 
     Raises:
@@ -68,8 +68,8 @@ def check_stream(
         if profile.verify.expect == "consumed":
             stored = cluster.count(names.index)
             problem = f"{stored} documents are in the index, although the sink was to store none"
-            return StreamBooks(sent.documents, 0, stored, 0, 0, (problem,) if stored else ())
-        return stored_books(profile, dataset, names, sent, cluster=cluster, topics=topics)
+            return StreamAccounting(sent.documents, 0, stored, 0, 0, (problem,) if stored else ())
+        return stored_accounting(profile, dataset, names, sent, cluster=cluster, topics=topics)
     finally:
         mark.close()
         cluster.close()
@@ -116,7 +116,7 @@ def wait_until_read(
         sleep(POLL_S)
 
 
-def stored_books(
+def stored_accounting(
     profile: Profile,
     dataset: Dataset,
     names: Names,
@@ -124,8 +124,8 @@ def stored_books(
     *,
     cluster: ElasticsearchClient,
     topics: KafkaTopics,
-) -> StreamBooks:
-    """The books of a sink that stores every document."""
+) -> StreamAccounting:
+    """The accounting for a sink that stores every document."""
     count = min(sent.documents, dataset.documents)
     expected = key_hashes(dataset, count)
     dead = hashes_of(letter.key for letter in distinct_letters(topics.dead_letters(names.dead_letter_topic)))
@@ -141,7 +141,7 @@ def stored_books(
         sample, stored_documents(cluster, names.index, list(sample)), cluster.rebuilt_vectors(names.index)
     )
     missing = [dataset.key(int(np.flatnonzero(expected == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
-    return StreamBooks(
+    return StreamAccounting(
         sent=sent.documents,
         distinct=len(np.unique(expected)),
         stored=comparison.indexed + comparison.unexpected,

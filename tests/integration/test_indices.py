@@ -7,7 +7,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.profiles import load_profile
 from lab.records.run import Run
 from lab.run.names import Names
-from lab.run.verify.books import DeliveredRecords
+from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.parts import verify_parts
 from lab.run.verify.verify import VerificationTarget
 from lab.stack.shape import StackShape

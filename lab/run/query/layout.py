@@ -18,7 +18,7 @@ from lab.run.names import KEPT, SET_IN_PLACE, is_kept, layout_fingerprint
 from lab.run.phases import RunContext, wait_for_merges
 from lab.run.prepare import started_shards
 from lab.run.query.routes import ROUTES, codec_problems
-from lab.run.verify.books import DeliveredRecords
+from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify
 from producers.dataset import Dataset
 

@@ -1,1 +1,1 @@
-"""Verification: what is stored is compared with what was produced, and the books are closed."""
+"""Verification: what is stored is compared with what was produced, and every document is accounted for."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.records.verification import DeadLetterReason, Documents, Verification
-from lab.run.verify.books import REASONS, DeliveredRecords, delivery_problems, recorded
+from lab.run.verify.accounting import REASONS, DeliveredRecords, delivery_problems, recorded
 from lab.run.verify.verify import VerificationTarget, verify
 from producers.part import parts_of
 
-Books = tuple[Documents, Verification]
+Accounting = tuple[Documents, Verification]
 
 
 def verify_parts(
@@ -23,14 +23,14 @@ def verify_parts(
     """Compare what is stored in each index with what was produced for it.
 
     Returns:
-        The books of the run, whether they balance, and the books of each index; those are empty of a single one.
+        The accounting of the run, its verification, and the accounting of each index; empty for a single one.
     """
     names = target.names
     if len(names.indices) == 1:
         return *verify(target, kafka, cluster, on_progress), {}
-    books: dict[str, Books] = {}
+    accountings: dict[str, Accounting] = {}
     for part, dataset in zip(names.parts, parts_of(target.dataset, len(names.parts)), strict=True):
-        shown = progress_after(sum(documents.indexed for documents, _ in books.values()), on_progress)
+        shown = progress_after(sum(documents.indexed for documents, _ in accountings.values()), on_progress)
         records = DeliveredRecords(dataset.documents)
         if target.records.delivered is not None:
             in_topic = sum(kafka.end_offsets(part.topic).values())
@@ -44,8 +44,8 @@ def verify_parts(
             refusals=(),
             shares_dead_letters=True,
         )
-        books[part.index] = verify(own, kafka, cluster, shown)
-    return *together(books, target), {index: documents for index, (documents, _) in books.items()}
+        accountings[part.index] = verify(own, kafka, cluster, shown)
+    return *together(accountings, target), {index: documents for index, (documents, _) in accountings.items()}
 
 
 def progress_after(done: int, on_progress: Callable[[int, str], None]) -> Callable[[int, str], None]:
@@ -53,9 +53,9 @@ def progress_after(done: int, on_progress: Callable[[int, str], None]) -> Callab
     return lambda more, what: on_progress(done + more, what)
 
 
-def together(books: Mapping[str, Books], target: VerificationTarget) -> Books:
-    """The books of all indices as one; what the producers have counted is held against all topics."""
-    each = [documents for documents, _ in books.values()]
+def together(accountings: Mapping[str, Accounting], target: VerificationTarget) -> Accounting:
+    """The accounting of all indices together; what the producers have counted is held against all topics."""
+    each = [documents for documents, _ in accountings.values()]
     counts = {
         name: None if getattr(each[0], name) is None else sum(getattr(documents, name) for documents in each)
         for name in Documents.model_fields
@@ -67,12 +67,12 @@ def together(books: Mapping[str, Books], target: VerificationTarget) -> Books:
     problems = [
         *target.refusals,
         *delivery_problems(documents, counts["delivered"], records.failures),
-        *(f"{index}: {problem}" for index, (_, found) in books.items() for problem in found.problems),
+        *(f"{index}: {problem}" for index, (_, found) in accountings.items() for problem in found.problems),
     ]
     return documents, Verification(
         verified=not problems,
         problems=tuple(problems),
-        dead_letters=merged_reasons([reason for _, found in books.values() for reason in found.dead_letters]),
+        dead_letters=merged_reasons([reason for _, found in accountings.values() for reason in found.dead_letters]),
         delivery_failures=recorded(records.failures),
     )
 

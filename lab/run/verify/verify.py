@@ -1,4 +1,4 @@
-"""Verification: reads back what is stored, every id and a random sample of documents, and closes the books."""
+"""Verification: reads back every id and a random sample of documents, and accounts for every document."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from lab.clients.kafka import DeadLetter, KafkaTopics
 from lab.errors import StackError
 from lab.records.verification import Documents, Verification
 from lab.run.names import Names
-from lab.run.verify.books import (
+from lab.run.verify.accounting import (
     NAMED,
     DeliveredRecords,
     Hashes,
+    account_for,
     altered,
-    close_books,
     compare,
     dead_letter_reasons,
     delivery_problems,
@@ -149,7 +149,7 @@ def verify(
         on_progress: Told of documents read back so far, and of what is being done.
 
     Returns:
-        The books, and whether they balance.
+        The accounting, and whether it adds up.
     """
     index, topic, records = target.names.index, target.names.topic, target.records
     letters: list[DeadLetter] = []
@@ -169,7 +169,7 @@ def verify(
     mismatches = altered(sample, stored_documents(cluster, index, list(sample)), cluster.rebuilt_vectors(index))
     # Several records may share an id: the first one names it.
     missing = [int(np.flatnonzero(expected == gone)[0]) for gone in comparison.missing[:NAMED]]
-    return close_books(
+    return account_for(
         records,
         comparison,
         letters,
@@ -212,7 +212,7 @@ def verify_consumed(
     """Compare what a sink that is to store nothing has committed with what the topic holds.
 
     Returns:
-        The books, and whether they balance. Nothing of a document is compared: none is stored.
+        The accounting, and whether it adds up. Nothing of a document is compared: none is stored.
     """
     names, records = target.names, target.records
     in_topic = sum(sum(kafka.end_offsets(topic).values()) for topic in names.topics)

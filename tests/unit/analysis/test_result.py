@@ -257,12 +257,14 @@ def test_the_published_schema_is_the_records() -> None:
 
 
 def test_every_metric_is_on_its_page_with_its_unit() -> None:
-    """The page says of each metric what the report says; there, `_{p50,p99}` stands for two, without their endings."""
+    """The page says of each metric what the report says; there, `_{p50,p99}` stands for two metrics."""
     page = (ROOT / "docs/metrics.md").read_text("utf-8")
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
     heads = [(name.strip("`}").partition("{"), unit, meaning) for name, unit, _, meaning in rows]
     on_page = [
-        (stem + share, unit, meaning, brace) for (stem, brace, all_), unit, meaning in heads for share in all_.split(",")
+        (stem + share, unit, meaning, brace)
+        for (stem, brace, all_), unit, meaning in heads
+        for share in all_.split(",")
     ]
     assert on_page == [
         (of.name, of.unit, f"{of.meaning.rpartition(': ')[0]}." if brace else of.meaning, brace)

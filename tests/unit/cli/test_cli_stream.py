@@ -7,7 +7,7 @@ import pytest
 from lab.cli.stream import Reporter, rate_of, sentence_of, show, streamed
 from lab.errors import ProfileError
 from lab.profiles import Profile
-from lab.stream.check import StreamBooks
+from lab.stream.check import StreamAccounting
 from tests.unit.clients.rest_server import rest
 
 
@@ -49,10 +49,10 @@ def test_another_plugin_has_a_template_of_its_own() -> None:
     assert str(refusal.value) == "--sink: got aiven, expected sluice or confluent"
 
 
-def test_the_books_are_one_sentence() -> None:
+def test_the_accounting_is_one_sentence() -> None:
     """With the verdict at its end."""
-    books = StreamBooks(sent=5003, distinct=2003, stored=2003, dead_lettered=0, sampled=1000, problems=())
-    assert sentence_of(books) == (
+    accounting = StreamAccounting(sent=5003, distinct=2003, stored=2003, dead_lettered=0, sampled=1000, problems=())
+    assert sentence_of(accounting) == (
         "5,003 documents sent, 2,003 of them distinct; 2,003 in the index, 0 dead letters, 1,000 compared: verified"
     )
 

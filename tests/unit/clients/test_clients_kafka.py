@@ -17,7 +17,7 @@ from lab.run.load.availability import OURS
 from lab.run.load.produce import client_settings
 from lab.run.load.sink import Sink
 from lab.run.names import Names
-from lab.run.verify.books import distinct_letters, place_of
+from lab.run.verify.accounting import distinct_letters, place_of
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -12,7 +12,7 @@ from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.run.names import Names
 from lab.stream import check
-from lab.stream.check import StreamBooks, check_stream
+from lab.stream.check import StreamAccounting, check_stream
 from lab.stream.laps import StreamPosition
 from tests.unit.producers.fakes import NumberedDocuments
 
@@ -89,7 +89,7 @@ class Servers:
         self.waits += 1
 
 
-def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -> StreamBooks:
+def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -> StreamAccounting:
     """What a check of these servers comes to."""
     for made in ("topics_of", "cluster_of", "PositionStore"):
         monkeypatch.setattr(check, made, lambda *_: servers)
@@ -107,7 +107,7 @@ def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -
 def test_a_stream_in_order_is_the_last_document_of_each_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those sent in the lap under way, and of other keys those of the lap before."""
     servers = Servers()
-    assert checked(servers, monkeypatch) == StreamBooks(
+    assert checked(servers, monkeypatch) == StreamAccounting(
         sent=29, distinct=5, stored=5, dead_lettered=0, sampled=5, problems=()
     )
     assert servers.closed == 2
@@ -116,8 +116,8 @@ def test_a_stream_in_order_is_the_last_document_of_each_key(monkeypatch: pytest.
 def test_before_the_first_lap_is_over_only_what_was_sent_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that did not have their turn are not missing."""
     first = {name: {"number": int(name)} for name in ("0", "1", "2")}
-    books = checked(Servers(first, StreamPosition(3, 3), (2, 1), [3]), monkeypatch)
-    assert books == StreamBooks(sent=3, distinct=3, stored=3, dead_lettered=0, sampled=3, problems=())
+    accounting = checked(Servers(first, StreamPosition(3, 3), (2, 1), [3]), monkeypatch)
+    assert accounting == StreamAccounting(sent=3, distinct=3, stored=3, dead_lettered=0, sampled=3, problems=())
     del first["2"]
     problems = checked(Servers(first, StreamPosition(3, 3), (2, 1), [3]), monkeypatch).problems
     assert problems[0] == "1 document is missing from the index, such as 2"
@@ -132,8 +132,8 @@ def test_a_key_of_which_every_record_was_refused_is_not_missing(monkeypatch: pyt
     """Each record counts once, although a task that was restarted refuses it again."""
     stored = {name: document for name, document in LATEST.items() if name != "3"}
     letters = [DeadLetter(b"3", NAMES.topic, 1, offset, "too old") for offset in (1, 4, 7, 11)]
-    books = checked(Servers(stored, letters=letters * 2), monkeypatch)
-    assert books == StreamBooks(sent=29, distinct=5, stored=4, dead_lettered=4, sampled=4, problems=())
+    accounting = checked(Servers(stored, letters=letters * 2), monkeypatch)
+    assert accounting == StreamAccounting(sent=29, distinct=5, stored=4, dead_lettered=4, sampled=4, problems=())
 
 
 @pytest.mark.parametrize(("key", "sent"), [("3", 4), ("1", 7)])
@@ -141,8 +141,8 @@ def test_a_key_of_which_one_record_was_accepted_is_missed(key: str, sent: int, m
     """Of all that were sent in two laps, and in the one under way, all but one were refused; that one is lost."""
     stored = {name: document for name, document in LATEST.items() if name != key}
     letters = [DeadLetter(key.encode(), NAMES.topic, 1, offset, "too old") for offset in range(sent - 1)]
-    books = checked(Servers(stored, letters=letters), monkeypatch)
-    assert books.problems == (f"1 document is missing from the index, such as {key}",)
+    accounting = checked(Servers(stored, letters=letters), monkeypatch)
+    assert accounting.problems == (f"1 document is missing from the index, such as {key}",)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_what_is_not_as_it_was_sent_is_a_problem(
 ) -> None:
     """Missing, not ours, or not the last one of its key."""
     index = {name: document for name, document in (LATEST | change).items() if document is not None}
-    books = checked(Servers(index), monkeypatch)
-    assert (books.stored, books.problems[0]) == (stored, problem)
+    accounting = checked(Servers(index), monkeypatch)
+    assert (accounting.stored, accounting.problems[0]) == (stored, problem)
 
 
 def test_at_most_three_documents_of_a_kind_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +215,8 @@ def test_a_sink_that_is_to_store_nothing_has_stored_nothing(
     stored: dict[str, Any], problems: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is there is a problem, and nothing is compared."""
-    books = checked(Servers(dict(stored)), monkeypatch, "verify.expect=consumed")
-    assert books == StreamBooks(29, 0, len(stored), 0, 0, problems)
+    accounting = checked(Servers(dict(stored)), monkeypatch, "verify.expect=consumed")
+    assert accounting == StreamAccounting(29, 0, len(stored), 0, 0, problems)
 
 
 @pytest.mark.parametrize("value", ["true", "True"])

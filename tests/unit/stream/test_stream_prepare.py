@@ -7,7 +7,7 @@ from lab.clients.connect import ConnectWorker
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
 from lab.run.names import Names
-from lab.run.verify.books import Comparison, hashes_of, index_problems
+from lab.run.verify.accounting import Comparison, hashes_of, index_problems
 from lab.stream.check import last_sent, latest_documents
 from lab.stream.prepare import drop_failed, new_id, refuse_unsuitable, suffix
 from lab.stream.sender import check_sink

@@ -7,7 +7,7 @@ import pytest
 
 from lab.clients.kafka import DeadLetter
 from lab.run.names import Names
-from lab.run.verify.books import DeliveredRecords
+from lab.run.verify.accounting import DeliveredRecords
 from lab.run.verify.verify import VerificationTarget, verify_consumed
 from producers.delivery import Failure
 from producers.registry import make_dataset

@@ -1,4 +1,4 @@
-"""Verification: ids as the sink makes them, documents drawn at random, the books of a whole run."""
+"""Verification: ids as the sink makes them, documents drawn at random, the accounting of a whole run."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from lab.clients.kafka import DeadLetter
 from lab.errors import StackError
 from lab.records.verification import Documents, Verification
 from lab.run.names import Names
-from lab.run.verify.books import DeliveredRecords, hash_of, hashes_of
+from lab.run.verify.accounting import DeliveredRecords, hash_of, hashes_of
 from lab.run.verify.verify import KeyIds, OffsetIds, VerificationTarget, stored_documents, stored_hashes, verify
 from producers.dataset import Dataset, Record
 
@@ -111,7 +111,7 @@ def index_by_offset(kafka: FakeKafka) -> dict[str, Any]:
 def verified(
     kafka: FakeKafka, stored: dict[str, Any], *, key_is_id: bool, sample: int = 31
 ) -> tuple[Documents, Verification]:
-    """The books of a run with this index."""
+    """The accounting of a run with this index."""
     count = kafka.dataset.documents
     target = VerificationTarget(
         dataset=kafka.dataset,

@@ -220,7 +220,7 @@ def test_records_read_twice_are_no_false_alarm_and_missing_ones_still_an_alarm()
 
 
 def test_a_sink_without_a_ledger_has_no_law_checked() -> None:
-    """A sink that is not ours is none the worse for it, and nobody is told that its books balance."""
+    """A sink that is not ours is none the worse for it, and no report says that its ledger balances."""
     verdict = ledger_verdict(LedgerReading(None, "the worker offers no metrics"), RUN)
     assert verdict.covers is None
     assert {(check.outcome, check.found) for check in verdict.checks} == {

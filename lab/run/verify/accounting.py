@@ -1,4 +1,4 @@
-"""The books of a run: what was produced against what is stored, record by record, and the laws that must hold.
+"""The accounting of a run: what was produced against what is stored, record by record, and the sums that must add up.
 
 Ids are compared by 64-bit hashes, which keeps tens of millions of them in memory; that any two of n ids share one has
 a chance of n²/2⁶⁵: 3·10⁻⁸ for a million.
@@ -150,7 +150,7 @@ def is_same_vector(produced: object, stored: object) -> bool:
     return all(isclose(value, other, rel_tol=VECTOR_ROUNDING) for value, other in zip(produced, stored, strict=True))
 
 
-def close_books(
+def account_for(
     records: DeliveredRecords,
     comparison: Comparison,
     letters: Sequence[DeadLetter],
@@ -160,7 +160,7 @@ def close_books(
     mismatches: Sequence[str],
     refusals: Sequence[str] = (),
 ) -> tuple[Documents, Verification]:
-    """The books of the run, and every law that they break, in one sentence each.
+    """The accounting of the run, and a sentence for each sum that does not add up.
 
     Args:
         missing_named: Ids of some of the missing documents.
@@ -199,7 +199,7 @@ def recorded(failures: Iterable[Failure]) -> tuple[DeliveryFailure, ...]:
 
 
 def delivery_problems(documents: Documents, in_topic: int | None, failures: Sequence[Failure]) -> Iterator[str]:
-    """One sentence for each law between dataset and topic that does not hold; none where there is no topic."""
+    """One sentence for each sum between dataset and topic that does not add up; none where there is no topic."""
     if documents.delivered is None or documents.failed is None:
         return
     if documents.produced != documents.delivered + documents.failed:
@@ -234,7 +234,7 @@ def index_problems(
 def storage_problems(
     documents: Documents, comparison: Comparison, missing_named: Sequence[str], mismatches: Sequence[str]
 ) -> Iterator[str]:
-    """One sentence for each law between topic and index that does not hold."""
+    """One sentence for each sum between topic and index that does not add up."""
     yield from index_problems(comparison, missing_named, mismatches, documents.sampled, "this run")
     accounted = documents.indexed + documents.already_there + (documents.dead_lettered or 0)
     if documents.loaded == accounted or documents.missing:

@@ -1,4 +1,4 @@
-"""The books: what must be stored follows from what was produced, and every difference is one sentence."""
+"""Accounting: what must be stored follows from what was produced, and every difference is one sentence."""
 
 import random
 from collections import Counter
@@ -9,11 +9,11 @@ import pytest
 
 from lab.clients.kafka import DeadLetter
 from lab.records.verification import Documents, Verification
-from lab.run.verify.books import (
+from lab.run.verify.accounting import (
     Comparison,
     DeliveredRecords,
+    account_for,
     altered,
-    close_books,
     compare,
     dead_letter_reasons,
     distinct_letters,
@@ -52,10 +52,10 @@ class World:
         return compare(hashes_of(self.records), hashes_of(self.stored), hashes_of(letter.key for letter in letters))
 
     def close(self) -> tuple[Documents, Verification]:
-        """The books of this world."""
+        """The accounting of this world."""
         comparison = self.comparison()
         missing = set(comparison.missing.tolist())
-        return close_books(
+        return account_for(
             DeliveredRecords(self.produced, self.delivered, self.failed, self.in_topic, self.failures),
             comparison,
             distinct_letters(self.letters),
@@ -250,7 +250,7 @@ def test_several_of_a_kind_are_counted_and_three_are_named() -> None:
 def test_a_direct_load_must_have_indexed_what_it_was_given() -> None:
     """A document that is in no account makes the run void."""
     comparison = compare(hashes_of(["a", "b"]), hashes_of(["a", "b"]), hashes_of(()))
-    documents, verification = close_books(
+    documents, verification = account_for(
         DeliveredRecords(3, None, None, None), comparison, [], missing_named=[], sampled=0, mismatches=[]
     )
     assert verification.problems == ("produced 3 is not indexed 2 + overwritten 0",)
