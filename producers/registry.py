@@ -94,7 +94,9 @@ _FILE: Final = Description(
     key_order="as in the file",
     options=(
         Option("path", str, None, "the file", required=True),
-        Option("key", str, None, "the field that holds the key, dotted where it is nested", required=True),
+        Option(
+            "key", str, None, "the field that holds the key, dotted where it is nested; else the number of the line"
+        ),
         Option("timestamp", str, None, "a field that every document must have besides, dotted where it is nested"),
         Option("max_message_bytes", int, file.DEFAULT_MAX_MESSAGE_BYTES, "largest record that the broker takes"),
     ),

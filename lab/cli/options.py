@@ -66,7 +66,10 @@ PathOption = Annotated[
     str | None, typer.Option("--path", envvar="SLUICE_STREAM_PATH", help="NDJSON file of the dataset `file`.")
 ]
 KeyOption = Annotated[
-    str | None, typer.Option("--key", envvar="SLUICE_STREAM_KEY", help="Field of that file that holds the key.")
+    str | None,
+    typer.Option(
+        "--key", envvar="SLUICE_STREAM_KEY", help="Field of that file that holds the key; else the line's number."
+    ),
 ]
 HeartbeatOption = Annotated[
     Path | None, typer.Option("--heartbeat", metavar="FILE", help="File to touch as long as this works.")

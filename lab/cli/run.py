@@ -42,7 +42,9 @@ def run(
     ] = None,
     dataset: Annotated[str | None, typer.Option(help=f"Dataset: {', '.join(registry.DATASETS)}.")] = None,
     path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
-    key: Annotated[str | None, typer.Option(help="Field of that file that holds the key.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Field of that file that holds the key; else the line's number.")
+    ] = None,
     documents: Annotated[int | None, typer.Option(help="How many documents.")] = None,
     rate: Annotated[float | None, typer.Option(metavar="DOCS_PER_S", help="Stream at this rate.")] = None,
     settings: SettingsOption = None,

@@ -112,7 +112,7 @@ def _elsewhere(name: str) -> str | None:
 
 # --- dataset --------------------------------------------------------------------------------------------------------
 
-_REMEDIES = {"path": "give it as --path FILE", "key": "give it as --key FIELD"}
+_REMEDIES = {"path": "give it as --path FILE"}
 _OPTION_TYPES: dict[type, str] = {str: "text", int: "a whole number", float: "a number"}
 
 

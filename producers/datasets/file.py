@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Final
+from typing import Any, BinaryIO, ClassVar, Final
 
 import numpy as np
 import orjson
@@ -35,6 +35,8 @@ JSON_KINDS: Final = {list: "an array", str: "a string", int: "a number", float: 
 class FileDocuments(Dataset):
     """The lines of a file, in order; a later line replaces an earlier one of the same key.
 
+    Without a key field, a document's key is its number in the file, from 1, so that equal lines stay two documents.
+
     Blank lines, CRLF and a byte order mark are no part of a document. A document goes out as the bytes that stand in
     the file.
 
@@ -48,7 +50,7 @@ class FileDocuments(Dataset):
     """
 
     path: str
-    key_field: str
+    key_field: str | None
     plain: str
     stamp: tuple[int, int]
     offsets: NDArray[np.int64] = field(repr=False, compare=False)
@@ -67,7 +69,7 @@ class FileDocuments(Dataset):
     def records(self, numbers: NDArray[np.int64]) -> Sequence[Record]:
         """Key and line of each document."""
         with self._opened() as lines:
-            return [self._record_at(lines, int(offset)) for offset in self.offsets[numbers]]
+            return [self._record_at(lines, int(number)) for number in numbers]
 
     def latest(self) -> NDArray[np.int64]:
         """Document numbers, ascending, that are the last of their key."""
@@ -86,11 +88,12 @@ class FileDocuments(Dataset):
             raise DatasetError(f"{self.path}: has changed since it was checked; start again")
         return lines
 
-    def _record_at(self, lines: BinaryIO, offset: int) -> Record:
-        lines.seek(offset)
+    def _record_at(self, lines: BinaryIO, number: int) -> Record:
+        lines.seek(int(self.offsets[number]))
         document = lines.readline().strip()
-        key = _field(orjson.loads(document), self.key_field)
-        return _key_bytes(key), document
+        if self.key_field is None:
+            return _key_bytes(number + 1), document
+        return _key_bytes(field_at(orjson.loads(document), self.key_field)), document
 
 
 def make_file(
@@ -98,7 +101,7 @@ def make_file(
     documents: int | None,
     seed: int,
     path: str,
-    key: str,
+    key: str | None = None,
     timestamp: str | None = None,
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
 ) -> FileDocuments:
@@ -118,7 +121,12 @@ def make_file(
         for line_number, offset, document in _lines(lines):
             if documents is not None and len(key_hashes) == documents:
                 break
-            found = _checked_key(f"{path}:{line_number}", document, (key, timestamp), max_message_bytes)
+            where = f"{path}:{line_number}"
+            parsed = parsed_document(where, document)
+            if timestamp is not None and field_at(parsed, timestamp) is None:
+                raise DatasetError(f"{where}: {timestamp}: the timestamp field is missing")
+            found = _key_bytes(len(key_hashes) + 1) if key is None else _checked_key(where, parsed, key)
+            _check_size(where, found, document, max_message_bytes)
             offsets.append(offset)
             content.update(document + b"\n")
             key_hashes.append(int.from_bytes(hashlib.blake2b(found, digest_size=8).digest(), "big", signed=True))
@@ -146,7 +154,23 @@ def _lines(lines: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
             yield line_number, start, document
 
 
-def _checked_key(where: str, document: bytes, fields: tuple[str, str | None], max_message_bytes: int) -> bytes:
+def numbered_documents(path: str) -> Iterator[tuple[int, bytes]]:
+    """Line number and bytes of each document of a file, plain or compressed, not parsed.
+
+    Raises:
+        DatasetError: The file cannot be read.
+    """
+    with _plain(path).open("rb", buffering=COPY_CHUNK_BYTES) as lines:
+        for line_number, _, document in _lines(lines):
+            yield line_number, document
+
+
+def parsed_document(where: str, document: bytes) -> dict[str, Any]:
+    """The JSON object of a line.
+
+    Raises:
+        DatasetError: It is none; the message begins with `where`.
+    """
     try:
         parsed = orjson.loads(document)
     except orjson.JSONDecodeError as error:
@@ -154,33 +178,33 @@ def _checked_key(where: str, document: bytes, fields: tuple[str, str | None], ma
     if not isinstance(parsed, dict):
         kind = JSON_KINDS.get(type(parsed), "null")
         raise DatasetError(f"{where}: got {kind}, expected a JSON object")
-    key_field, timestamp_field = fields
-    key = _field(parsed, key_field)
+    return parsed
+
+
+def _checked_key(where: str, parsed: dict[str, Any], key_field: str) -> bytes:
+    key = field_at(parsed, key_field)
     if key is None or key == "":
         raise DatasetError(f"{where}: {key_field}: the key field is missing or empty; every document needs one")
     if not isinstance(key, str | int) or isinstance(key, bool):
         raise DatasetError(f"{where}: {key_field}: the key is neither a string nor a whole number")
-    if timestamp_field is not None and _field(parsed, timestamp_field) is None:
-        raise DatasetError(f"{where}: {timestamp_field}: the timestamp field is missing")
-    return _sized_key(where, _key_bytes(key), len(document), max_message_bytes)
+    return _key_bytes(key)
 
 
-def _sized_key(where: str, key: bytes, document_bytes: int, max_message_bytes: int) -> bytes:
+def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int) -> None:
     if len(key) > LONGEST_KEY_BYTES:
         raise DatasetError(f"{where}: the key has {len(key)} bytes, Elasticsearch takes ids of at most 512")
-    size = len(key) + document_bytes + RECORD_OVERHEAD_BYTES
+    size = len(key) + len(document) + RECORD_OVERHEAD_BYTES
     if size > max_message_bytes:
         raise DatasetError(
             f"{where}: the record has {size} bytes, the broker takes {max_message_bytes}; "
             "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
         )
-    return key
 
 
 LONGEST_KEY_BYTES: Final = 512
 
 
-def _field(document: object, path: str) -> object:
+def field_at(document: object, path: str) -> object:
     """The value at a dotted path; a field whose very name has dots comes first. `None` when there is none."""
     if isinstance(document, dict) and path in document:
         found: object = document[path]

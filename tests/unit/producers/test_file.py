@@ -67,6 +67,13 @@ def test_unique_keys_need_no_groups(tmp_path: Path) -> None:
     assert [dataset.key(0), dataset.key(1)] == [b"1", b"2"]
 
 
+def test_without_a_key_field_every_line_is_a_document_of_its_own(tmp_path: Path) -> None:
+    """The key is the document's number, from 1; blank lines are not counted, and equal lines stay two documents."""
+    dataset = file_dataset(tmp_path / "books.ndjson", b'{"id":1}\n\n{"id":1}\n', key=None)
+    assert [record for batch in dataset.batches(0, 2) for record in batch] == [(b"1", b'{"id":1}'), (b"2", b'{"id":1}')]
+    assert dataset.latest().tolist() == [0, 1]
+
+
 def test_blank_lines_crlf_byte_order_mark_and_a_missing_end_are_tolerated(tmp_path: Path) -> None:
     """What editors leave behind is no part of a document."""
     content = b'\xef\xbb\xbf{"id":"a"}\r\n\r\n  \n {"id":"b"} \r\n{"id":"c"}'

@@ -77,12 +77,10 @@ def test_a_generated_dataset_needs_a_size(repository: Repository) -> None:
     assert repository.refusal("bad") == ["bad.yaml:3: dataset: its size is missing, expected `documents` or `books`"]
 
 
-def test_a_file_needs_a_path_and_a_key(repository: Repository) -> None:
+def test_a_file_needs_a_path(repository: Repository) -> None:
     """The remedy is the option of the command line."""
     assert repository.refusal("books", "dataset.name=file") == [
-        "--set dataset.name: dataset.path: missing, expected the file; give it as --path FILE",
-        "--set dataset.name: dataset.key: missing, expected the field that holds the key, dotted where it is nested; "
-        "give it as --key FIELD",
+        "--set dataset.name: dataset.path: missing, expected the file; give it as --path FILE"
     ]
 
 
