@@ -20,6 +20,7 @@ GROUPS = {
         "runs": ".history:runs",
     },
     "Choose": {
+        "init": ".init:init",
         "profiles": ".profiles:profiles",
         "show": ".profiles:show",
         "suites": ".profiles:suites",

@@ -125,7 +125,7 @@ def make_file(
             parsed = parsed_document(where, document)
             if timestamp is not None and field_at(parsed, timestamp) is None:
                 raise DatasetError(f"{where}: {timestamp}: the timestamp field is missing")
-            found = _key_bytes(len(key_hashes) + 1) if key is None else _checked_key(where, parsed, key)
+            found = _key_bytes(len(key_hashes) + 1) if key is None else key_of(where, parsed, key)
             _check_size(where, found, document, max_message_bytes)
             offsets.append(offset)
             content.update(document + b"\n")
@@ -181,7 +181,12 @@ def parsed_document(where: str, document: bytes) -> dict[str, Any]:
     return parsed
 
 
-def _checked_key(where: str, parsed: dict[str, Any], key_field: str) -> bytes:
+def key_of(where: str, parsed: dict[str, Any], key_field: str) -> bytes:
+    """The key of a document.
+
+    Raises:
+        DatasetError: It has none; the message begins with `where`.
+    """
     key = field_at(parsed, key_field)
     if key is None or key == "":
         raise DatasetError(f"{where}: {key_field}: the key field is missing or empty; every document needs one")

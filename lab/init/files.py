@@ -1,0 +1,140 @@
+"""The three files that `sluice init` writes: a profile, its mapping, and a suite that compares four settings."""
+
+import json
+import re
+from pathlib import Path
+
+from lab.errors import ProfileError
+from lab.init.mapping import WHY_NOT_DYNAMIC, mapping_of
+from lab.init.sample import Sample
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+ENDINGS = re.compile(r"(\.(ndjson|jsonl|json))?(\.(gz|zst))?$", re.IGNORECASE)
+
+PROFILE = """\
+# Proposed by `sluice init` from {sampled}; change what you know better.
+# {why_key}
+# {why_not_dynamic}.
+question: {question}
+dataset:
+  name: file
+  path: {path}
+{key}mapping: {name}
+index:
+  number_of_shards: 1
+  number_of_replicas: 0
+load:
+  mode: drain
+"""
+
+SUITE = """\
+# Proposed by `sluice init`: each variant changes one thing of the profile; take out what you do not ask.
+question: {question}
+control: {name}
+variants:
+  - {name}
+  # Does it pay to make documents searchable less often than each second?
+  - {{profile: {name}, name: refresh every 30 s, set: {{index.refresh_interval: 30s}}}}
+  # Do two tasks load more than one? A task needs a partition of its own.
+  - {{profile: {name}, name: two tasks, set: {{sink.tasks: 2, topic.partitions: 2}}}}
+  # Are larger bulk requests better than those of 2,000 documents?
+  - {{profile: {name}, name: batch.size=5000, set: {{sink.config.batch.size: 5000}}}}
+  # What does the mapping save, against one that Elasticsearch works out itself?
+  - {{profile: {name}, name: dynamic mapping, set: {{mapping: dynamic}}}}
+minutes: 15
+precision: 0.05
+metrics:
+  - indexing_rate_docs_per_s/primaries
+  - cpu_s_per_million_docs/elasticsearch
+  - indexing_latency_ms/primaries
+"""
+
+
+def name_from(path: str) -> str:
+    """What a profile for this file is called: `used-books` for `Used_Books.ndjson.gz`."""
+    stem = ENDINGS.sub("", Path(path).name).lower()
+    return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40].strip("-")
+
+
+def texts_of(sample: Sample, name: str) -> dict[Path, str]:
+    """The files by their path in the checkout.
+
+    Raises:
+        ProfileError: The name does not serve, or the documents have more fields than an index takes.
+    """
+    if not NAME.fullmatch(name):
+        raise ProfileError(f'--name: got "{name}", expected up to 40 of a-z, 0-9 and hyphens, such as used-books')
+    file = Path(sample.path).name
+    profile = PROFILE.format(
+        sampled=sampled(sample),
+        why_key=key_text(sample),
+        why_not_dynamic=WHY_NOT_DYNAMIC,
+        question=quoted(f"How fast are the documents of {file} indexed?"),
+        path=quoted(str(Path(sample.path).resolve())),
+        key=f"  key: {quoted(sample.key)}\n" if sample.key else "",
+        name=quoted(name),
+    )
+    suite = SUITE.format(question=quoted(f"Which setting indexes {file} faster?"), name=quoted(name))
+    mapping = json.dumps(mapping_of(sample.root), indent=2, ensure_ascii=False)
+    experiments = Path("experiments")
+    return {
+        experiments / "profiles" / f"{name}.yaml": profile,
+        Path("mappings") / f"{name}.json": one_line_each(mapping) + "\n",
+        experiments / "suites" / f"{name}.yaml": suite,
+    }
+
+
+def write_files(texts: dict[Path, str], root: Path) -> None:
+    """Write the files, or none of them.
+
+    Raises:
+        ProfileError: One of them exists, or cannot be written.
+    """
+    there = [path for path in texts if (root / path).exists()]
+    if there:
+        raise ProfileError(f"{', '.join(map(str, there))}: exists; choose another --name, or remove it")
+    written: list[Path] = []
+    try:
+        for path, text in texts.items():
+            with (root / path).open("x", encoding="utf-8") as file:
+                written.append(root / path)
+                file.write(text)
+    except OSError as error:
+        for path in written:
+            path.unlink()
+        raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error
+
+
+def sampled(sample: Sample) -> str:
+    """What was read, in words."""
+    which = "all" if sample.whole else "the first"
+    return f"{which} {sample.documents:,} documents of {Path(sample.path).name}"
+
+
+def key_text(sample: Sample) -> str:
+    """The key, and what it means for documents that share one."""
+    these = "all of them" if sample.whole else "these"
+    if sample.key is None:
+        return (
+            f"key: none, as no field has a value of its own in {these}. The id is the document's number in the file, "
+            "so a document that occurs twice is stored twice."
+        )
+    if sample.repeats:
+        return f"key: {sample.key}. Of {these}, {sample.repeats:,} overwrite an earlier document of the same key."
+    later = "" if sample.whole else " A later document with the key of an earlier one overwrites it."
+    return f"key: {sample.key}, present and unique in {these}.{later}"
+
+
+def one_line_each(text: str) -> str:
+    """JSON with every innermost object on one line, as a mapping is read."""
+    return re.sub(r"\{\s+([^{}]*?)\s+\}", lambda inner: "{" + re.sub(r"\n\s*", " ", inner[1]) + "}", text)
+
+
+def quoted(text: str | None) -> str:
+    """A text as YAML takes it in any place; plain where that is safe."""
+    text = text or ""
+    return text if re.fullmatch(r"[A-Za-z][\w-]*", text) and not _is_word_of_yaml(text) else json.dumps(text)
+
+
+def _is_word_of_yaml(text: str) -> bool:
+    return text.lower() in {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}

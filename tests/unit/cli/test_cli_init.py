@@ -1,0 +1,198 @@
+"""`sluice init`: the files that it writes, and what it refuses."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from lab.cli import init
+from lab.cli.app import main
+from lab.profiles import load_profile
+from lab.profiles.mapping import load_mapping
+from lab.profiles.suites import load_suite
+from lab.stack.places import ROOT
+
+BOOKS = b"".join(
+    b'{"isbn":"%013d","title":"the %d of the rings","offers":[{"shop":"a","price":1},{"shop":"b","price":2}]}\n'
+    % (n, n)
+    for n in range(101)
+)
+WRITTEN = ("experiments/profiles/used-books.yaml", "mappings/used-books.json", "experiments/suites/used-books.yaml")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with no profile, and files beside it."""
+    for folder in ("experiments/profiles", "experiments/suites", "mappings"):
+        (tmp_path / "checkout" / folder).mkdir(parents=True)
+    shutil.copy(ROOT / "mappings" / "dynamic.json", tmp_path / "checkout" / "mappings")
+    shutil.copytree(ROOT / "connect" / "connectors", tmp_path / "checkout" / "connect" / "connectors")
+    monkeypatch.setattr(init, "ROOT", tmp_path / "checkout")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "checkout"
+
+
+def initialised(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """The exit status of the command."""
+    monkeypatch.setattr("sys.argv", ["sluice", "init", *words])
+    return main()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("Used_Books.ndjson", BOOKS),
+        ("used.books.jsonl.gz", gzip.compress(BOOKS)),
+        ("used books.zst", zstandard.compress(BOOKS)),
+    ],
+)
+def test_the_files_that_it_writes_can_be_run(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+) -> None:
+    """Profile, mapping and suite are ones that a run and a suite take; each variant changes one thing."""
+    (checkout.parent / name).write_bytes(content)
+
+    assert initialised(monkeypatch, name) == 0
+
+    profile = load_profile("used-books", root=checkout)
+    assert profile.dataset.options == {
+        "path": str(checkout.parent / name),
+        "key": "isbn",
+        "max_message_bytes": 1 << 20,
+    }
+    assert load_mapping(profile.mapping, checkout)["mappings"]["properties"]["offers"]["type"] == "nested"
+    assert [(each.name, each.overrides) for each in load_suite("used-books", root=checkout).variants] == [
+        ("used-books", ()),
+        ("used-books (again)", ()),
+        ("refresh every 30 s", ('index.refresh_interval="30s"',)),
+        ("two tasks", ("sink.tasks=2", "topic.partitions=2")),
+        ("batch.size=5000", ("sink.config.batch.size=5000",)),
+        ("dynamic mapping", ('mapping="dynamic"',)),
+    ]
+
+
+def test_it_says_what_it_proposes_and_what_to_do_next(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sample, the key, the mapping with its reasons, the files, three commands."""
+    (checkout.parent / "books.ndjson").write_bytes(BOOKS)
+
+    assert initialised(monkeypatch, "books.ndjson", "--name", "used-books", "--sample", "100") == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "read the first 100 documents of books.ndjson; --sample reads more",
+        "key: isbn, present and unique in these. A later document with the key of an earlier one overwrites it.",
+        "mapping: 2 keyword, 1 text, 1 nested, 1 long. Dynamic is false: a field that the sample lacks stays in "
+        "_source, is not indexed, and rejects no document.",
+        "nested: offers. Each object of these arrays is indexed as a document of its own, so that its fields are not "
+        "mixed up with those of its neighbours; `object` costs less.",
+        *(f"written: {path}" for path in WRITTEN),
+        "next:",
+        "  ./sluice show used-books  # every value",
+        "  ./sluice run used-books  # load it once",
+        "  ./sluice suite used-books  # which setting is faster",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "line"),
+    [
+        (
+            b'{"n":1}\n{"n":1}\n',
+            (),
+            "key: none, as no field has a value of its own in all of them. The id is the document's number in the file,"
+            " so a document that occurs twice is stored twice.",
+        ),
+        (
+            b'{"n":1}\n{"n":1}\n',
+            ("--key", "n"),
+            "key: n. Of all of them, 1 overwrite an earlier document of the same key.",
+        ),
+        (
+            b'{"x":{"a":1}}\n{"x":1}\n',
+            (),
+            "not indexed: x. Their names vary, or they are not always objects.",
+        ),
+    ],
+)
+def test_what_may_surprise_is_said(  # noqa: PLR0917 - fixtures and cases
+    checkout: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes,
+    words: tuple[str, ...],
+    line: str,
+) -> None:
+    """No key, a key that repeats, and what is stored only."""
+    (checkout.parent / "books.ndjson").write_bytes(content)
+
+    assert initialised(monkeypatch, "books.ndjson", *words) == 0
+
+    assert line in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "message"),
+    [
+        (b"", (), "books.ndjson: is empty; expected one JSON object per line"),
+        (
+            b'{"id":1}\n[2]\n{"id":\n{"_id":4}\n',
+            (),
+            "a run refuses these lines; correct or remove them:\n"
+            "  books.ndjson:2: got an array, expected a JSON object\n"
+            "  books.ndjson:3: is not JSON at column 7: unexpected end of data\n"
+            "  books.ndjson:4: _id: Elasticsearch reserves this name; rename the field",
+        ),
+        (
+            b"1\n" * 7,
+            (),
+            "a run refuses these lines; correct or remove them:\n"
+            + "".join(f"  books.ndjson:{line}: got a number, expected a JSON object\n" for line in range(1, 6))
+            + "  (the rest was not read)",
+        ),
+        (
+            b'{"id":1}\n{}\n',
+            ("--key", "id"),
+            "a run refuses these lines; correct or remove them:\n"
+            "  books.ndjson:2: id: the key field is missing or empty; every document needs one",
+        ),
+        (
+            BOOKS,
+            ("--name", "My Books"),
+            '--name: got "My Books", expected up to 40 of a-z, 0-9 and hyphens, such as used-books',
+        ),
+        (BOOKS, ("--name", "dynamic"), "mappings/dynamic.json: exists; choose another --name, or remove it"),
+    ],
+)
+def test_what_does_not_serve_is_refused_and_nothing_is_written(  # noqa: PLR0917 - fixtures and cases
+    checkout: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes,
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    """The exit status is 2; lines are named."""
+    (checkout.parent / "books.ndjson").write_bytes(content)
+
+    assert initialised(monkeypatch, "books.ndjson", *words) == 2
+
+    assert capsys.readouterr().err == f"sluice: {message}\n"
+    assert [path.name for path in (checkout / "mappings").iterdir()] == ["dynamic.json"]
+    assert not list((checkout / "experiments").rglob("*.yaml"))
+
+
+def test_a_folder_that_cannot_be_written_leaves_nothing_behind(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The profile, which was written first, goes again."""
+    (checkout.parent / "books.ndjson").write_bytes(BOOKS)
+    (checkout / "experiments" / "suites").rmdir()
+
+    assert initialised(monkeypatch, "books.ndjson") == 2
+
+    path = checkout / "experiments" / "suites" / "books.yaml"
+    assert capsys.readouterr().err == f"sluice: {path}: cannot be written (No such file or directory)\n"
+    assert not list((checkout / "experiments").rglob("*.yaml"))
