@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab.profiles.datasets import KnownDataset, dataset_in, known_datasets
+from lab.profiles.files import names_in
 from lab.profiles.index_settings import expected_value, known_settings, parsed_version
 from lab.profiles.layers import OF_A_CONNECTOR, ONLY_QUERIES, WITHOUT_USE_FOR_DIRECT
 from lab.profiles.layouts import layout_problems
 from lab.profiles.located import Located
 from lab.profiles.maintain import SET_BY_DEPLOYMENT, maintain_problems
+from lab.profiles.mapping import FOLDER, TEMPLATES
 from lab.profiles.models import BOUNDS, NOT_KAFKA, Direct, Elasticsearch, Profile, Rally
 from lab.profiles.problems import Problem, nearest, suggestion
 from lab.profiles.query_checks import query_problems
@@ -75,11 +77,11 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
     yield from query_problems(tree, root)
     yield from maintain_problems(tree)
     for key, what, folder in (
-        (("mapping",), "mapping", root / "mappings"),
-        (("sink", "connector"), "connector template", root / "connect" / "connectors"),
+        (("mapping",), "mapping", FOLDER),
+        (("sink", "connector"), "connector template", TEMPLATES),
     ):
         entry = tree.at(*key)
-        if entry is not None and (names := {path.stem for path in folder.glob("*.json")}):
+        if entry is not None and (names := names_in(folder, root, ".json")):
             yield from unknown_name(entry, ".".join(key), what, names)
 
 

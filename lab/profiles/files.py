@@ -1,30 +1,48 @@
-"""Files of the repository: where they are, how a message names one, and why one cannot be read."""
+"""Profiles, mappings and other files: where they are, how a message names one, and why one cannot be read."""
 
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from lab import ROOT
 from lab.profiles.problems import suggestion
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-"""The folder that holds experiments/, mappings/ and connect/."""
+REPOSITORY = ROOT
+"""The folder that holds experiments/, mappings/ and connect/. The working folder may hold more of them."""
 
 
 _NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*")
 _SUFFIXES = (".yaml", ".yml")
 
 
-def names_in(folder: Path) -> list[str]:
-    """Names of the YAML files below a folder, sorted."""
-    return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+def folders(kind: Path | str, root: Path) -> tuple[Path, ...]:
+    """Where files of a kind (`experiments/profiles`, `mappings`) are: your own first, in the working folder."""
+    return (Path(kind), root / kind) if root == REPOSITORY else (root / kind,)
 
 
-def yaml_file(name_or_path: str, folder: Path, beside: Path = Path()) -> Path | None:
-    """The file of a name below `folder`, or of a path relative to `beside`; `None` when there is none."""
+def found(kind: Path | str, file_name: str, root: Path) -> Path:
+    """The file of a kind: your own, or else the one that comes with Sluice, whether that exists or not."""
+    *own, ours = (folder / file_name for folder in folders(kind, root))
+    return next(filter(is_there, own), ours)
+
+
+def names_in(kind: Path | str, root: Path, suffix: str = ".yaml") -> list[str]:
+    """Names of the files of a kind, sorted."""
+    return sorted(
+        {
+            path.relative_to(folder).with_suffix("").as_posix()
+            for folder in folders(kind, root)
+            for path in folder.rglob(f"*{suffix}")
+        }
+    )
+
+
+def yaml_file(name_or_path: str, kind: Path, root: Path, beside: Path = Path()) -> Path | None:
+    """The file of a kind by its name, or of a path relative to `beside`; `None` when there is none."""
     if name_or_path.endswith(_SUFFIXES):
         path = beside / name_or_path
     elif _NAME.fullmatch(name_or_path):
-        path = folder / f"{name_or_path}.yaml"
+        path = found(kind, f"{name_or_path}.yaml", root)
     else:
         return None
     return path if is_there(path) else None

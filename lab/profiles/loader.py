@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lab.errors import ProfileError
 from lab.profiles.checks import checked
 from lab.profiles.datasets import DEFAULT_MAPPINGS, dataset_in
-from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_file
+from lab.profiles.files import REPOSITORY, folders, found, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
 from lab.profiles.mapping import leaves, load_mapping, load_template
@@ -46,7 +46,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     Raises:
         ProfileError: Every problem of the profile, a line each.
     """
-    path = yaml_file(name_or_path, root / FOLDER)
+    path = yaml_file(name_or_path, FOLDER, root)
     if path is None:
         raise ProfileError(not_there(name_or_path, "profile", profile_names(root)))
     reading = _Reading(root)
@@ -65,7 +65,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
         raise refusal(problems)
     load_mapping(profile.mapping, root)
     if profile.load.via == "kafka" and not profile.sink.command:
-        load_template(profile.sink.connector, root / "connect" / "connectors")
+        load_template(profile.sink.connector, root)
     return profile
 
 
@@ -76,12 +76,12 @@ def override(key: str, value: object) -> str:
 
 def list_profiles(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every profile below experiments/profiles, by name."""
-    return [list_entry(name, root / FOLDER / f"{name}.yaml", root) for name in profile_names(root)]
+    return [list_entry(name, found(FOLDER, f"{name}.yaml", root), root) for name in profile_names(root)]
 
 
 def profile_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all profiles below experiments/profiles, sorted."""
-    return names_in(root / FOLDER)
+    return names_in(FOLDER, root)
 
 
 def effective(profile: Profile) -> list[EffectiveValue]:
@@ -104,9 +104,9 @@ def list_entry(name: str, path: Path, root: Path) -> ListEntry:
 
 
 def _profile_name(path: Path, root: Path) -> str:
-    folder = (root / FOLDER).resolve()
-    if path.resolve().is_relative_to(folder):
-        return path.resolve().relative_to(folder).with_suffix("").as_posix()
+    for folder in folders(FOLDER, root):
+        if path.resolve().is_relative_to(folder.resolve()):
+            return path.resolve().relative_to(folder.resolve()).with_suffix("").as_posix()
     return path.stem
 
 
@@ -151,7 +151,7 @@ class _Reading:
         """The file that the last of `paths` extends; `None` when it cannot be read."""
         if not isinstance(extends.value, str):
             message = f"got {extends.written or 'a list or a mapping'}, expected the name of a profile"
-        elif (path := yaml_file(extends.value, self.root / FOLDER, paths[-1].parent)) is None:
+        elif (path := yaml_file(extends.value, FOLDER, self.root, paths[-1].parent)) is None:
             message = not_there(extends.value, "profile", profile_names(self.root))
         elif any(path.resolve() == earlier.resolve() for earlier in paths):
             names = [_profile_name(earlier, self.root) for earlier in [*paths, path]]

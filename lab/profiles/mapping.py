@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ProfileError
-from lab.profiles.files import REPOSITORY, is_there, why_unreadable
+from lab.profiles.files import REPOSITORY, found, is_there, names_in, why_unreadable
 from lab.profiles.problems import suggestion
 
+FOLDER = "mappings"
+TEMPLATES = "connect/connectors"
 MappingFile = Mapping[str, Any]
 """`settings` and `mappings` as Elasticsearch's create-index request takes them, and `text_analyzers`: the name of an
 analyser that the mapping uses → the analysers that may stand for it, best first."""
@@ -22,27 +24,27 @@ def load_mapping(name: str, root: Path = REPOSITORY) -> MappingFile:
     Raises:
         ProfileError: There is none, or it is not what a mapping file is.
     """
-    path = root / "mappings" / f"{name}.json"
-    label = f"mappings/{name}.json"
+    path = found(FOLDER, f"{name}.json", root)
+    label = f"{FOLDER}/{name}.json"
     if not is_there(path):
-        remedy = suggestion(name, (other.stem for other in path.parent.glob("*.json")), "a mapping")
+        remedy = suggestion(name, names_in(FOLDER, root, ".json"), "a mapping")
         raise ProfileError(f'unknown mapping "{name}", {remedy}')
     body = read_object(path, label, "`settings` and `mappings`")
     _check_mapping_file(body, label)
     return body
 
 
-def load_template(name: str, folder: Path) -> dict[str, Any]:
+def load_template(name: str, root: Path = REPOSITORY) -> dict[str, Any]:
     """The connector template of this name, its placeholders not filled in.
 
     Raises:
         ProfileError: There is none, or it is no JSON object.
     """
-    path = folder / f"{name}.json"
+    path = found(TEMPLATES, f"{name}.json", root)
     if not is_there(path):
-        remedy = suggestion(name, (other.stem for other in folder.glob("*.json")), "a connector template")
+        remedy = suggestion(name, names_in(TEMPLATES, root, ".json"), "a connector template")
         raise ProfileError(f'sink.connector: unknown connector template "{name}", {remedy}')
-    return read_object(path, f"connect/connectors/{name}.json", "connector settings")
+    return read_object(path, f"{TEMPLATES}/{name}.json", "connector settings")
 
 
 def read_object(path: Path, label: str, what: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.files import REPOSITORY, names_in
+from lab.profiles.files import REPOSITORY, found, names_in
 from lab.profiles.located import Located
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
@@ -212,7 +212,7 @@ class Published(Section):
 
 def published_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all files of published figures, sorted."""
-    return names_in(root / FOLDER)
+    return names_in(FOLDER, root)
 
 
 def load_published(name: str, root: Path = REPOSITORY) -> Published:
@@ -221,11 +221,11 @@ def load_published(name: str, root: Path = REPOSITORY) -> Published:
     Raises:
         ProfileError: Every problem of the file, a line each.
     """
-    path = root / FOLDER / f"{name}.yaml"
+    path = found(FOLDER, f"{name}.yaml", root)
     if not re.fullmatch(r"[\w-][\w.-]*", name) or not path.is_file():
         remedy = suggestion(name, published_names(root), "one of")
         raise ProfileError(f'unknown published figures "{name}", {remedy}')
-    label = path.relative_to(root).as_posix()
+    label = (FOLDER / path.name).as_posix()
     file, tree, problems = read_model(path, label, Published, what="published figures")
     problems += _contradictions(file, tree) if file is not None else []
     if file is None or problems:

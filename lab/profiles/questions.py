@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, JsonValue, PositiveInt, model_validator
 
+from lab.profiles.files import found, names_in
 from lab.profiles.located import Located
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
@@ -182,7 +183,7 @@ class Question(Section):
 
 def question_names(root: Path) -> list[str]:
     """Names of all questions, sorted."""
-    return sorted(path.stem for path in (root / FOLDER).glob("*.yaml"))
+    return names_in(FOLDER, root)
 
 
 def load_question(name: str, root: Path) -> Question:
@@ -200,7 +201,7 @@ def load_question(name: str, root: Path) -> Question:
 def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]]:
     """The question of this name, which must exist, and what is wrong with its file."""
     label = f"experiments/queries/{name}.yaml"
-    path = root / FOLDER / f"{name}.yaml"
+    path = found(FOLDER, f"{name}.yaml", root)
     question, tree, problems = read_model(path, label, Question, what="a question")
     if question is None:
         return None, problems

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.files import REPOSITORY, label_of, names_in, not_there, yaml_file
+from lab.profiles.files import REPOSITORY, found, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS
 from lab.profiles.loader import ListEntry, list_entry, load_profile, override
 from lab.profiles.located import Located
@@ -246,12 +246,12 @@ class Suite:
 
 def suite_names(root: Path = REPOSITORY) -> list[str]:
     """Names of all suites, sorted."""
-    return names_in(root / FOLDER)
+    return names_in(FOLDER, root)
 
 
 def list_suites(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every suite with its question, by name."""
-    return [list_entry(name, root / FOLDER / f"{name}.yaml", root) for name in suite_names(root)]
+    return [list_entry(name, found(FOLDER, f"{name}.yaml", root), root) for name in suite_names(root)]
 
 
 def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path = REPOSITORY) -> Suite:
@@ -264,7 +264,7 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
     Raises:
         ProfileError: Every problem of the suite and of its profiles, a line each.
     """
-    path = yaml_file(name_or_path, root / FOLDER)
+    path = yaml_file(name_or_path, FOLDER, root)
     if path is None:
         raise ProfileError(not_there(name_or_path, "suite", suite_names(root)))
     file, tree, problems = read_model(path, label_of(path, root), SuiteFile, what="a suite")

@@ -4,8 +4,9 @@ import hashlib
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The checkout this code runs from."""
+from lab import ROOT
+
+__all__ = ["ROOT", "cache_dir", "state_dir"]
 
 
 def cache_dir() -> Path:

@@ -62,7 +62,7 @@ def prepare_stream(
         stream_id = new_id(profile, clock())
         names = existing or Names.of(profile, stream_id)
         values = placeholders(profile, endpoints, names)
-        config = connector_config(root / "connect" / "connectors", profile, values, endpoints.access)
+        config = connector_config(root, profile, values, endpoints.access)
         worker.validate(config)
         remove_connectors(worker, topics, names)
         unassigned = None if existing else begin(cluster, topics, profile, names, stream_id)

@@ -81,7 +81,7 @@ def connector_class(profile: Profile, root: Path) -> str | None:
     if stated := profile.sink.config.get("connector.class"):
         return str(stated)
     try:
-        return str(load_template(profile.sink.connector, root / "connect" / "connectors")["connector.class"])
+        return str(load_template(profile.sink.connector, root)["connector.class"])
     except (ProfileError, LookupError):
         # A broken template has sentences of its own, when it is filled in.
         return None

@@ -17,7 +17,7 @@ from lab.errors import ProfileError, StackError
 from lab.monitor import Sampler, read_sink_histograms
 from lab.monitor.processes import reason
 from lab.profiles import Profile
-from lab.profiles.mapping import load_template
+from lab.profiles.mapping import TEMPLATES, load_template
 from lab.records.run import SinkHistograms
 from lab.run.load.availability import OURS
 from lab.run.load.command import CommandSink, filled_command, own_values
@@ -62,9 +62,7 @@ class Sink:
             )
             self.config = {"command": shlex.join(words_without_secrets(command))}
             return
-        config = connector_config(
-            self.run.root / "connect" / "connectors", self.run.profile, values, self.run.target.access
-        )
+        config = connector_config(self.run.root, self.run.profile, values, self.run.target.access)
         self.worker.validate(config)
         # Only now: the sink looks whether the indices are there, and they are made when it has approved of the rest.
         self.config = config | index_by_topic(self.run.names)
@@ -180,25 +178,25 @@ def placeholders(profile: Profile, endpoints: Endpoints, names: Names) -> dict[s
 
 
 def connector_config(
-    templates: Path, profile: Profile, values: Mapping[str, str], access: Access | None = None
+    root: Path, profile: Profile, values: Mapping[str, str], access: Access | None = None
 ) -> dict[str, str]:
     """The connector's configuration: the template filled in, what it needs to be let in, the profile's own settings.
 
     Args:
-        templates: Folder of the templates.
+        root: The checkout, for the template.
         values: What stands for `${connector}`, `${topic}`, `${index}` … in a template.
         access: How the target's servers are entered.
 
     Raises:
         ProfileError: There is no such template, or it is no JSON object, or a placeholder in it is unknown.
     """
-    template = load_template(profile.sink.connector, templates)
+    template = load_template(profile.sink.connector, root)
     try:
         filled = {name: string.Template(kafka_text(value)).substitute(values) for name, value in template.items()}
     except (KeyError, ValueError) as error:
         names = ", ".join(f"${{{name}}}" for name in values)
         raise ProfileError(
-            f"{templates / profile.sink.connector}.json: unknown placeholder {error}; there are: {names}"
+            f"{TEMPLATES}/{profile.sink.connector}.json: unknown placeholder {error}; there are: {names}"
         ) from error
     own = {name: kafka_text(value) for name, value in profile.sink.config.items()}
     return filled | sink_access(filled, access or Access()) | own

@@ -29,8 +29,10 @@ def profile(connector: str = "sink", **config: Any) -> Profile:
 
 
 def template(folder: Path, content: object, name: str = "sink") -> Path:
-    """The folder with this template."""
-    (folder / f"{name}.json").write_bytes(content if isinstance(content, bytes) else orjson.dumps(content))
+    """The checkout with this template."""
+    path = folder / "connect" / "connectors" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else orjson.dumps(content))
     return folder
 
 
@@ -100,7 +102,7 @@ def test_an_unknown_placeholder_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ProfileError) as refusal:
         connector_config(template(tmp_path, {"topics": "${topics}"}), profile(), VALUES)
     assert str(refusal.value) == (
-        f"{tmp_path}/sink.json: unknown placeholder 'topics'; there are: ${{connector}}, ${{topic}}, ${{index}}, "
+        "connect/connectors/sink.json: unknown placeholder 'topics'; there are: ${connector}, ${topic}, ${index}, "
         "${elasticsearch_urls}, ${dead_letter_topic}, ${tasks}"
     )
 
@@ -123,7 +125,7 @@ def test_a_template_that_is_no_object_is_one_sentence(tmp_path: Path, content: b
 @pytest.mark.parametrize("path", sorted((ROOT / "connect" / "connectors").glob("*.json")), ids=lambda path: path.stem)
 def test_every_template_of_the_repository_can_be_filled_in(path: Path) -> None:
     """No placeholder is left."""
-    config = connector_config(path.parent, profile(path.stem), VALUES)
+    config = connector_config(ROOT, profile(path.stem), VALUES)
     assert not [value for value in config.values() if "${" in value]
     assert config["topics"] == "books-topic"
     assert config["tasks.max"] == "3"
