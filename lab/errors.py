@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from lab import IS_CHECKOUT
+
 
 class SluiceError(Exception):
     """One sentence for the person at the terminal, and the exit status that goes with it."""
@@ -46,3 +48,11 @@ def is_interrupt(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) or (
         isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
     )
+
+
+def refuse_without_checkout(what: str) -> None:
+    """Raise ProfileError where this is no checkout, for what needs the Compose files or the tests."""
+    if not IS_CHECKOUT:
+        raise ProfileError(
+            f"{what}: needs a checkout of Sluice, got an installed package; run it as ./sluice in a checkout"
+        )

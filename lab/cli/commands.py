@@ -10,6 +10,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from lab import IS_CHECKOUT
+from lab.errors import refuse_without_checkout
+
 GROUPS = {
     "Measure": {
         "run": ".run:run",
@@ -52,8 +55,8 @@ GROUPS = {
 }
 """The commands as the help groups them: command → module (of this package where it begins with a dot) and function."""
 
-if not (Path(__file__).parents[2] / "tests").is_dir():
-    del GROUPS["Containers and development"]["test"]  # an image holds no tests
+OF_A_CHECKOUT = frozenset({"compose-env", "test"})
+"""Commands with nothing to work on in an installed package or an image: no Compose files, no tests."""
 
 COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
 """Command → module and function; that of a command with commands of its own is its app's callback."""
@@ -69,7 +72,7 @@ class Commands(TyperGroup):
 
     def list_commands(self, _: Any) -> list[str]:
         """The names, in the order of the help."""
-        return list(COMMANDS)
+        return [name for name in COMMANDS if IS_CHECKOUT or name not in OF_A_CHECKOUT]
 
     def get_command(self, _: Any, name: str) -> Any:
         """The command with no more than its name and its help; `None` if there is none of that name."""
@@ -81,7 +84,13 @@ class Commands(TyperGroup):
         return TyperCommand(name, help=text, short_help=first_sentence, rich_help_panel=group)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, whole, and its arguments."""
+        """The command that is called, whole, and its arguments.
+
+        Raises:
+            ProfileError: It needs a checkout.
+        """
+        if args[0] in OF_A_CHECKOUT:
+            refuse_without_checkout(args[0])
         name, command, rest = super().resolve_command(ctx, args)
         return name, loaded(name) if name else command, rest
 

@@ -13,12 +13,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from lab import VERSION
 from lab.cli.containers import Finding, finding, first_line_of
 from lab.cli.containers import inside as inside_containers
 from lab.cli.containers import outside as outside_containers
 from lab.cli.options import JsonOption
 from lab.console import console, print_json
-from lab.errors import ProfileError, StackError
+from lab.errors import ProfileError, StackError, refuse_without_checkout
 from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.engines import engines
 from lab.stack.groups import Bounds, ServerGroups, controllers
@@ -29,7 +30,7 @@ from lab.stack.jdk import (
     refuse_wrong_java_home,
 )
 from lab.stack.places import ROOT, cache_dir, state_dir
-from lab.stack.plugin import is_built
+from lab.stack.plugin import is_built, is_released
 from lab.stack.ports import accepts_connections
 from lab.stack.runtimes import RUNTIMES
 from lab.stack.shape import StackShape
@@ -49,6 +50,8 @@ def doctor(
     as_json: JsonOption = False,
 ) -> int:
     """Check Python, JDKs, Maven, memory, disk, ports and Docker. Exit status 3 if something is missing."""
+    if compose:
+        refuse_without_checkout("doctor --compose")
     checks = (outside_containers,) if compose else (inside_containers,) if containers else CHECKS
     findings = [entry for check in checks for entry in check()]
     table = Table(show_header=False, show_edge=False, box=None)
@@ -95,7 +98,10 @@ def jdks() -> Iterator[Finding]:
 
 
 def maven() -> Iterator[Finding]:
-    """What builds the sink plugin."""
+    """What builds the sink plugin, where none came with an installed package."""
+    if is_released(ROOT / "connect"):
+        yield Finding("sink plugin", "good", f"{VERSION}, built")
+        return
     built = " (the plugin is built)" if is_built(ROOT / "connect") else ""
     installed = shutil.which("mvn") or "none here; it is fetched when it is needed"
     yield Finding("Maven", "good", installed + built)

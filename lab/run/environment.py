@@ -26,7 +26,12 @@ def cpu_model() -> str:
 
 
 def git_commit(root: Path) -> str | None:
-    """The commit that is checked out, with `+` if files differ from it; `None` outside a repository."""
+    """The commit that is checked out, with `+` if files differ from it; `None` outside a checkout.
+
+    An installed package may lie in a repository of somebody else's, such as one with a virtual environment in it.
+    """
+    if not (root / ".git").exists():
+        return None
     try:
         commit = git(root, "rev-parse", "--short=12", "HEAD")
         changed = git(root, "status", "--porcelain", "--untracked-files=no")

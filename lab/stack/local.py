@@ -29,7 +29,14 @@ from lab.stack.jdk import (
     refuse_wrong_java_home,
 )
 from lab.stack.places import ROOT, cache_dir, state_dir
-from lab.stack.plugin import build_plugin, find_maven, folders_fingerprint, plugin_path
+from lab.stack.plugin import (
+    build_plugin,
+    find_maven,
+    folders_fingerprint,
+    is_released,
+    plugin_path,
+    released_plugin,
+)
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_for_all
 from lab.stack.runtimes import java_runtime
@@ -371,6 +378,8 @@ class LocalStack:
         self, artifacts: Sequence[Artifact], lock: ArtifactLock, jdk: Jdk, progress: StackProgress
     ) -> str:
         def build() -> str:
+            if is_released(self._project):
+                return released_plugin(self._project)
             mvn = find_maven(self.cache, lock.sets["maven"][0])
             progress.step("sink plugin", "building")
             made_from = build_plugin(self._project, mvn, jdk)

@@ -1,4 +1,4 @@
-"""Connect plugins: our sink, built from `connect/` when its sources have changed, and other people's."""
+"""Connect plugins: our sink, released or built from `connect/` when its sources have changed, and other people's."""
 
 import hashlib
 import os
@@ -72,9 +72,25 @@ def plugin_path(project: Path) -> tuple[Path, ...]:
 
 
 def is_built(project: Path) -> bool:
-    """Whether the plugin that lies there was built from the sources that lie there."""
+    """Whether the plugin that lies there was built from the sources that lie there, if any do."""
     stamp = stamp_file(project)
-    return stamp.is_file() and stamp.read_text("utf-8") == source_fingerprint(project)
+    return stamp.is_file() and (is_released(project) or stamp.read_text("utf-8") == source_fingerprint(project))
+
+
+def is_released(project: Path) -> bool:
+    """Whether there are no sources: the plugin came with an installed package."""
+    return not (project / "pom.xml").is_file()
+
+
+def released_plugin(project: Path) -> str:
+    """The fingerprint of the sources that the plugin of an installed package was built from.
+
+    Raises:
+        StackError: The package holds none.
+    """
+    if not is_built(project):
+        raise StackError(f"{project}: got no sink plugin and no sources of one; install Sluice from a release's wheel")
+    return stamp_file(project).read_text("utf-8")
 
 
 def stamp_file(project: Path) -> Path:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from lab.endpoints import Endpoints
-from lab.errors import ProfileError
+from lab.errors import ProfileError, refuse_without_checkout
 from lab.profiles.remote import load_remote
 from lab.stack.compose import ComposeProject
 from lab.targets import TargetName
@@ -20,13 +20,17 @@ def servers_of(target: TargetName, file: Path | None) -> Servers:
     """The servers of a target.
 
     Raises:
-        ProfileError: A target file is given for another target than `remote`, or is wrong or missing for that.
+        ProfileError: A target file is given for another target than `remote`, or is wrong or missing for that; or
+            containers are asked for where there is no checkout.
     """
     if target is TargetName.REMOTE:
         return Remote(remote_endpoints(file))
     if file is not None:
         raise ProfileError(f"--target-file: got {file} with --target {target}, expected --target remote beside it")
-    return Compose(ComposeProject()) if target is TargetName.COMPOSE else Local()
+    if target is TargetName.COMPOSE:
+        refuse_without_checkout("--target compose")
+        return Compose(ComposeProject())
+    return Local()
 
 
 def remote_endpoints(file: Path | None) -> Endpoints:

@@ -12,7 +12,7 @@ from lab.endpoints import Access, Endpoints, is_secret
 from lab.errors import ProfileError, StackError
 from lab.profiles import Dataset, Producer, Profile
 from lab.records.run import Server
-from lab.run.environment import describe_environment, git_commit
+from lab.run.environment import describe_environment, git, git_commit
 from lab.run.load.availability import OURS
 from lab.run.load.produce import client_settings
 from lab.run.load.sink import Sink
@@ -157,6 +157,16 @@ def test_secrets_are_hidden_in_the_environment() -> None:
 def test_a_folder_outside_a_repository_has_no_commit(tmp_path: Path) -> None:
     """Missing is `None`."""
     assert git_commit(tmp_path) is None
+
+
+def test_a_package_in_somebody_elses_repository_has_no_commit(tmp_path: Path) -> None:
+    """A virtual environment often lies in one."""
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "--message", "one")
+    package = tmp_path / "package"
+    package.mkdir()
+    assert git_commit(tmp_path) == git(tmp_path, "rev-parse", "--short=12", "HEAD")
+    assert git_commit(package) is None
 
 
 # --- what Kafka refuses ---------------------------------------------------------------------------------------------

@@ -8,7 +8,16 @@ import pytest
 from lab.errors import StackError
 from lab.stack.artifacts import ArtifactCache
 from lab.stack.jdk import Jdk
-from lab.stack.plugin import build_plugin, find_maven, is_built, plugin_path, source_fingerprint
+from lab.stack.plugin import (
+    build_plugin,
+    find_maven,
+    is_built,
+    is_released,
+    plugin_path,
+    released_plugin,
+    source_fingerprint,
+    stamp_file,
+)
 from tests.unit.stack.repository_server import artifact_of
 
 JDK = Jdk(Path("/jdk-17"), 17, "17.0.15")
@@ -146,3 +155,32 @@ def test_the_machines_own_maven_is_used_where_there_is_one(tmp_path: Path, monke
     monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/mvn")
     unreachable = ArtifactCache(tmp_path, repository="http://127.0.0.1:9")
     assert find_maven(unreachable, artifact_of("maven.tar.gz", b"maven")) == Path("/usr/bin/mvn")
+
+
+@pytest.fixture
+def package(project: Path, tmp_path: Path) -> Path:
+    """What a wheel holds of a plugin that has been built: no sources."""
+    build_plugin(project, good_mvn(tmp_path, project), JDK)
+    made = tmp_path / "package"
+    for path in (*plugin_path(project), stamp_file(project)):
+        copied = made / path.relative_to(project)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, copied)
+    return made
+
+
+def test_a_plugin_without_sources_is_taken_as_it_is(project: Path, package: Path) -> None:
+    """An installed package needs neither Maven nor a compiler, and its worker restarts when the plugin is another."""
+    assert (is_released(package), is_built(package), is_released(project)) == (True, True, False)
+    assert released_plugin(package) == source_fingerprint(project)
+
+
+def test_a_package_without_a_plugin_is_one_sentence(package: Path) -> None:
+    """An image of ours is one, in which no server is started."""
+    shutil.rmtree(package / "target")
+    assert not is_built(package)
+    with pytest.raises(StackError) as failure:
+        released_plugin(package)
+    assert str(failure.value) == (
+        f"{package}: got no sink plugin and no sources of one; install Sluice from a release's wheel"
+    )

@@ -1,0 +1,60 @@
+"""An installed package, which has neither the Compose files nor the tests of a checkout."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lab import VERSION, errors
+from lab.cli import commands, doctor
+from lab.cli.app import app
+from lab.errors import ProfileError
+from lab.stack.plugin import stamp_file
+from lab.targets import TargetName
+from lab.targets.choose import servers_of
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs these tests is a checkout."""
+    for module in (commands, errors):
+        monkeypatch.setattr(module, "IS_CHECKOUT", False)
+
+
+@pytest.mark.parametrize("words", [("test",), ("test", "--quick"), ("compose-env",), ("doctor", "--compose")])
+def test_what_needs_a_checkout_is_refused_in_a_sentence(words: tuple[str, ...]) -> None:
+    """With exit status 2, as every input that cannot be right."""
+    what = "doctor --compose" if "--compose" in words else words[0]
+
+    done = CliRunner().invoke(app, words)
+
+    assert isinstance(done.exception, ProfileError)
+    assert str(done.exception) == (
+        f"{what}: needs a checkout of Sluice, got an installed package; run it as ./sluice in a checkout"
+    )
+
+
+def test_containers_are_those_of_a_checkout() -> None:
+    """Before anything is asked of Docker."""
+    with pytest.raises(ProfileError) as refusal:
+        servers_of(TargetName.COMPOSE, None)
+    assert str(refusal.value) == (
+        "--target compose: needs a checkout of Sluice, got an installed package; run it as ./sluice in a checkout"
+    )
+
+
+def test_the_help_lists_what_can_be_run() -> None:
+    """All but the two that need a checkout."""
+    shown = CliRunner().invoke(app, ["--help"]).output.split()
+    listed = {name for name in commands.COMMANDS if name in shown}
+    assert listed == commands.COMMANDS.keys() - {"compose-env", "test"}
+
+
+def test_doctor_asks_for_no_maven_where_the_plugin_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A wheel brings it."""
+    stamp = stamp_file(tmp_path / "connect")
+    stamp.parent.mkdir(parents=True)
+    stamp.write_text("0123456789abcdef")
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+
+    assert list(doctor.maven()) == [doctor.Finding("sink plugin", "good", f"{VERSION}, built")]
