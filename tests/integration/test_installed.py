@@ -101,15 +101,6 @@ def test_the_archive_is_all_that_a_bare_worker_needs(bare_worker: Endpoints, tmp
         drain.check_everything_arrived(tasks=2)
 
 
-def test_the_plain_zip_holds_the_same_jars(sluice: Sluice) -> None:  # noqa: ARG001 - it has built them
-    """For workers without a hub client: one folder, the jars in it."""
-    plain = zipfile.ZipFile(BUILT / f"{NAME}.zip").namelist()
-    archive = zipfile.ZipFile(BUILT / "components" / "packages" / f"{NAME}.zip").namelist()
-    jars = {name.removeprefix(f"{NAME}/lib/") for name in archive if name.endswith(".jar")}
-    assert set(plain) == {f"{NAME}/", *(f"{NAME}/{jar}" for jar in jars)}
-    assert f"sluice-connect-elasticsearch-{VERSION}.jar" in jars
-
-
 def test_the_archive_brings_its_documents(sluice: Sluice) -> None:  # noqa: ARG001 - it has built it
     """What the sink does, and what one may do with it, are read without the network."""
     archive = zipfile.ZipFile(BUILT / "components" / "packages" / f"{NAME}.zip").namelist()

@@ -17,10 +17,15 @@ EXAMPLE = ROOT / "connect" / "etc" / "elasticsearch-sink.json"
 STRIMZI = ROOT / "connect" / "etc" / "strimzi-kafkaconnect.yaml"
 
 
+def pom_text(*path: str) -> str | None:
+    """What the plugin's pom says there."""
+    pom = ElementTree.parse(ROOT / "connect" / "pom.xml")  # noqa: S314 - our own file
+    return pom.findtext("/".join(f"{{http://maven.apache.org/POM/4.0.0}}{name}" for name in path))
+
+
 def pom_version() -> str | None:
     """The version that Maven builds."""
-    pom = ElementTree.parse(ROOT / "connect" / "pom.xml")  # noqa: S314 - our own file
-    return pom.findtext("{http://maven.apache.org/POM/4.0.0}version")
+    return pom_text("version")
 
 
 def strimzi_resources() -> tuple[dict[str, Any], dict[str, Any]]:
@@ -30,9 +35,17 @@ def strimzi_resources() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_the_lab_and_the_plugin_have_one_version() -> None:
-    """A result names one, and so does the list of plugins."""
+    """A result names one, and so does the list of plugins; packages take it from the lab."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert pom_version() == VERSION
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"] == {"path": "lab/__init__.py"}
+
+
+def test_the_changelog_begins_with_that_version_and_its_date() -> None:
+    """Unless there is something that is not released."""
+    (version, released), *_ = re.findall(r"^## ([\d.]+) \((.*)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert (version, released) == (VERSION, pom_text("properties", "release.date"))
 
 
 @pytest.mark.parametrize("file", ["compose/lab.yaml", "compose/pipeline.yaml", "compose/secure.yaml", ".env.example"])
@@ -51,7 +64,7 @@ def test_the_example_is_a_connector_of_the_sink_as_it_stands() -> None:
 
 
 def test_strimzi_builds_the_plugin_of_this_version() -> None:
-    """From the plain zip, checked by its hash, into an image with the version as its tag."""
+    """From the release's zip, checked by its hash, into an image with the version as its tag."""
     cluster, _connector = strimzi_resources()
     name = f"sluice-connect-elasticsearch-{pom_version()}.zip"
     assert (cluster["apiVersion"], cluster["kind"]) == ("kafka.strimzi.io/v1", "KafkaConnect")
