@@ -1,4 +1,4 @@
-"""What a run must have reached to pass in CI: bounds of its metrics, no dead letters; and a JUnit file that says so."""
+"""What a run must have reached to pass in CI: bounds of its metrics, no dead letters; and files that say so."""
 
 import operator
 import re
@@ -78,6 +78,26 @@ def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_let
         refused = result.documents.dead_lettered
         checks["no dead letters"] = f"{refused:,} dead letters" if refused else None
     return checks | {each.text: each.failure(result) for each in expectations}
+
+
+def check_places(**places: Path | None) -> None:
+    """Raise ProfileError if a file, by the name of its option, could not be written there."""
+    for option, path in places.items():
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise ProfileError(f"--{option}: got {path}, expected a file in a folder that exists")
+
+
+def append_summary(path: Path, text: str) -> None:
+    """Add a run's summary to a file, as the steps of a CI job share one.
+
+    Raises:
+        ProfileError: It cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ProfileError(f"--summary: {path} cannot be written ({error.strerror})") from error
 
 
 def write_junit(path: Path, result: Result, checks: dict[str, str | None]) -> None:

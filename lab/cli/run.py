@@ -7,8 +7,9 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.folder import read_run
+from lab.analysis.page.markdown import run_markdown
 from lab.analysis.page.terminal import terminal_table, verdict_line
-from lab.cli.expectations import expectation, failures, write_junit
+from lab.cli.expectations import append_summary, check_places, expectation, failures, write_junit
 from lab.cli.options import (
     RUNS,
     JsonOption,
@@ -63,6 +64,10 @@ def run(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all that is expected as a JUnit file.")
     ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append the result as Markdown, such as to $GITHUB_STEP_SUMMARY."),
+    ] = None,
 ) -> int:
     """Run a profile: start what is missing, load, verify, measure, report."""
     overrides = [
@@ -83,8 +88,7 @@ def run(
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
     check_runs(runs)
-    if junit is not None and (junit.is_dir() or not junit.absolute().parent.is_dir()):
-        raise ProfileError(f"--junit: got {junit}, expected a file in a folder that exists")
+    check_places(junit=junit, summary=summary)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     folder, result = servers.run(fitted, documents_of, runs)
     show_result(result, folder.path, open_it=open_it)
@@ -97,6 +101,9 @@ def run(
     checks = failures(result, expectations, no_dead_letters=fail_on_dead_letters)
     if junit is not None:
         write_junit(junit, result, checks)
+    if summary is not None:
+        read = read_run(folder.path)
+        append_summary(summary, run_markdown(read.run, result, read.samples, checks))
     if problems := checks.pop("verified"):
         raise VerificationError(f"this run is void: {problems}")
     if unmet := [failure for failure in checks.values() if failure]:

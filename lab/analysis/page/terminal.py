@@ -59,6 +59,7 @@ LINE = (
 )
 """Metric, scope and words of the figures in the one line of a run."""
 
+QUERY_COLUMNS = ("rate", "median", "p99", "longest", "took", "errors", "wrong")
 LEAST_SPARKS, MOST_SPARKS = 6, 24
 COSTS = ("cpu_s_per_million_docs", "machine_steal_percent_mean", "other_cpu_percent_mean", "index_finish_s")
 QUESTION_METRICS = ("query_service_time_ms_p50", "query_service_time_ms_p99", "answers_wrong")
@@ -121,7 +122,7 @@ def other_engine(result: Result) -> list[str]:
 
 def query_table(result: Result, questions: Sequence[str]) -> Table:
     """A row for each question of a query load."""
-    stem = "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
+    stem = query_stem(result)
     name = "latency" if stem == "query_latency_ms" else "service time (closed loop)"
     table = Table(
         title=" · ".join((result.profile, *other_engine(result), name)),
@@ -132,14 +133,20 @@ def query_table(result: Result, questions: Sequence[str]) -> Table:
         padding=0,
     )
     table.add_column("question", overflow="fold")
-    for head in ("rate", "median", "p99", "longest", "took", "errors", "wrong"):
+    for head in QUERY_COLUMNS:
         table.add_column(head, justify="right", no_wrap=True)
     for question in questions:
-        table.add_row(question, *_query_cells(result, stem, question))
+        table.add_row(question, *query_cells(result, stem, question))
     return table
 
 
-def _query_cells(result: Result, stem: str, question: str) -> Iterator[Text]:
+def query_stem(result: Result) -> str:
+    """Which time queries are told by: latency where they had a due time, else service time."""
+    return "query_latency_ms" if _has(result, "query_latency_ms_p50") else "query_service_time_ms"
+
+
+def query_cells(result: Result, stem: str, question: str) -> Iterator[Text]:
+    """A question's figures, in the order of `QUERY_COLUMNS`."""
     for name in ("query_rate_per_s", f"{stem}_p50", f"{stem}_p99", f"{stem}_max", "query_took_ms_p50"):
         yield Text(figure(value_of(result.metrics, name, question), BY_NAME[name].unit))
     for name in ("query_errors", "answers_wrong"):
@@ -159,22 +166,35 @@ def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     table.add_column("metric")
     table.add_column("scope", style="dim")
     table.add_column("value", justify="right")
+    for label, scope, value in figure_rows(result, of_load):
+        table.add_row(label, scope, value)
+    table.add_section()
+    for label, scope, value in document_rows(result):
+        table.add_row(label, scope, value)
+    for broken in broken_laws(result.verification.ledger):
+        table.add_row(Text("Sink's ledger", style="bold red"), "", broken)
+    return table
+
+
+def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Label, scope and value of each figure of the table.
+
+    Args:
+        of_load: The questions that have a table of their own.
+    """
     named = {(metric.name, metric.scope) for metric in result.metrics}
     for name, scopes in ROWS:
         for scope in scopes:
             is_known = value_of(result.metrics, name, scope) is not None or name not in IF_KNOWN
             if (name, scope) in named and is_known and not _repeats(result, name, scope):
-                _add_metric(table, result, name, scope)
+                yield _figure_row(result, name, scope)
     for metric in result.metrics:
         # The sender is there under its own name, too; `sender` is for suites that compare one with another.
         is_told = metric.value is not None and not _repeats(result, metric.name, metric.scope)
         is_cost = metric.name in COSTS and is_told and metric.scope != "sender"
         is_asked = metric.name in QUESTION_METRICS and metric.scope not in {*of_load, "run"}
         if is_cost or is_asked:
-            _add_metric(table, result, metric.name, metric.scope)
-    table.add_section()
-    _add_books(table, result)
-    return table
+            yield _figure_row(result, metric.name, metric.scope)
 
 
 def _repeats(result: Result, name: str, scope: str) -> bool:
@@ -187,7 +207,8 @@ def _repeats(result: Result, name: str, scope: str) -> bool:
     return scope == "total" and value == value_of(result.metrics, name, "primaries")
 
 
-def _add_books(table: Table, result: Result) -> None:
+def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
+    """What became of the documents, as rows of the table."""
     for name, records in (
         ("Produced", result.documents.produced),
         ("Delivered", result.documents.delivered),
@@ -198,11 +219,9 @@ def _add_books(table: Table, result: Result) -> None:
         ("Missing", result.documents.missing),
     ):
         if records is not None:
-            table.add_row(name, "documents", count(records))
-    for broken in broken_laws(result.verification.ledger):
-        table.add_row(Text("Sink's ledger", style="bold red"), "", broken)
+            yield name, "documents", count(records)
 
 
-def _add_metric(table: Table, result: Result, name: str, scope: str) -> None:
+def _figure_row(result: Result, name: str, scope: str) -> tuple[str, str, str]:
     definition = BY_NAME[name]
-    table.add_row(definition.label, scope, figure(value_of(result.metrics, name, scope), definition.unit))
+    return definition.label, scope, figure(value_of(result.metrics, name, scope), definition.unit)

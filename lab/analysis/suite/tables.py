@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lab.analysis.page.markdown import machine_text, markdown_table, plain_line
 from lab.analysis.suite.families import HEAD as FAMILY_HEAD
 from lab.analysis.suite.families import (
     KEY,
@@ -25,7 +26,7 @@ from lab.analysis.suite.figures import compared_metrics, unit_of, value_in
 from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.suite.names import SIGNS, lower_first, metric_label, published_text, short_name, suite_title
 from lab.analysis.suite.rows import Row, head_and_cells, rows
-from lab.analysis.text import bytes_text, duration
+from lab.analysis.text import duration
 from lab.records.suite import MetricKey, SuiteResult, SuiteRun
 
 COLUMNS = (
@@ -96,16 +97,16 @@ def _csv_rows(suite: SuiteRecords, run: SuiteRun) -> Iterator[tuple[object, ...]
 def suite_markdown(result: SuiteResult) -> str:
     """Answer, tables, conclusions, warnings, what limited the variants, and how to run it again."""
     plan = result.plan
-    lines = [f"# {_plain(suite_title(plan))}", "", _plain(plan.question), ""]
-    lines += [*([_plain(result.headline), ""] if result.headline else []), f"**{_plain(result.answer)}**", ""]
-    lines += [*(f"- {_plain(text)}" for text in result.factors), *([""] if result.factors else [])]
+    lines = [f"# {plain_line(suite_title(plan))}", "", plain_line(plan.question), ""]
+    lines += [*([plain_line(result.headline), ""] if result.headline else []), f"**{plain_line(result.answer)}**", ""]
+    lines += [*(f"- {plain_line(text)}" for text in result.factors), *([""] if result.factors else [])]
     for family in families(plan.metrics):
         texts = table_texts(scope_names(family), family_lines(result, family))
-        lines += [f"## {family_label(family)}", "", f"Ratios: {KEY}.", "", *_markdown_table(*texts), ""]
+        lines += [f"## {family_label(family)}", "", f"Ratios: {KEY}.", "", *markdown_table(*texts), ""]
     for metric in plan.metrics:
         if family_of(plan.metrics, metric) is None:
-            lines += [f"## {metric_label(metric)}", "", *_markdown_table(*head_and_cells(rows(result, metric))), ""]
-    lines += ["## Comparisons", "", *(f"- {_plain(text)}" for text in result.conclusions), ""]
+            lines += [f"## {metric_label(metric)}", "", *markdown_table(*head_and_cells(rows(result, metric))), ""]
+    lines += ["## Comparisons", "", *(f"- {plain_line(text)}" for text in result.conclusions), ""]
     if result.warnings:
         lines += ["## Warnings", "", *_warnings(result), ""]
     lines += ["## What limited each variant", "", *_limits(result), ""]
@@ -113,42 +114,25 @@ def suite_markdown(result: SuiteResult) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _plain(text: str) -> str:
-    """Text from outside as one line that begins no HTML."""
-    return " ".join(text.split()).replace("<", "&lt;")
-
-
-def _markdown_table(head: Sequence[str], texts: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{' --- |' * len(head)}"
-    for row in texts:
-        yield f"| {' | '.join(_plain(text).replace('|', chr(92) + '|') for text in row)} |"
-
-
 def _warnings(result: SuiteResult) -> Iterator[str]:
     for warning in result.warnings:
         name = warning.kind.heading
         yield (
-            f"- **{name}**: {_plain(warning.seen)}. Likely cause: {_plain(warning.likely_cause)}."
-            f" What to do: {_plain(warning.remedy)}."
+            f"- **{name}**: {plain_line(warning.seen)}. Likely cause: {plain_line(warning.likely_cause)}."
+            f" What to do: {plain_line(warning.remedy)}."
         )
 
 
 def _limits(result: SuiteResult) -> Iterator[str]:
     for limit in result.limits:
         stages = ", ".join(f"{stage} ({runs})" for stage, runs in limit.limits.items())
-        yield f"- {_plain(short_name(result.plan, limit.variant))}: {stages}"
+        yield f"- {plain_line(short_name(result.plan, limit.variant))}: {stages}"
 
 
 def _where(result: SuiteResult) -> Iterator[str]:
     plan, environment = result.plan, result.environment
     if environment is not None:
-        servers = ", ".join(dict.fromkeys(f"{server.name} {server.release}" for server in environment.servers))
-        commit = f" ({environment.git_commit})" if environment.git_commit else ""
-        yield (
-            f"{_plain(environment.cpu_model)}, {environment.cpu_cores} cores, {bytes_text(environment.memory_bytes)};"
-            f" {servers}; Sluice {environment.sluice_version}{commit}."
-        )
+        yield machine_text(environment)
     ended = "" if result.complete else " The suite is not finished."
     yield f"{result.repeats}, seed {plan.seed}, {duration(result.wall_time_s)}.{ended}"
     yield ""

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lab.analysis.result import analyse
-from lab.cli.expectations import Expectation, expectation, failures, write_junit
+from lab.cli.expectations import Expectation, append_summary, check_places, expectation, failures, write_junit
 from lab.errors import ProfileError
 from lab.records.result import Result
 from tests.unit.analysis.synthetic import Truth, run, samples, written
@@ -80,3 +80,21 @@ def test_a_junit_file_has_a_case_for_each_expectation(result: Result, tmp_path: 
     assert failed == {"verified": [], "drain_s<1": ["drain_s<1: it was 23.0 s"]}
     with pytest.raises(ProfileError, match=r"^--junit: .* cannot be written \(No such file or directory\)$"):
         write_junit(tmp_path / "nowhere" / "junit.xml", result, {})
+
+
+def test_summaries_of_several_runs_share_a_file(tmp_path: Path) -> None:
+    """As the steps of a CI job do; a file that cannot be written is refused with its option."""
+    for text in ("one\n", "two\n"):
+        append_summary(tmp_path / "summary.md", text)
+    assert (tmp_path / "summary.md").read_text() == "one\ntwo\n"
+    with pytest.raises(ProfileError, match=r"^--summary: .* cannot be written \(Is a directory\)$"):
+        append_summary(tmp_path, "three\n")
+
+
+def test_files_without_a_folder_are_refused_beforehand(tmp_path: Path) -> None:
+    """By the name of the option."""
+    check_places(junit=None, summary=tmp_path / "summary.md")
+    for path in (tmp_path, tmp_path / "nowhere" / "summary.md"):
+        with pytest.raises(ProfileError) as refused:
+            check_places(junit=None, summary=path)
+        assert str(refused.value) == f"--summary: got {path}, expected a file in a folder that exists"
