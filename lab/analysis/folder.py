@@ -39,7 +39,7 @@ def read_run(path: Path) -> RunFolder:
         ProfileError: The folder, or a file in it, is not what a run leaves behind.
     """
     return RunFolder(
-        path, read_record(path / "run.json"), _samples(path / "samples.ndjson"), _profile(path / "profile.json")
+        path, read_record(path / "run.json"), _samples(path / "samples.ndjson"), read_profile(path / "profile.json")
     )
 
 
@@ -56,7 +56,12 @@ def _samples(path: Path) -> tuple[Sample, ...]:
     return tuple(sorted(parsed_lines(Sample, path, A_RUN), key=lambda sample: sample.at_s))
 
 
-def _profile(path: Path) -> dict[str, object] | None:
+def read_profile(path: Path) -> dict[str, object] | None:
+    """The effective profile of a run, out of its `profile.json`; `None` where that is not there.
+
+    Raises:
+        ProfileError: It is not JSON.
+    """
     if not path.exists():
         return None
     try:

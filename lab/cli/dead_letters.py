@@ -9,7 +9,7 @@ import orjson
 import typer
 from rich.markup import escape
 
-from lab.analysis.folder import read_record
+from lab.analysis.folder import read_profile, read_record
 from lab.cli.options import RUNS, RunArgument, RunsOption, TargetFileOption, TargetOption
 from lab.cli.produce import pair
 from lab.clients.target import topics_of
@@ -18,7 +18,8 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, VerificationError
 from lab.records.run import Run
 from lab.records.verification import DeadLetterGroup
-from lab.replay.dead_letters import DeadLetterTopic, Letter, groups_of
+from lab.replay.dead_letters import DeadLetterTopic, Letter, Place, groups_of
+from lab.replay.mapping import update_mapping
 from lab.replay.replay import Replay, TopicReplay, replay_config
 from lab.run.folder import find_run
 from lab.run.load.sink import sink_access
@@ -55,23 +56,26 @@ def show(
     letters = topic_of(source, runs, endpoints)
     shown: list[Letter] = []
     content: list[Letter] = []
-    sent_again = 0
+    sent_again: set[Place] = set()
     for letter in letters.letters():
-        sent_again += letter.sent_again
+        if letter.sent_again:
+            # One that was refused again is another letter of the same record.
+            sent_again.add(letter.origin)
         if everything or not letter.sent_again:
             content += [letter] if len(content) < documents else []
             shown.append(letter.without_content())
     groups = groups_of(shown)
     if as_json:
-        summary = {
+        summary: dict[str, object] = {
             "topic": letters.topic,
             "records": len(shown),
-            "sent_again": sent_again,
+            "sent_again": len(sent_again),
             "groups": [group.model_dump() for group in groups],
         }
         typer.echo(orjson.dumps(summary | ({"documents": list(map(letter_json, content))} if documents else {})))
         return
-    console.print(f"{letters.topic}: {count(len(shown), 'dead letter')}; {sent_again} sent again", soft_wrap=True)
+    counts = f"{count(len(shown), 'dead letter')}; {count(len(sent_again), 'record')} sent again"
+    console.print(f"{letters.topic}: {counts}", soft_wrap=True)
     if groups:
         print_groups(groups)
     for letter in content:
@@ -83,6 +87,9 @@ def replay(
     run: RunArgument = "latest",
     *,
     again: Annotated[bool, typer.Option("--again", help="Also those that were sent again before.")] = False,
+    mapping: Annotated[
+        bool, typer.Option("--update-mapping", help="Before, bring the profile's mapping file into the run's index.")
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Setting of the connector in place of the run's."),
@@ -92,7 +99,8 @@ def replay(
     runs: RunsOption = RUNS,
 ) -> None:
     """Send the dead letters of a run through the sink again, each once; exit status 0 if all are accepted."""
-    recorded = read_record(find_run(runs, run) / "run.json")
+    folder = find_run(runs, run)
+    recorded = read_record(folder / "run.json")
     source = source_topic(recorded)
     if "command" in recorded.environment.connector:
         raise ProfileError(f"run {recorded.run_id}: its sink was a command, which keeps no dead letters")
@@ -103,8 +111,24 @@ def replay(
         connector = recorded.environment.connector
         config = replay_config(connector, {**sink_access(connector, endpoints.access), **overrides})
         letters = topic_of_run(recorded, config, endpoints)
+        if mapping:
+            name = mapping_name(folder)
+            update_mapping(recorded, name, endpoints)
+            console.print(f"index {recorded.index}: has the mapping of mappings/{name}.json", soft_wrap=True)
         outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
     print_outcome(outcome)
+
+
+def mapping_name(folder: Path) -> str:
+    """The mapping of a run's profile.
+
+    Raises:
+        ProfileError: The folder does not say.
+    """
+    name = (read_profile(folder / "profile.json") or {}).get("mapping")
+    if not isinstance(name, str):
+        raise ProfileError(f"{folder / 'profile.json'}: names no mapping; run the profile again")
+    return name
 
 
 def source_topic(run: Run) -> str:

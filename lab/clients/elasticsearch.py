@@ -235,6 +235,19 @@ class ElasticsearchClient:
         if status == httpx.codes.BAD_REQUEST:
             raise ProfileError(f"index {index}: Elasticsearch refuses its settings: {error_reason(answer)}")
 
+    def put_mapping(self, index: str, mapping: Mapping[str, object]) -> None:
+        """Add to the mapping of an index that has documents; what the request does not name stays.
+
+        Raises:
+            ProfileError: Elasticsearch refuses the change, as that of a field's type.
+        """
+        status, answer = self.request("PUT", f"/{index}/_mapping", mapping, accept=(400,))
+        if status == httpx.codes.BAD_REQUEST:
+            raise ProfileError(
+                f"index {index}: Elasticsearch refuses this change of a mapping in use: {error_reason(answer)}; run "
+                "the profile again to load a new index"
+            )
+
     def close_index(self, index: str) -> None:
         """Close an index: it stays on disk, and its shards take neither heap nor threads."""
         self.request("POST", f"/{index}/_close")

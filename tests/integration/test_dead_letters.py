@@ -7,10 +7,13 @@ from pathlib import Path
 
 import httpx
 import orjson
+import pytest
 
 from lab.clients.target import topics_of
+from lab.errors import ProfileError
 from lab.records.run import Run
 from lab.replay.dead_letters import DeadLetterTopic
+from lab.replay.mapping import update_mapping
 from tests.integration.conftest import Sluice, write_ndjson
 
 BOOKS = 211
@@ -74,6 +77,35 @@ def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
     assert forced == (0, "3 dead letters sent again: 2 already there, 1 stale\n", "")
     assert stored(elasticsearch, "sluice-file") == once
     assert httpx.get(f"{sluice.stack.endpoints().connect_url}/connectors").json() == []
+
+
+def test_a_corrected_mapping_file_is_brought_into_the_index_before_letters_are_sent_again(
+    sluice: Sluice, tmp_path: Path, elasticsearch: httpx.Client
+) -> None:
+    """What the server cannot change in place is one sentence of its own; the mark of the run stays in the mapping."""
+    run = run_with_refusals(sluice, tmp_path)
+    unchanged = dead_letters(sluice, "replay", "--update-mapping")
+    assert unchanged[0] == 4
+    assert unchanged[1].splitlines()[0] == "index sluice-file: has the mapping of mappings/dynamic.json"
+    _, shown, _ = dead_letters(sluice, "show")
+    assert shown.splitlines()[0] == f"{run.topic}-dead-letters: 3 dead letters; 3 records sent again"
+
+    mapping = tmp_path / "mappings" / "books.json"
+    mapping.parent.mkdir()
+    mapping.write_text('{"mappings": {"properties": {"pages": {"type": "keyword"}}}}')
+    with pytest.raises(ProfileError) as refused:
+        update_mapping(run, "books", sluice.stack.endpoints(), tmp_path)
+    assert str(refused.value) == (
+        "index sluice-file: Elasticsearch refuses this change of a mapping in use: mapper [pages] cannot be changed "
+        "from type [long] to [keyword]; run the profile again to load a new index"
+    )
+
+    mapping.write_bytes(orjson.dumps({"mappings": MENDED}))
+    update_mapping(run, "books", sluice.stack.endpoints(), tmp_path)
+    replayed = dead_letters(sluice, "replay")
+    assert replayed == (0, "3 dead letters sent again: 2 indexed, 1 stale\n", "")
+    stored_mapping = elasticsearch.get("/sluice-file/_mapping").json()["sluice-file"]["mappings"]
+    assert stored_mapping["_meta"] == {"sluice": {"run": run.run_id}}
 
 
 def test_a_replay_that_is_killed_sends_nothing_twice(
