@@ -97,13 +97,13 @@ def client_refusal(client: Mapping[str, str | int | float | bool]) -> str | None
     """Why no producer can be made with these settings, which needs no broker to find out; `None` when one can."""
     for setting in COUNTS_SETTINGS:
         if setting in client:
-            return f"{setting}: cannot be set, acknowledgements are counted by it"
+            return f"{setting}: cannot be set, because Sluice counts acknowledgements by it"
     try:
         Producer({**DEFAULT_CLIENT_SETTINGS, **client, "bootstrap.servers": "", "log_level": 0})
     except KafkaException as error:
-        return f"refused by Kafka's client: {error.args[0].str()}"
+        return f"rejected by Kafka's client: {error.args[0].str()}"
     except (TypeError, ValueError) as error:
-        return f"refused by Kafka's client: {error}"
+        return f"rejected by Kafka's client: {error}"
     return None
 
 

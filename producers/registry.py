@@ -51,13 +51,13 @@ _KEY_ORDER: Final = Option(
     "key_order",
     str,
     "shuffled",
-    "order of the keys: in none, as from a crawler, or growing",
+    "order of the keys: random, as from a crawler, or growing",
     choices=("shuffled", "ascending"),
 )
 
 _ALADIN: Final = Description(
     name="aladin",
-    summary="used books as Aladin lists them, with the shops that offer each",
+    summary="used books as listed by Aladin, a Korean online bookshop, with the shops that offer each",
     entity="books",
     key_order="shuffled",
     options=(
@@ -81,7 +81,7 @@ _EVENTS: Final = Description(
             "start", str, events.DEFAULT_START, "instant of the first event, ISO 8601, UTC unless it says otherwise"
         ),
         Option("interval_us", int, 1000, "time between two events, in microseconds"),
-        Option("payload_chars", int, 0, "random base64 that each event carries besides; a codec saves a quarter of it"),
+        Option("payload_chars", int, 0, "extra random base64 in each event; a codec saves a quarter of it"),
         _KEY_ORDER,
     ),
     make=events.make_events,
@@ -95,10 +95,13 @@ _FILE: Final = Description(
     options=(
         Option("path", str, None, "the file", required=True),
         Option(
-            "key", str, None, "the field that holds the key, dotted where it is nested; else the number of the line"
+            "key",
+            str,
+            None,
+            "the field that holds the key, dotted where it is nested; by default the number of the line",
         ),
-        Option("timestamp", str, None, "a field that every document must have besides, dotted where it is nested"),
-        Option("max_message_bytes", int, file.DEFAULT_MAX_MESSAGE_BYTES, "largest record that the broker takes"),
+        Option("timestamp", str, None, "another field that every document must have, dotted where it is nested"),
+        Option("max_message_bytes", int, file.DEFAULT_MAX_MESSAGE_BYTES, "largest record that the broker accepts"),
     ),
     make=file.make_file,
 )
@@ -119,7 +122,7 @@ _VECTORS: Final = Description(
     key_order="shuffled",
     options=(
         Option("dimensions", int, 96, "of each vector"),
-        Option("updates", float, 0.0, "fraction of the documents, the last ones, that index an earlier vector anew"),
+        Option("updates", float, 0.0, "fraction of the documents, at the end, that index an earlier vector again"),
         _KEY_ORDER,
     ),
     make=vectors.make_vectors,

@@ -147,7 +147,7 @@ class Sending:
             self._report_if_due(self._clock.monotonic_ns())
         if self.produced != self.delivered + self.failed:
             raise ProduceError(
-                f"{self._topic}: the client lost count: "
+                f"{self._topic}: the client's counts do not add up: "
                 f"{self.produced} produced, {self.delivered} delivered, {self.failed} failed"
             )
         self._report(self)
@@ -228,7 +228,7 @@ class Sending:
 
     def _count_failure(self, error: KafkaError, size_bytes: int) -> None:
         if error.fatal():
-            raise ProduceError(f"{self._topic}: the client cannot go on: {error.str()}")
+            raise ProduceError(f"{self._topic}: the client failed: {error.str()}")
         self.failed += 1
         self.source_bytes -= size_bytes
         self._failures[error.name()] += 1

@@ -40,10 +40,12 @@ def compare_runs(
         ),
     ],
     *,
-    force: Annotated[bool, typer.Option("--force", help="Ratios, marked, also where inputs differ.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Show ratios, marked with !, even where inputs differ.")
+    ] = False,
     vary: Annotated[
         list[str] | None,
-        typer.Option(metavar="INPUT", help="An input that differs on purpose, as named in the output."),
+        typer.Option(metavar="INPUT", help="An input that differs on purpose, by its name in the output."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All metrics, not only the key figures.")] = False,
     runs: RunsOption = RUNS,
@@ -130,8 +132,8 @@ def refusal(first: str, second: str, comparisons: list[Comparison]) -> str:
     if not names:
         return f"{first} and {second}: cannot be compared: no metric is known for both"
     return (
-        f"{first} and {second}: cannot be compared, their inputs differ: {', '.join(names)}; make runs that share them,"
-        " name with --vary what differs on purpose, or see the ratios all the same with --force"
+        f"{first} and {second}: cannot be compared, because their inputs differ: {', '.join(names)}; run both with "
+        "the same inputs, name intended differences with --vary, or see the ratios anyway with --force"
     )
 
 
@@ -151,7 +153,7 @@ def show(comparison: Comparison, *, every: bool) -> None:
     )
     console.print(table_of(rows, *COLUMNS, right=COLUMNS[2:5]))
     if len(comparison.compared) > 1:
-        console.print("more than one setting differs: a difference cannot be put down to one of them")
+        console.print("more than one setting differs: an effect cannot be attributed to one of them")
     if comparison.has_spread:
         console.print(
             "The verdicts of a table hold together at 95 % (Holm). Runs of one day do not replicate days: on another"

@@ -35,7 +35,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def dead_letters() -> None:
-    """Show the records that were refused, and send them again."""
+    """Show rejected documents, and send them again."""
 
 
 @app.command()
@@ -44,8 +44,8 @@ def show(
         str, typer.Argument(metavar="RUN|TOPIC", help="Run (`latest`, a run id, a profile, a folder) or topic.")
     ] = "latest",
     *,
-    documents: Annotated[int, typer.Option(min=0, help="Show so many of them, with full reason and content.")] = 0,
-    everything: Annotated[bool, typer.Option("--all", help="Those that were sent again as well.")] = False,
+    documents: Annotated[int, typer.Option(min=0, help="Show this many, with full reason and content.")] = 0,
+    everything: Annotated[bool, typer.Option("--all", help="Include those already sent again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
@@ -86,13 +86,13 @@ def show(
 def replay(
     run: RunArgument = "latest",
     *,
-    again: Annotated[bool, typer.Option("--again", help="Also those that were sent again before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Include those already sent again.")] = False,
     mapping: Annotated[
-        bool, typer.Option("--update-mapping", help="Before, bring the profile's mapping file into the run's index.")
+        bool, typer.Option("--update-mapping", help="First apply the profile's mapping file to the run's index.")
     ] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Setting of the connector in place of the run's."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
     ] = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
@@ -138,7 +138,7 @@ def source_topic(run: Run) -> str:
         ProfileError: It drained none, or several.
     """
     if run.topic is None:
-        raise ProfileError(f"run {run.run_id}: sent its documents past Kafka, so that there are no dead letters")
+        raise ProfileError(f"run {run.run_id}: sent its documents without Kafka, so there are no dead letters")
     if "," in run.topic:
         topics = run.topic.replace(",", ", ")
         raise ProfileError(
@@ -171,8 +171,8 @@ def topic_of_run(run: Run, config: Mapping[str, object], endpoints: Endpoints) -
     topic = DeadLetterTopic(topics_of(endpoints), name)
     if not topic.exists():
         raise ProfileError(
-            f"run {run.run_id}: its topic {name} is not on these servers: it ran on others, which took their topics "
-            "with them, or a later run of its profile has removed it; run it again"
+            f"run {run.run_id}: its topic {name} is gone: the run used other servers, or a later run of its profile "
+            "removed it; run it again"
         )
     return topic
 
@@ -223,7 +223,7 @@ def print_outcome(outcome: Replay) -> None:
     """
     total = outcome.sent + outcome.earlier
     if not total:
-        console.print("nothing to replay: every dead letter was sent again before, or there is none")
+        console.print("nothing to replay: there are no dead letters, or all were sent again before")
         return
     if outcome.earlier:
         console.print(f"{count(outcome.earlier, 'record')} of an earlier replay had not been read yet")
@@ -233,8 +233,8 @@ def print_outcome(outcome: Replay) -> None:
         print_groups(outcome.refused)
     if outcome.accepted != total:
         raise VerificationError(
-            f"{count(total - outcome.accepted, 'dead letter')} of {total:,} not accepted; mend what the reasons name "
-            "and replay again"
+            f"{count(total - outcome.accepted, 'dead letter')} of {total:,} not accepted; fix the mapping as the "
+            "reasons say, and replay again"
         )
 
 

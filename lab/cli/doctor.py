@@ -62,7 +62,7 @@ def doctor(
         print_json(findings)
     lacking = [entry.what for entry in findings if entry.verdict == "bad"]
     if containers and lacking and os.environ.get("SLUICE_PREFLIGHT") != "warn":
-        raise StackError(f"preflight: {', '.join(lacking)}: see above; PREFLIGHT=warn in .env goes on all the same")
+        raise StackError(f"preflight: {', '.join(lacking)}: see above; set PREFLIGHT=warn in .env to continue anyway")
     return StackError.exit_status if lacking and not containers else 0
 
 
@@ -141,7 +141,7 @@ def ports() -> Iterator[Finding]:
     """Whether the usual ports are free, for those who ask for them; by default any free port is taken."""
     for name, port in (("Elasticsearch", 9200), ("Kafka", 9092), ("Kafka Connect", 8083), ("Kibana", 5601)):
         taken = accepts_connections(port)
-        what = "taken; not needed unless you ask for it" if taken else "free"
+        what = "taken; needed only if you request this port" if taken else "free"
         yield Finding(f"port {port}", "optional" if taken else "good", f"{what} (usual for {name})")
 
 

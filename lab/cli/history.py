@@ -47,7 +47,7 @@ def runs(
     folder: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs that have ended, by profile."""
+    """List the finished runs, by profile."""
     first = instant(since) if since else None
     past = [run for run in past_runs(folder) if first is None or datetime.fromisoformat(run.began) >= first]
     known = {run.profile for run in past}

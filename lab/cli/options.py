@@ -34,7 +34,7 @@ JsonOption = Annotated[
         "--json",
         callback=keep_output_for_json,
         is_eager=True,
-        help="Print the result as JSON; all else goes to the standard error.",
+        help="Print the result as JSON; everything else goes to standard error.",
     ),
 ]
 OpenOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
@@ -43,7 +43,7 @@ SettingsOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A value of the profile; in a suite, of every profile.",
+        help="Set a value of the profile; in a suite, of every profile.",
         autocompletion=complete.settings,
     ),
 ]
@@ -51,7 +51,7 @@ TargetOption = Annotated[
     TargetName,
     typer.Option(
         "--target",
-        help="local: servers on this machine; compose: this checkout's containers; remote: servers that exist already.",
+        help="local: servers on this machine; compose: this checkout's containers; remote: your own cluster.",
     ),
 ]
 TargetFileOption = Annotated[

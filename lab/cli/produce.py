@@ -20,7 +20,7 @@ ANSWER_TIMEOUT_S = 10.0
 
 
 def produce(
-    topic: Annotated[str, typer.Argument(help="Topic to produce into; made if it is not there.")],
+    topic: Annotated[str, typer.Argument(help="Topic to produce into; created if missing.")],
     *,
     bootstrap_servers: Annotated[str, typer.Option(help="Kafka brokers, `host:port`, comma-separated.")],
     dataset: Annotated[str, typer.Option(help=f"Dataset: {', '.join(DATASETS)}.")] = "aladin",
@@ -31,14 +31,14 @@ def produce(
         typer.Option(metavar="DOCS_PER_S", help="On an absolute schedule; as fast as possible if not given."),
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Producer processes.")] = 1,
-    partitions: Annotated[int, typer.Option(min=1, help="Partitions, if the topic has to be made.")] = 1,
+    partitions: Annotated[int, typer.Option(min=1, help="Partitions of a new topic.")] = 1,
     options: Annotated[
         list[str] | None,
         typer.Option("--option", metavar="NAME=VALUE", help="Option of the dataset, such as model=flat."),
     ] = None,
     client: Annotated[
         list[str] | None,
-        typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, in its words."),
+        typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, verbatim."),
     ] = None,
 ) -> None:
     """Stream a dataset into a topic of any Kafka."""

@@ -50,7 +50,7 @@ def show(
 
 
 def compose_env() -> None:
-    """Write compose/experiments/ anew from experiments/profiles/, after a profile was added or changed."""
+    """Write compose/experiments/ from experiments/profiles/, after you add or change a profile."""
     texts = dict(env_files(ROOT))
     changed = 0
     try:

@@ -51,7 +51,7 @@ def publish(
     ca: Ca = None,
     runs: RunsOption = RUNS,
 ) -> None:
-    """Send a recorded run to an Elasticsearch, so that Kibana shows it. Sending it again changes nothing."""
+    """Send a finished run to an Elasticsearch, for Kibana. You can repeat it."""
     access = access_of(api_key_env, user, password_env, ca)
     folder = read_run(find_run(runs, run))
     with closing(Server(server_url(to, "--to"), access)) as server:
@@ -80,7 +80,7 @@ def dashboards(
     password_env: PasswordEnv = None,
     ca: Ca = None,
 ) -> None:
-    """Import data view, panels and dashboard into a Kibana. Importing them again changes nothing."""
+    """Import data view, panels and dashboard into a Kibana. You can repeat it."""
     print_import(server_url(kibana, "--kibana"), access_of(api_key_env, user, password_env, ca))
 
 
@@ -94,8 +94,8 @@ def print_buckets(published: Publication, bucket_s: int) -> None:
     )
     if empty:
         console.print(
-            f"{empty} of them have no answer of Elasticsearch: Kibana leaves them and the next one out; a larger "
-            f"--bucket (and {setting}) leaves out fewer",
+            f"{empty} of them have no answer from Elasticsearch; Kibana skips them and the next one; a larger "
+            f"--bucket (and {setting}) skips fewer",
             soft_wrap=True,
         )
 
@@ -103,8 +103,8 @@ def print_buckets(published: Publication, bucket_s: int) -> None:
 def print_other_clusters(published: Publication) -> None:
     """Why Stack Monitoring documents were left out."""
     console.print(
-        f"Stack Monitoring: left out, as cluster {escape(published.other_clusters[0])} is monitored there, and Kibana "
-        "with a basic licence opens one cluster only; --stack-monitoring sends them all the same",
+        f"Stack Monitoring: skipped, because cluster {escape(published.other_clusters[0])} is monitored there, and "
+        "Kibana with a basic licence opens only one cluster; --stack-monitoring sends them anyway",
         soft_wrap=True,
     )
 
@@ -158,4 +158,4 @@ def from_environment(option: str, name: str) -> str:
     """The secret that a variable holds; raises ProfileError if there is none."""
     if secret := os.environ.get(name):
         return secret
-    raise ProfileError(f"{option}: {name}: got no such environment variable, expected one that holds the secret")
+    raise ProfileError(f"{option}: {name}: is not set, expected an environment variable that holds the secret")

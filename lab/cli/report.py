@@ -40,7 +40,7 @@ def report(
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw the report of a run or of a suite again. No server is needed."""
+    """Draw the report of a run or a suite again. Needs no server."""
     if words == "rally":
         write_summary(analyse(find_run(runs, run)))
         return

@@ -48,7 +48,7 @@ def up(
         Literal["free", "default"], typer.Option(help="free: any; default: 9200, 9092 and 8083, unless stated.")
     ] = "free",
 ) -> None:
-    """Start the servers and leave them running; what runs already and fits stays as it is."""
+    """Start the servers and leave them running. Servers that fit already keep running."""
     if elasticsearch and opensearch:
         raise ProfileError("--opensearch: --elasticsearch is given already, expected one of the two")
     stated = {"elasticsearch-1": elasticsearch_port, "kafka": kafka_port, "connect": connect_port}
@@ -72,7 +72,7 @@ def up(
 
 
 def env() -> None:
-    """Print the addresses of the servers that run, for a shell to `eval`."""
+    """Print the addresses of the running servers, for a shell to `eval`."""
     endpoints = LocalStack().endpoints()
     for name, value in (
         ("ELASTICSEARCH_URL", endpoints.elasticsearch_urls[0]),
@@ -83,7 +83,7 @@ def env() -> None:
 
 
 def status(*, as_json: JsonOption = False) -> int:
-    """Show the servers. Exit status 0 if all are ready, 3 if one is not or none runs."""
+    """Show the servers. Exit status 0 if all are ready, otherwise 3."""
     stack = LocalStack()
     state = stack.state()
     servers = sorted(state.servers, key=lambda entry: entry.spec.name) if state else []
@@ -116,7 +116,7 @@ def logs(
     service: ServiceArgument,
     *,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 50,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as the log grows.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log as it grows.")] = False,
 ) -> int:
     """Show the log of a server, running or not."""
     spec = LocalStack().server(service).spec
@@ -126,13 +126,13 @@ def logs(
 
 
 def restart(service: ServiceArgument) -> None:
-    """Start a server again as it was, with its data, whether it still runs or has died."""
+    """Restart a server, keeping its data; also after a crash."""
     with StackDisplay().showing() as progress:
         LocalStack().restart(service, progress)
 
 
 def down() -> None:
-    """Stop every server of this checkout, also after the command that started it was killed. Data is kept."""
+    """Stop every server of this checkout, even if the command that started it was killed. Data is kept."""
     stack = LocalStack()
     with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
         stopped = stack.stop(progress)

@@ -56,7 +56,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def stream() -> None:
-    """Stream a profile's documents without end, through servers that stay; for the containers."""
+    """Stream a profile's documents without end, on servers that stay up; used by the containers."""
 
 
 def of_stream(command: Callable[..., None]) -> Callable[..., None]:
@@ -97,7 +97,7 @@ def of_stream(command: Callable[..., None]) -> Callable[..., None]:
 @app.command()
 @of_stream
 def prepare(profile: Profile, endpoints: Endpoints) -> None:
-    """Make index, topic and connector of the stream; an existing stream continues."""
+    """Create index, topic and connector of the stream; an existing stream continues."""
     dataset_of(profile)
     prepared = prepare_stream(profile, endpoints, root=ROOT)
     state = "begins" if prepared.is_new else "goes on"
@@ -120,7 +120,7 @@ def send(
         typer.Option(
             envvar="SLUICE_STREAM_RATE",
             metavar="DOCS_PER_S",
-            help="On an absolute schedule, which waiting for the sink does not move; max: as fast as the sink.",
+            help="Documents per second, on an absolute schedule; max: as fast as the sink reads.",
         ),
     ] = AS_FAST_AS_THE_SINK,
     most_lag: Annotated[
@@ -134,14 +134,14 @@ def send(
     ] = 200_000,
     heartbeat: HeartbeatOption = None,
 ) -> None:
-    """Send the stream's documents until it is stopped; started again, it goes on where it was."""
+    """Send the stream's documents until it is stopped; a restart continues where it was."""
     pace = Pace(rate_of(rate), most_lag)
     dataset = dataset_of(profile)
     names = stream_of(profile, endpoints)
     stop = StopRequest()
     reporter = Reporter(dataset.documents, heartbeat)
     position = send_stream(profile, dataset, endpoints, names, pace=pace, watcher=reporter, is_over=stop.is_requested)
-    console.print(f"stopped at {position:,} documents; started again, it goes on there")
+    console.print(f"stopped at {position:,} documents; start it again to continue there")
 
 
 @app.command()
@@ -165,7 +165,7 @@ def show(
     ca: Ca = None,
     target_file: TargetFileOption = None,
 ) -> None:
-    """Give Kibana data view, panels and dashboard, and print where the stream is to be seen."""
+    """Import data view, panels and dashboard into Kibana, and print their addresses."""
     print_import(server_url(kibana, "--kibana"), access_of(None, user, password_env, ca))
     with closing(cluster_of(remote_endpoints(target_file))) as cluster:
         uuid = cluster.cluster_uuid()
@@ -190,7 +190,7 @@ def watch(
     password_env: PasswordEnv = None,
     ca: Ca = None,
 ) -> None:
-    """Sample a stream that is under way and send the samples as they are taken, until it is told to stop."""
+    """Sample a running stream and send each sample to an Elasticsearch, until Ctrl-C."""
     chosen = load_profile(profile, overrides=file_overrides(path, key))
     access = access_of(api_key_env, user, password_env, ca)
     pipeline = Pipeline(chosen, remote_endpoints(target_file))

@@ -45,17 +45,17 @@ from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
 from producers.dataset import Dataset
 
-PlanOption = Annotated[bool, typer.Option("--plan", help="Print what would be done and how long it takes.")]
-MinutesOption = Annotated[float | None, typer.Option(min=1, help="How long it may take, its warm-up included.")]
+PlanOption = Annotated[bool, typer.Option("--plan", help="Print variants, order and time; start nothing.")]
+MinutesOption = Annotated[float | None, typer.Option(min=1, help="Longest time, warm-up included.")]
 PrecisionOption = Annotated[
-    str | None, typer.Option(help="Half-width of an interval that is narrow enough: 5%.", metavar="PERCENT")
+    str | None, typer.Option(help="End when every interval is this narrow (half-width): 5%.", metavar="PERCENT")
 ]
 RateOption = Annotated[
     str | None,
     typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of what drains reach.", metavar="RATE"),
 ]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the last one, which was interrupted.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")]
 
 
 def suite(
@@ -69,9 +69,9 @@ def suite(
     plan: PlanOption = False,
     minutes: MinutesOption = None,
     precision: PrecisionOption = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="How often each variant runs, instead of both.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Number of blocks, instead of both.")] = None,
     rate: RateOption = None,
-    starts: Annotated[int | None, typer.Option(min=1, help="How often the servers are started; 1.")] = None,
+    starts: Annotated[int | None, typer.Option(min=1, help="Starts of the servers; default 1.")] = None,
     seed: SeedOption = None,
     resume: ResumeOption = False,
     settings: SettingsOption = None,
@@ -96,7 +96,7 @@ def race(
         typer.Option(
             "--set",
             metavar="KEY=VALUE,VALUE",
-            help="What is compared: a setting with several values; with one, what all variants have.",
+            help="A setting with several values, which are compared; with one value, for all variants.",
             autocompletion=complete.settings,
         ),
     ] = None,

@@ -84,7 +84,7 @@ class ConnectWorker:
             problems = [f"sink.config: {self._hide(problem)}" for value in values for problem in value["errors"]]
         elif response.is_server_error:
             raise StackError(
-                f"{self._url}: Kafka Connect cannot judge the connector's settings: {self._words(response)}"
+                f"{self._url}: Kafka Connect cannot validate the connector's settings: {self._words(response)}"
             )
         else:
             problems = [f"sink.config: connector.class: {plugin}: {self._words(response)}"]
@@ -99,7 +99,7 @@ class ConnectWorker:
         """
         response = self._http.send("PUT", f"/connectors/{name}/config", config)
         if response.status_code == httpx.codes.BAD_REQUEST:
-            raise ProfileError(f"sink.config: the connector refuses it: {self._words(response)}")
+            raise ProfileError(f"sink.config: the connector rejects it: {self._words(response)}")
         self._answer(response, f"connector {name}: cannot be made")
 
     def delete(self, name: str) -> None:

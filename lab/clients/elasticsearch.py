@@ -120,7 +120,7 @@ class ElasticsearchClient:
         changed = {**earlier, **wanted, OURS: now_ours if wanted else None}
         status, answer = self.request("PUT", "/_cluster/settings", {"persistent": changed}, accept=(400,))
         if status == httpx.codes.BAD_REQUEST:
-            raise ProfileError(f"elasticsearch.cluster_settings: Elasticsearch refuses them: {error_reason(answer)}")
+            raise ProfileError(f"elasticsearch.cluster_settings: Elasticsearch rejects them: {error_reason(answer)}")
 
     # --- index ------------------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class ElasticsearchClient:
         status, answer = self.request("PUT", f"/{index}", body, accept=(400,))
         if status == httpx.codes.BAD_REQUEST:
             kind = IndexExistsError if error_type(answer) == ALREADY_EXISTS else ProfileError
-            raise kind(f"index {index}: Elasticsearch refuses its settings or mapping: {error_reason(answer)}")
+            raise kind(f"index {index}: Elasticsearch rejects its settings or mapping: {error_reason(answer)}")
 
     def delete_index(self, index: str) -> None:
         """Delete an index, which need not exist."""
@@ -229,11 +229,11 @@ class ElasticsearchClient:
         """Change settings of an index; `None` is the default.
 
         Raises:
-            ProfileError: Elasticsearch refuses them.
+            ProfileError: Elasticsearch rejects them.
         """
         status, answer = self.request("PUT", f"/{index}/_settings", settings, accept=(400,))
         if status == httpx.codes.BAD_REQUEST:
-            raise ProfileError(f"index {index}: Elasticsearch refuses its settings: {error_reason(answer)}")
+            raise ProfileError(f"index {index}: Elasticsearch rejects its settings: {error_reason(answer)}")
 
     def put_mapping(self, index: str, mapping: Mapping[str, object]) -> None:
         """Add to the mapping of an index that has documents; what the request does not name stays.
@@ -369,7 +369,7 @@ class ElasticsearchClient:
         _, answer = self.request("POST", f"/{index}/_bulk?{shown}", operations)
         if answer["errors"]:
             kinds = sorted({item["error"]["type"] for each in answer["items"] for item in each.values()})
-            raise StackError(f"index {index}: Elasticsearch refuses documents: {', '.join(kinds)}")
+            raise StackError(f"index {index}: Elasticsearch rejects documents: {', '.join(kinds)}")
 
     def sources(self, index: str, ids: Sequence[str]) -> dict[str, Any]:
         """The stored documents of these ids, parsed, by id; those that are not there are left out."""

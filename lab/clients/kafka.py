@@ -59,7 +59,7 @@ class KafkaTopics:
         try:
             self._admin = AdminClient(with_callback)
         except KafkaException as error:
-            raise ProfileError(f"Kafka's client refuses its settings: {error.args[0].str()}") from error
+            raise ProfileError(f"Kafka's client rejects its settings: {error.args[0].str()}") from error
 
     def _on_error(self, error: KafkaError) -> None:
         self._complaints.append(error.str())
@@ -89,7 +89,7 @@ class KafkaTopics:
         try:
             self._admin.create_topics([new], operation_timeout=30)[topic].result()
         except KafkaException as error:
-            raise ProfileError(f"topic: Kafka refuses to create {topic}: {error.args[0].str()}") from error
+            raise ProfileError(f"topic: Kafka did not create {topic}: {error.args[0].str()}") from error
 
     def delete(self, topics: Sequence[str]) -> None:
         """Delete topics, which need not exist."""

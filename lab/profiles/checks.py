@@ -31,7 +31,7 @@ _SET_BY_THE_RUN: Mapping[tuple[str, ...], str] = {
     ("sink", "config", "errors.deadletterqueue.topic.name"): "nothing: the run names its dead-letter topic",
     ("producer", "client", "bootstrap.servers"): "nothing: the run knows its brokers",
     **{
-        ("elasticsearch", "node_settings", name): "nothing: the run makes its nodes and knows where they are"
+        ("elasticsearch", "node_settings", name): "nothing: the run creates its nodes"
         for name in (
             "cluster.initial_cluster_manager_nodes",
             "cluster.initial_master_nodes",

@@ -20,7 +20,7 @@ def layout_problems(tree: Located) -> Iterator[Problem]:
             yield Problem(entry.place, section, "a load of queries has none, expected no such section")
     expect, updates = tree.at("verify", "expect"), tree.at("dataset", "updates")
     if expect is not None and expect.value == "consumed":
-        yield Problem(expect.place, "verify.expect", "queries need what is stored, expected `stored`")
+        yield Problem(expect.place, "verify.expect", "queries need stored documents, expected `stored`")
     if updates is not None and updates.value not in (0, 0.0):
         message = f"got {shown(updates.plain(), updates)}, expected 0: a kept index holds each document once"
         yield Problem(updates.place, "dataset.updates", message)

@@ -148,7 +148,7 @@ class _Reading:
         if not node.tag.startswith(_TAG) or kind not in _SCALAR_TAGS:
             return self.refuse_tag(node, key)
         if text == "":
-            return self.refuse(node, key, "got nothing, expected a value (`null` takes back what is inherited)")
+            return self.refuse(node, key, "got nothing, expected a value (`null` removes what is inherited)")
         if (misreading := _misreading(kind, text)) is not None:
             return self.refuse(node, key, misreading)
         return Located(_scalar_value(kind, text), place, text)

@@ -21,7 +21,7 @@ def maintain_problems(tree: Located) -> Iterator[Problem]:
         return
     mode, expect = tree.at("load", "mode"), tree.at("verify", "expect")
     if mode is not None and mode.value == "query":
-        message = "queries alone fill no index of their own, expected no such section (or another `load.mode`)"
+        message = "a load of queries fills no index, expected no such section (or another `load.mode`)"
         yield Problem(section.place, "maintain", message)
     if expect is not None and expect.value == "consumed":
         yield Problem(section.place, "maintain", "nothing is stored to be moved, expected `verify.expect: stored`")
@@ -54,7 +54,7 @@ def _query_problems(tree: Located, section: Located) -> Iterator[Problem]:
     if tree.at("load", "queries") is not None:
         yield Problem(queries.place, of, "`load.queries` sends queries already, expected one of the two")
     if tree.at("queries", "questions") is None:
-        yield Problem(queries.place, of, "has nothing to ask, expected `queries.questions`", is_absence=True)
+        yield Problem(queries.place, of, "has no question to send, expected `queries.questions`", is_absence=True)
     if queries.at("duration_s") is None:
         message = "has no end before the deployment, expected `duration_s`"
         yield Problem(queries.place, of, message, is_absence=True)

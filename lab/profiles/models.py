@@ -71,7 +71,7 @@ class Dataset(Section):
 class Topic(Section):
     """The topic that the documents go through."""
 
-    partitions: PositiveInt = Field(1, description="Partitions of the topic; no more sink tasks than these have work")
+    partitions: PositiveInt = Field(1, description="Partitions of the topic: the most sink tasks that can work")
     replication_factor: PositiveInt = Field(1, description="Brokers that hold each partition")
     config: ClientSettings = Field(default_factory=dict, description="Topic settings of Kafka, verbatim")
 
@@ -79,7 +79,7 @@ class Topic(Section):
 class Producer(Section):
     """How the documents get into the topic."""
 
-    processes: PositiveInt = Field(1, description="Producer processes, each with a range of documents of its own")
+    processes: PositiveInt = Field(1, description="Producer processes; each sends its own range of documents")
     client: ClientSettings = Field(default_factory=dict, description="Client settings of librdkafka, verbatim")
 
 
@@ -91,7 +91,7 @@ class Sink(Section):
     )
     tasks: PositiveInt = Field(1, description="Tasks of the connector (tasks.max)")
     config: ClientSettings = Field(
-        default_factory=dict, description="Connector settings, verbatim; they win over the template's"
+        default_factory=dict, description="Connector settings, verbatim; they override the template's"
     )
     plugin_path: str | None = Field(
         None, min_length=1, description="Folder that holds the folder of the connector's plugin, if it is not ours"
@@ -109,9 +109,9 @@ class Elasticsearch(Section):
     )
     java: PositiveInt | None = Field(
         None,
-        description="Feature release of the Java of Elasticsearch, such as 21; if absent, one here that fits",
+        description="Feature release of the Java for Elasticsearch, such as 21; by default one that fits",
     )
-    data_nodes: int = Field(1, ge=1, le=6, description="Nodes that hold shards; the first one is the master, too")
+    data_nodes: int = Field(1, ge=1, le=6, description="Data nodes; the first one is also the master")
     heap_mb: int = Field(1024, ge=128, description="Java heap of each node in MiB")
     memory_limit_mb: PositiveInt | None = Field(
         None, description="Most memory of each node in MiB, Java heap and page cache together, while queries are sent"
@@ -179,7 +179,7 @@ class Drain(Section):
 
     mode: Literal["drain"] = Field("drain", description=MODE)
     via: Literal["kafka"] = Field("kafka", description=VIA)
-    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
     rate_docs_per_s: ClassVar[None] = None
 
 
@@ -191,7 +191,7 @@ class Stream(Section):
     rate_docs_per_s: float = Field(gt=0, description="Documents due per second, over all processes or connections")
     queries: QueryLoad | None = Field(None, description="How the questions of `queries` are sent meanwhile")
     ramp: Ramp | None = Field(None, description="Raise that rate until documents take too long, end to end")
-    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
 
 class Direct(Section):
@@ -207,11 +207,13 @@ class Direct(Section):
     via: Literal["direct"] = Field(description=VIA)
     connections: PositiveInt = Field(2, description="Connections, each with one bulk request under way")
     batch_documents: PositiveInt = Field(2000, description="Most documents in a bulk request")
-    bulk_size_bytes: PositiveInt = Field(5_242_880, description="Most bytes in one; a larger document goes alone")
+    bulk_size_bytes: PositiveInt = Field(
+        5_242_880, description="Most bytes in a bulk request; a larger document is sent alone"
+    )
     rate_docs_per_s: float | None = Field(
         None, gt=0, description="Documents due per second, over all processes or connections"
     )
-    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
 
 
 class Rally(Section):
@@ -224,7 +226,7 @@ class Rally(Section):
     via: Literal["rally"] = Field(description=VIA)
     clients: PositiveInt = Field(2, description="Clients of the bulk task, each with one bulk request under way")
     bulk_size: PositiveInt = Field(2000, description="Documents in a bulk request")
-    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
     rate_docs_per_s: ClassVar[None] = None
 
 
@@ -237,12 +239,12 @@ class QueryOnly(Section):
     ramp: Ramp | None = Field(None, description="Raise the rate until queries take too long")
     route: Literal["loaded", "reindexed", "rewritten"] = Field(
         "loaded",
-        description="How the index came to its settings: loaded with them; reindexed from another by a client; or "
+        description="How the index gets its settings: loaded with them; reindexed from another by a client; or "
         "rewritten: closed, changed, opened and force-merged",
     )
     codec_before: str | None = Field(None, description="index.codec before it was reindexed or rewritten")
     segments: PositiveInt | None = Field(None, description="Segments of each shard that a force-merge leaves")
-    timeout_s: float = Field(3600, gt=0, description="A load that takes longer is given up")
+    timeout_s: float = Field(3600, gt=0, description="A longer load is aborted")
     rate_docs_per_s: ClassVar[None] = None
 
 
@@ -303,15 +305,13 @@ class Queries(Section):
 
     questions: list[str] = Field(min_length=1, description="Questions: files of experiments/queries, without .yaml")
     repeats: PositiveInt = Field(200, description="How often each is asked, with other values each time")
-    warm_up: int = Field(20, ge=0, description="How often each is asked before, without being counted")
+    warm_up: int = Field(20, ge=0, description="Uncounted answers of each question before these")
     seed: int = Field(1, ge=0, description="The same seed draws the same values, whatever the document model")
     expect_wrong: list[str] = Field(
-        default_factory=list, description="Questions whose wrong answers are what the profile is there to show"
+        default_factory=list, description="Questions whose wrong answers the profile demonstrates"
     )
     window: QueryWindow | None = Field(None, description="What part of the data each query asks about; all if absent")
-    model: str | None = Field(
-        None, description="Which requests of each question are sent, by their name there; the dataset's if absent"
-    )
+    model: str | None = Field(None, description="Model whose requests are sent; by default the dataset's")
     request_cache: bool = Field(default=False, description="Whether Elasticsearch's request cache may answer")
 
 
@@ -319,7 +319,7 @@ class Maintain(Section):
     """What is done with the indices of a run once they are loaded, before they are verified."""
 
     action: Literal["deploy"] = Field(
-        description="deploy: move them from the node that they were loaded on to those that answer queries"
+        description="deploy: move the indices from the node that loaded them to those that answer queries"
     )
     route: Literal["exclude", "snapshot", "replicas-first"] = Field(
         "exclude",
@@ -331,7 +331,7 @@ class Maintain(Section):
         None, min_length=1, description="Nodes that they are moved to; every other data node if absent"
     )
     number_of_replicas: int = Field(1, ge=0, description="Replicas of each primary shard there; none during the load")
-    timeout_s: float = Field(3600, gt=0, description="A deployment that takes longer is given up")
+    timeout_s: float = Field(3600, gt=0, description="A longer deployment is aborted")
     queries: QueryLoad | None = Field(
         None, description="Queries sent before (for `duration_s`), while the indices move, and after"
     )
@@ -362,7 +362,7 @@ class Profile(Section):
     opensearch: str | None = Field(
         None,
         pattern=r"^\d+\.\d+\.\d+$",
-        description="OpenSearch version, in place of `elasticsearch.version`; the rest of that section holds for it",
+        description="OpenSearch version, instead of `elasticsearch.version`; the rest of that section applies to it",
     )
     index: Settings = Field(default_factory=dict, description="Index settings, verbatim, dotted, without `index.`")
     indices: int = Field(

@@ -94,9 +94,9 @@ class Comparison(Section):
 class Step(Section):
     """One setting that the source measured."""
 
-    variant: str = Field(min_length=1, description="the profile, or the variant of a suite, that asks for the same")
+    variant: str = Field(min_length=1, description="the profile, or the variant of a suite, that does the same")
     name: str | None = Field(
-        None, min_length=1, description="what tells it from other steps of the variant, such as another machine's"
+        None, min_length=1, description="what distinguishes it from other steps of the variant, such as another machine"
     )
     heading: str = Field(min_length=1, description="heading in the source")
     values: Mapping[str, Figures] = Field(min_length=1, description="by metric, a value or one for each of its scopes")
@@ -152,7 +152,7 @@ class Published(Section):
     in_short: list[str] = Field(
         default_factory=list,
         max_length=4,
-        description="what it measured, and what our suite does instead, in sentences",
+        description="what it measured, and how our suite differs, in sentences",
     )
     caveats: list[str] = Field(default_factory=list, description="what it leaves open, and where our profiles differ")
     metrics: Mapping[str, PublishedMetric] = Field(min_length=1, description="what was measured, as we call it")

@@ -78,7 +78,7 @@ def _load_problems(tree: Located) -> Iterator[Problem]:
     place = tree.place_of("load", "queries")
     ramp = load.at("ramp") if load is not None else None
     if tree.at("queries", "questions") is None:
-        message = "a query load has nothing to ask, expected `queries.questions`"
+        message = "a query load has no question to send, expected `queries.questions`"
         yield Problem(place, of, message, is_absence=True)
     if _mode(tree) == "query" and ramp is None and not stated & {"duration_s", "requests"}:
         yield Problem(place, of, "has no end, expected `duration_s` or `requests`", is_absence=True)
@@ -155,7 +155,7 @@ def _unfit_for_the_load(question: Question, model: str, tree: Located) -> Iterat
         if question.is_about_events:
             yield "is about a window of events, expected `load.queries`, which draws one"
         if question.is_about_vectors:
-            yield "is about the nearest vectors, expected `load.queries`, which draws those that it asks about"
+            yield "is about the nearest vectors, expected `load.queries`, which draws the query vectors"
         return
     steps = len(question.models[model])
     if steps > 1:
@@ -290,7 +290,7 @@ def _window_problems(tree: Located) -> Iterator[Problem]:
     if window is None or dataset is None:
         return
     if "interval_us" not in dataset.options:
-        message = f"documents of `{dataset.name}` do not come in the order of an instant, expected none"
+        message = f"documents of `{dataset.name}` are not in order of time, expected none"
         yield Problem(window.place, "queries.window", message)
         return
     seconds, within = _number(tree, "queries", "window", "seconds"), _number(tree, "queries", "window", "within")

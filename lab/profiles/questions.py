@@ -48,9 +48,9 @@ class Parameter(Section):
     """Where the values of a parameter come from."""
 
     book: str | None = Field(None, description="a field of a book drawn at random")
-    offer: str | None = Field(None, description="a field of an offer drawn at random; its book is then that one's")
+    offer: str | None = Field(None, description="a field of an offer drawn at random, and its book")
     event: str | None = Field(None, description="a field of an event of the window, drawn at random")
-    near: Literal[True] | None = Field(None, description="true: a vector as those of the dataset, and none of them")
+    near: Literal[True] | None = Field(None, description="true: a vector like the dataset's that is in no document")
     one_of: list[Value] | None = Field(None, min_length=1, description="a list of values to draw from")
 
     @model_validator(mode="after")
@@ -67,10 +67,10 @@ class RightAnswer(Section):
     first: list[str] | None = Field(None, min_length=1, description="fields of each book's offer that sorts first")
     count: Literal[True] | None = Field(None, description="true: how many books or events there are")
     counts_by: list[str] | None = Field(None, min_length=1, description="how many events have each value of a field")
-    most: PositiveInt | None = Field(None, description="only so many of the counts, largest first, then by value")
+    most: PositiveInt | None = Field(None, description="keep this many of the counts, largest first, then by value")
     counts_per: str | None = Field(None, description="how many events there are in each interval, such as `300000ms`")
     unique: str | None = Field(None, description="how many values a field has")
-    within: float = Field(0, ge=0, lt=1, description="how far off that number may be, as a share of it")
+    within: float = Field(0, ge=0, lt=1, description="the allowed error of that number, as a share of it")
     ids: Literal[True] | None = Field(None, description="true: the ids of the events, in any order")
     nearest: PositiveInt | None = Field(None, description="how many ids, those nearest to the `near` parameter first")
 
@@ -87,7 +87,7 @@ class Truth(Section):
     """The right answer, said of books and offers, or of the events of the window; all models are held against it."""
 
     books: Conditions = Field(default_factory=dict, description="conditions on fields of the book")
-    offers: Conditions = Field(default_factory=dict, description="conditions on fields of one and the same offer")
+    offers: Conditions = Field(default_factory=dict, description="conditions on fields of the same offer")
     at_least: Value = Field(1, description="how many such offers a book needs")
     events: Conditions = Field(default_factory=dict, description="conditions on fields of the event")
     answer: RightAnswer = Field(description="`top` and `by`, `first`, `count`, `counts_by`, `counts_per`, …")

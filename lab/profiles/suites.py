@@ -73,10 +73,8 @@ class VariantEntry(Section):
     )
     set: Mapping[str, JsonValue] = Field(default_factory=dict, description="values of the profile, by dotted key")
     against: str | None = Field(None, description="the variant it is compared with; the control by default")
-    reference: bool = Field(
-        default=False, description="whether it is compared with nothing, and is there for others to be compared with"
-    )
-    factor: str | None = Field(None, min_length=1, description="what it turns, such as `replicas`; see the report")
+    reference: bool = Field(default=False, description="whether it is only there for others to be compared with")
+    factor: str | None = Field(None, min_length=1, description="what it changes, such as `replicas`; see the report")
     part: str = Field("", description="part of the suite, with servers of its own; parts run one after the other")
 
 
@@ -102,7 +100,7 @@ class Pairs(Section):
     """Two or more levels of one factor, held against the first of them at every level of others."""
 
     profile: str = Field(description="the name of a profile")
-    factor: str = Field(min_length=1, description="what is turned, in words")
+    factor: str = Field(min_length=1, description="what changes, in words")
     levels: Mapping[str, Mapping[str, JsonValue]] = Field(
         min_length=2, description="by name, what each sets; the first is what the others are compared with"
     )
@@ -117,7 +115,7 @@ class Crossing(Section):
     factor: str = Field(description="a factor of the variants")
     metric: Annotated[tuple[str, str], BeforeValidator(_metric)] = Field(description="what decides: `name/scope`")
     over: Annotated[tuple[str, str], BeforeValidator(_metric)] = Field(
-        description="what it is looked for along, as measured of the reference: `name/scope`"
+        description="along which metric, as measured for the reference: `name/scope`"
     )
 
 
@@ -125,7 +123,7 @@ class SuiteFile(Section):
     """A suite as its file states it."""
 
     question: str = Field(min_length=1, description="the question that the suite answers")
-    control: str = Field(description="the variant that stands for nothing changed")
+    control: str = Field(description="the variant in which nothing is changed")
     variants: list[Annotated[VariantEntry, BeforeValidator(_entry)]] = Field(
         default_factory=list, description="profiles, or mappings with `profile`"
     )
@@ -136,16 +134,16 @@ class SuiteFile(Section):
     window_s: float | None = Field(
         None,
         gt=0,
-        description="how long a drain shall take at least: the documents of all drains are multiplied until it does",
+        description="the shortest time of a drain; all drains get more documents until they take that long",
     )
     rate: Rate | None = Field(
         None,
-        description="streams in place of drains: documents per second (`600`), or `70 %` of what the warm-up reaches",
+        description="streams instead of drains: documents per second (`600`), or `70 %` of the rate of the warm-up",
     )
     repeats: PositiveInt | None = Field(
         None, description="how often each variant runs; 5 unless `minutes` or `precision` is stated"
     )
-    minutes: float | None = Field(None, gt=0, description="how long the suite may take, with its warm-up")
+    minutes: float | None = Field(None, gt=0, description="the longest time of the suite, warm-up included")
     precision: float | None = Field(
         None,
         gt=0,

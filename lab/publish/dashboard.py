@@ -145,8 +145,8 @@ def cpu() -> Panel:
     order = " : ".join(f"datum.series == '{name}' ? {place}" for place, name in enumerate(colours))
     return Panel(
         "cpu-by-process",
-        "CPU by process (later run up, earlier down)",
-        "Cores busy, stacked. The later of two runs stands above the line, the earlier one below it.",
+        "CPU by process (newer run above the line, older below)",
+        "Cores busy, stacked: the newer run above the line, the older one below.",
         _spec(
             # A layer for each run: stacked together, each would be filled up with zeros at the other's instants.
             [stacked(base).transform_filter(f"datum.place == {place}") for place in (1, 2)],
@@ -295,7 +295,7 @@ def _where_empty(layer: dict[str, Any], corners: Sequence[tuple[float, float]]) 
     """Layers that say so where nothing was found; axes and legend would have no extent without them, and not show."""
     empty = [{"filter": "length(data('found')) == 0"}]
     shown = {name: {**layer["encoding"][name], "stack": None} for name in ("x", "y")}
-    words = "nothing to draw: no such run is published, or this of it not known"
+    words = "nothing to draw: the run is not published, or lacks these figures"
     shown["color"] = layer["encoding"]["color"]
     return [
         {
@@ -390,8 +390,7 @@ def dashboard(drawn: Sequence[Panel], shape: Shape) -> dict[str, Any]:
     ]
     attributes = {
         "title": "Sluice: experiment",
-        "description": "One run, or two laid over each other from the instant at which their load began, whenever they"
-        " ran. Without a choice the latest two are drawn.",
+        "description": "One run, or two aligned at the start of their load. Without a choice, the latest two.",
         "panelsJSON": _json(placed),
         "optionsJSON": _json({"useMargins": True, "hidePanelTitles": False}),
         "timeRestore": False,

@@ -66,7 +66,7 @@ def replay_config(recorded: Mapping[str, Any], given: Mapping[str, str]) -> dict
     hidden = sorted(name for name, value in config.items() if value == HIDDEN)
     if hidden:
         raise ProfileError(
-            f"connector: {', '.join(hidden)}: got nothing, as a run writes no secret down; give it with "
+            f"connector: {', '.join(hidden)}: is missing, because a run records no secrets; give it with "
             f"--set {hidden[0]}=VALUE"
         )
     return config

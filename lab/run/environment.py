@@ -108,11 +108,11 @@ def servers_elsewhere() -> RunWarning:
 
 
 def shards_unassigned(unassigned: int, profile: Profile) -> RunWarning:
-    """Replicas were asked for and could not be had."""
-    nodes = profile.elasticsearch.data_nodes
+    """Replicas that no node could hold."""
+    nodes, needed = profile.elasticsearch.data_nodes, profile.number_of_replicas + 1
     return RunWarning(
         kind=WarningKind.SHARDS_UNASSIGNED,
         seen=f"{unassigned} shards had no node during the load",
-        likely_cause=f"{profile.number_of_replicas} replicas need as many data nodes more; there are {nodes} in all",
+        likely_cause=f"index.number_of_replicas is {needed - 1}, which needs {needed} data nodes; there are {nodes}",
         remedy="raise elasticsearch.data_nodes or lower index.number_of_replicas; an unassigned replica costs nothing",
     )

@@ -60,7 +60,7 @@ def pages_taken_away(paging: Paging | None, bounds: Bounds) -> RunWarning | None
     return RunWarning(
         kind=WarningKind.PAGES_TAKEN_AWAY,
         seen=f"the kernel pages out what is cold (DAMON, `pageout`) beside {bounds.memory[0]}",
-        likely_cause="virtual machines are set up so to give memory back; a pause cools the page cache",
-        remedy="compare only runs in turns, each measured right after its warm-up; to stop it, as root: "
+        likely_cause="some virtual machines do so to return memory; a pause then cools the page cache",
+        remedy="compare only interleaved runs, each measured right after its warm-up; to stop it, as root: "
         "echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state",
     )

@@ -248,7 +248,7 @@ class _RunUnderWay:
 
     def prepare(self) -> None:
         """Make index and topics, and configure the sink."""
-        self.progress.begin("prepare", "making index and topic", None)
+        self.progress.begin("prepare", "creating index and topic", None)
         if self.uses_kafka:
             self.sink.configure()
         remove_connectors(self.worker, self.kafka, self.names, shared=self.target.name == "remote")

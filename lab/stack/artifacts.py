@@ -202,7 +202,7 @@ class ArtifactCache:
             partial.unlink()
             raise StackError(
                 f"{self._repository}/{artifact.path}: got SHA-256 {actual}, expected {artifact.sha256}; "
-                "the file was thrown away: try again, or name another mirror in SLUICE_MAVEN_REPOSITORY"
+                "the file was deleted: try again, or name another mirror in SLUICE_MAVEN_REPOSITORY"
             )
 
     def unpacked(self, artifact: Artifact) -> Path:

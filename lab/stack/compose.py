@@ -151,7 +151,7 @@ class ComposeProject:
         with self._started(("docker", "compose", "version"), {}, subprocess.STDOUT) as process:
             process.communicate()
         if process.returncode:
-            raise StackError(f"docker: knows no `docker compose`, {EXPECTED}")
+            raise StackError(f"docker: has no `docker compose`, {EXPECTED}")
 
     def _started(self, command: Sequence[str], variables: Mapping[str, str], errors: int) -> subprocess.Popen[str]:
         try:

@@ -228,6 +228,6 @@ def check_readable(user: int | None, folders: Sequence[Path]) -> None:
         for parent in (folder, *folder.parents):
             if parent.exists() and not parent.stat().st_mode & 0o001 and parent.stat().st_uid != user:
                 raise StackError(
-                    f"{folder}: Elasticsearch refuses to run as root, and the user it runs as cannot enter {parent}; "
-                    "set SLUICE_CACHE and SLUICE_STATE to folders that everyone may enter, or be another user"
+                    f"{folder}: Elasticsearch refuses to run as root, and the user it runs as cannot open {parent}; "
+                    "set SLUICE_CACHE and SLUICE_STATE to folders that everyone may open, or run as another user"
                 )

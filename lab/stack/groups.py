@@ -194,7 +194,7 @@ class ServerGroups:
         except (LookupError, OSError) as error:
             yield (
                 f"{READ_IOPS}: got {read_iops_limit}, expected none: the servers' folder {self._folder} is on "
-                f"{error}, which is no disk of its own; set SLUICE_STATE to a folder on a disk"
+                f"{error}, which is not a disk; set SLUICE_STATE to a folder on a disk"
             )
 
     def _no_groups(self, controller: str) -> str:
@@ -295,8 +295,8 @@ class ServerGroups:
                 inside = []
             if str(entry.pid) not in inside:
                 raise StackError(
-                    f"{name}: is in no control group, expected one of its own, since it was started without; start it "
-                    f"again with: ./sluice restart {name}"
+                    f"{name}: is in no control group, because it was started without one; restart it with: ./sluice "
+                    f"restart {name}"
                 )
 
     def _limit_mb(self, name: str, bounds: Bounds) -> int | None:

@@ -170,8 +170,8 @@ class LocalStack:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not self._is_ours():
                 raise ProfileError(
-                    f"SLUICE_STATE: {self.folder}: holds files that are not ours, expected a folder for nothing but "
-                    "servers, which `./sluice clean` removes"
+                    f"SLUICE_STATE: {self.folder}: holds files that Sluice did not create, expected a folder of its "
+                    "own, which `./sluice clean` removes"
                 )
         except OSError as error:
             raise StackError(

@@ -142,4 +142,4 @@ def run_maven(project: Path, mvn: Path, jdk: Jdk) -> None:
         )
     for folder in plugin_path(project):
         if not any(folder.glob("*/*.jar")):
-            raise StackError(f"{project}: mvn package left no plugin in {folder}")
+            raise StackError(f"{project}: mvn package built no plugin in {folder}")

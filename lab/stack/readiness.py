@@ -84,7 +84,7 @@ def wait_until_ready(
                 last_log_lines(launched.spec),
             )
         time.sleep(POLL_S)
-    raise StackError(f"{launched.spec.name}: given up, because another server failed")
+    raise StackError(f"{launched.spec.name}: stopped, because another server failed")
 
 
 def has_ended(launched: ServerProcess, server: ServerProcess | None, exit_status: int | None) -> bool:

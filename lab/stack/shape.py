@@ -96,7 +96,7 @@ def check_java_is_there(engine: Engine, feature: int, there: Collection[int]) ->
     if feature not in there:
         fitting = ", ".join(str(each) for each in engine.java.features if each in there) or "none"
         kit = "" if engine.runs_on_runtimes else f"; {engine.title} needs a JDK, with all of its modules"
-        raise ProfileError(f"elasticsearch.java: got {feature}, expected one to be had: {fitting}{kit}")
+        raise ProfileError(f"elasticsearch.java: got {feature}, expected an available one: {fitting}{kit}")
 
 
 def port_names(data_nodes: int) -> tuple[str, ...]:

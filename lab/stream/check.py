@@ -58,7 +58,9 @@ def check_stream(
         StackError: It is still being sent, or the sink does not move.
     """
     if str(profile.sink.config.get("key.ignore", "false")).lower() == "true":
-        raise ProfileError("sink.config.key.ignore: got true, expected false: the ids of a lap would be those of none")
+        raise ProfileError(
+            "sink.config.key.ignore: got true, expected false: every lap would store its documents again"
+        )
     topics = topics_of(endpoints)
     mark = PositionStore(endpoints.kafka_bootstrap, names, endpoints.access.kafka)
     cluster = cluster_of(endpoints)

@@ -77,7 +77,9 @@ class PositionStore:
         try:
             (offset,) = self._consumer.committed([TopicPartition(self._topic, 0)], timeout=30)
         except KafkaException as error:
-            raise StackError(f"{self._topic}: how far it was sent cannot be read ({error.args[0].str()})") from error
+            raise StackError(
+                f"{self._topic}: the position of the stream cannot be read ({error.args[0].str()})"
+            ) from error
         return StreamPosition(offset.offset, int(offset.metadata or 0)) if offset.offset >= 0 else StreamPosition(0, 0)
 
     def write(self, sent: StreamPosition) -> None:

@@ -84,17 +84,15 @@ def refuse_unsuitable(profile: Profile) -> None:
     """
     if profile.load.mode == "query":
         place = profile.where.get("load.mode", profile.name)
-        raise ProfileError(f"{place}: load.mode: got query, expected documents to stream; run it instead")
+        raise ProfileError(f"{place}: load.mode: got query, expected documents to stream; use `./sluice run`")
     place = profile.where.get("load.via") or profile.where.get("sink.command") or profile.name
     if profile.indices > 1:
         place = profile.where.get("indices", profile.name)
-        raise ProfileError(f"{place}: indices: got {profile.indices}, expected 1, which a stream fills; run it instead")
+        raise ProfileError(f"{place}: indices: got {profile.indices}, expected 1; use `./sluice run`")
     if profile.load.via != "kafka":
-        raise ProfileError(
-            f"{place}: load.via: got {profile.load.via}, expected kafka, which a stream goes through; run it instead"
-        )
+        raise ProfileError(f"{place}: load.via: got {profile.load.via}, expected kafka; use `./sluice run`")
     if profile.sink.command:
-        raise ProfileError(f"{place}: sink.command: got a command, expected a connector, which stays; run it instead")
+        raise ProfileError(f"{place}: sink.command: got a command, expected a connector; use `./sluice run`")
 
 
 def new_id(profile: Profile, now_s: float) -> str:

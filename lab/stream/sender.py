@@ -81,7 +81,7 @@ def producer_of(profile: Profile, endpoints: Endpoints) -> Producer:
         return Producer({**STREAM_CLIENT, **client_settings(profile, endpoints)})
     except KafkaException as error:
         raise StackError(
-            f"{endpoints.kafka_bootstrap}: Kafka's client refuses its settings: {error.args[0].str()}"
+            f"{endpoints.kafka_bootstrap}: Kafka's client rejects its settings: {error.args[0].str()}"
         ) from error
 
 

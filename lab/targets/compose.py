@@ -184,7 +184,7 @@ def endpoints_of(containers: Mapping[str, Container]) -> Endpoints:
 def address(containers: Mapping[str, Container], service: str, port: int) -> str:
     """Where a port of a service is reached from this machine."""
     if service not in containers:
-        raise StackError(f"service {service}: no container of it is running; see: docker compose ps --all")
+        raise StackError(f"service {service}: has no running container; see: docker compose ps --all")
     container = containers[service]
     if port not in container.ports:
         raise StackError(f"container {container.name}: port {port} is not published, expected it on {HOST}")

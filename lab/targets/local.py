@@ -58,14 +58,12 @@ class Local(Servers):
         state = self._stack.state()
         if state is None or not state.kept:
             raise StackError(
-                "no servers of `./sluice up` are running here, and a run on servers of its own leaves nothing to "
-                "replay; start them with: ./sluice up"
+                "nothing to replay: this run has stopped its servers; to keep them, start them before a run with: "
+                "./sluice up"
             )
         dead = sorted(entry.spec.name for entry in state.servers if not entry.alive)
         if dead:
-            raise StackError(
-                f"{', '.join(dead)}: not running any more; start it again with: ./sluice restart {dead[0]}"
-            )
+            raise StackError(f"{', '.join(dead)}: has stopped; restart it with: ./sluice restart {dead[0]}")
         return self._stack.endpoints()
 
     @contextlib.contextmanager

@@ -133,7 +133,7 @@ def make_file(
     if not key_hashes:
         raise DatasetError(f"{path}: is empty; expected one JSON object per line")
     if documents is not None and len(key_hashes) < documents:
-        raise DatasetError(f"{path}: got {len(key_hashes)} documents, expected {documents}; ask for fewer, or for all")
+        raise DatasetError(f"{path}: got {len(key_hashes)} documents, expected {documents}; request fewer, or all")
     hashes = np.array(key_hashes, np.int64)
     keys_repeat = len(np.unique(hashes)) < len(hashes)
     at = np.array(offsets, np.int64)
@@ -197,11 +197,11 @@ def key_of(where: str, parsed: dict[str, Any], key_field: str) -> bytes:
 
 def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int) -> None:
     if len(key) > LONGEST_KEY_BYTES:
-        raise DatasetError(f"{where}: the key has {len(key)} bytes, Elasticsearch takes ids of at most 512")
+        raise DatasetError(f"{where}: the key has {len(key)} bytes, Elasticsearch accepts ids of at most 512")
     size = len(key) + len(document) + RECORD_OVERHEAD_BYTES
     if size > max_message_bytes:
         raise DatasetError(
-            f"{where}: the record has {size} bytes, the broker takes {max_message_bytes}; "
+            f"{where}: the record has {size} bytes, the broker accepts {max_message_bytes}; "
             "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
         )
 

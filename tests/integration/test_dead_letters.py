@@ -61,7 +61,10 @@ def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
 
     too_early = dead_letters(sluice, "replay")
     assert too_early[0] == 4
-    assert too_early[2] == "sluice: 3 dead letters of 3 not accepted; mend what the reasons name and replay again\n"
+    assert (
+        too_early[2]
+        == "sluice: 3 dead letters of 3 not accepted; fix the mapping as the reasons say, and replay again\n"
+    )
     assert "secret" not in too_early[1]
 
     elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
@@ -72,7 +75,7 @@ def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
     assert [once[str(number)] for number in REFUSED] == [7, BOOKS, 197]
 
     nothing = dead_letters(sluice, "replay")
-    assert nothing == (0, "nothing to replay: every dead letter was sent again before, or there is none\n", "")
+    assert nothing == (0, "nothing to replay: there are no dead letters, or all were sent again before\n", "")
     forced = dead_letters(sluice, "replay", "--again")
     assert forced == (0, "3 dead letters sent again: 2 already there, 1 stale\n", "")
     assert stored(elasticsearch, "sluice-file") == once
@@ -138,6 +141,6 @@ def test_a_run_whose_topics_are_gone_is_one_sentence(sluice: Sluice, tmp_path: P
 
     assert status == 2
     assert errors == (
-        f"sluice: run {first.run_id}: its topic {first.topic}-dead-letters is not on these servers: it ran on others, "
-        "which took their topics with them, or a later run of its profile has removed it; run it again\n"
+        f"sluice: run {first.run_id}: its topic {first.topic}-dead-letters is gone: the run used other servers, "
+        "or a later run of its profile removed it; run it again\n"
     )

@@ -73,7 +73,7 @@ def test_documents_that_a_direct_load_cannot_store_void_the_run(sluice: Sluice) 
     done = sluice.run("sink/direct", "--documents", "1009", "--set", "mapping=events.static")
 
     assert done.status == 4
-    assert "Elasticsearch refused 1009 documents: 400 " in done.errors
+    assert "Elasticsearch rejected 1009 documents: 400 " in done.errors
     assert sluice.result().status == "failed"
 
 

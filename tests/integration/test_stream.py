@@ -118,7 +118,7 @@ def test_a_stream_goes_on_after_every_kind_of_end(streams: Streams, elasticsearc
     second = streams.sending("quickstart")
     wait_until(lambda: streams.records(topic) > 2 * LAP)
     status, output = ended(second, signal.SIGTERM)
-    assert (status, "started again, it goes on there" in output) == (0, True), output
+    assert (status, "start it again to continue there" in output) == (0, True), output
 
     assert "the stream goes on" in streams("prepare", "quickstart").output
     assert connector_of(streams) == topic
@@ -155,7 +155,7 @@ def test_what_cannot_be_streamed_is_refused(streams: Streams, tmp_path: Path) ->
     """With a sentence, and nothing is made."""
     refused = streams("prepare", "sink/direct")
     assert refused.status == 2
-    assert "load.via: got direct, expected kafka, which a stream goes through; run it instead" in refused.errors
+    assert "load.via: got direct, expected kafka; use `./sluice run`" in refused.errors
     unprepared = streams("send", "aladin/flat", "--heartbeat", str(tmp_path / "heartbeat"))
     assert unprepared.status == 3
     assert "no stream of exactly this profile exists" in unprepared.errors

@@ -201,5 +201,5 @@ def refusals(direct: DirectLoad) -> tuple[str, ...]:
         return ()
     reasons = ", ".join(f"{reason} ({count})" for reason, count in sorted(direct.refused.items()))
     is_forbidden = any(reason.startswith("403 ") for reason in direct.refused)
-    remedy = "; check the user's rights, and the servers' licence for what the mapping has" if is_forbidden else ""
-    return (f"Elasticsearch refused {sum(direct.refused.values())} documents: {reasons}{remedy}",)
+    remedy = "; check the user's privileges, and that the servers' licence covers the mapping" if is_forbidden else ""
+    return (f"Elasticsearch rejected {sum(direct.refused.values())} documents: {reasons}{remedy}",)

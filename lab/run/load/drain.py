@@ -31,7 +31,7 @@ class DrainWatch:
 
     Args:
         records: How many records there are.
-        timeout_s: A load that takes longer is given up.
+        timeout_s: A longer load is aborted.
         goal: What has to become of them: `committed` by the sink, or `indexed`; `either`, for a pipeline of which
             nobody knows whether it commits, is reached when the index has stopped growing as well.
     """

@@ -127,8 +127,7 @@ class RisingStream:
             if time.monotonic() > deadline:
                 lost = f" ({histograms.lost})" if histograms.lost else ""
                 raise StackError(
-                    f"load.ramp: the sink does not tell how old its records were{lost}, expected its histogram of "
-                    "record ages; use a connector of Sluice"
+                    f"load.ramp: the sink does not report the age of its records{lost}; use a connector of Sluice"
                 )
             time.sleep(POLL_S)
         return HdrHistogram.decode(encoded)

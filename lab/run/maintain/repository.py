@@ -49,7 +49,7 @@ def register(cluster: ElasticsearchClient, repository: Repository, rate: object 
     body = {"type": "fs", "settings": settings}
     status, answer = cluster.request("PUT", f"/_snapshot/{repository.name}", body, accept=(400, 404, 500))
     if status != 200:
-        raise ProfileError(f"maintain.route: the cluster refuses a snapshot repository: {error_reason(answer)}")
+        raise ProfileError(f"maintain.route: the cluster rejects a snapshot repository: {error_reason(answer)}")
 
 
 def remove_repository(cluster: ElasticsearchClient, repository: Repository, *, keep_restored: bool = False) -> None:

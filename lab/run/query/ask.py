@@ -133,7 +133,7 @@ def parsed_response(response: httpx.Response) -> Response:
     """The response as JSON.
 
     Raises:
-        ProfileError: Elasticsearch refuses the request.
+        ProfileError: Elasticsearch rejects the request.
         StackError: It cannot answer, or only for a part of the index.
     """
     try:
@@ -141,7 +141,7 @@ def parsed_response(response: httpx.Response) -> Response:
     except orjson.JSONDecodeError as error:
         raise StackError(f"Elasticsearch: got no JSON with status {response.status_code} for a question") from error
     if response.status_code == httpx.codes.BAD_REQUEST:
-        raise ProfileError(f"Elasticsearch refuses the request: {cause_of(parsed)}")
+        raise ProfileError(f"Elasticsearch rejects the request: {cause_of(parsed)}")
     if not response.is_success:
         raise StackError(f"Elasticsearch: status {response.status_code} for a question: {error_reason(parsed)}")
     if parsed["timed_out"] or parsed["_shards"]["failed"]:
@@ -247,7 +247,7 @@ def ask_questions(run: RunContext, queries: Queries) -> tuple[QuestionAnswers, .
         StackError: It does not answer.
     """
     questions = {name: load_question(name, run.root) for name in queries.questions}
-    run.progress.update(0, "working the right answers out")
+    run.progress.update(0, "computing the right answers")
     answers = right_answers(list(questions.values()), run.dataset, queries)
     with question_client(run) as client:
         return tuple(
@@ -375,10 +375,10 @@ def problems_of(questions: Sequence[QuestionAnswers]) -> Iterator[str]:
         if question.wrong:
             yield (
                 f"question {question.name}: {question.wrong} of {question.answers} answers are wrong, such as "
-                f"{question.first_wrong}; its service times are those of another question"
+                f"{question.first_wrong}; its service times do not count"
             )
         else:
             yield (
                 f"question {question.name}: all {question.answers} answers are right, expected wrong ones "
-                "(queries.expect_wrong); take it off that list, or load more documents"
+                "(queries.expect_wrong); remove it from that list, or load more documents"
             )

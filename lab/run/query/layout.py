@@ -141,7 +141,7 @@ def found(run: RunContext, cluster: ElasticsearchClient, fingerprint: str) -> Ke
         started_shards(cluster, run.profile, index)
     except ProfileError:
         # A primary shard is lost, as with the node that held it.
-        run.progress.begin("fill", "a shard of the kept index is missing: making it anew", None)
+        run.progress.begin("fill", "a shard of the kept index is missing: rebuilding it", None)
         return None
     seen = (cluster.index_settings(index)["index.uuid"], cluster.operations(index), cluster.count(index))
     if seen != (kept.uuid, kept.operations, kept.documents.indexed):

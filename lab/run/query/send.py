@@ -205,12 +205,12 @@ def wrong_answers(questions: Iterable[QueryTimes], section: str = "load") -> Ite
         elif question.wrong and not question.expected_wrong:
             yield (
                 f"question {question.name}: {question.wrong} of {question.checked} answers are wrong, such as "
-                f"{question.first_wrong}; its times are those of another question"
+                f"{question.first_wrong}; its times do not count"
             )
         elif question.checked and not question.wrong and question.expected_wrong:
             yield (
                 f"question {question.name}: all {question.checked} answers are right, expected wrong ones "
-                "(queries.expect_wrong); take it off that list"
+                "(queries.expect_wrong); remove it from that list"
             )
 
 

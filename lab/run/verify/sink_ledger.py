@@ -123,7 +123,7 @@ def ledger_verdict(reading: LedgerReading, evidence: LedgerEvidence) -> LedgerVe
         read, there = sum(records_read(reading.ledger).values()), sum(evidence.in_topic.values())
         why = f"the ledger counts since a task's last start: {read:,} records read, the topic holds {there:,}"
         if not evidence.restarted:
-            why += "; or they were taken out before they reached the sink, as by a transformation"
+            why += "; or a transformation removed them before the sink"
         return LedgerVerdict(covers=covers, checks=(*within, *(not_checked(law, why) for law in laws[2:])))
     return LedgerVerdict(covers=covers, checks=(*within, *against_the_run(reading.ledger, evidence, covers)))
 

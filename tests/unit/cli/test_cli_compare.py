@@ -51,8 +51,8 @@ def test_runs_from_two_machines_are_refused_with_what_differs(
     status, out, err = ended(monkeypatch, capsys, "one", "elsewhere", "--runs", str(runs))
     assert (status, "! cpu_cores: 2 and 64" in out, "ratio" in out) == (2, True, False)
     assert err == (
-        "sluice: one and elsewhere: cannot be compared, their inputs differ: cpu_cores; make runs that share them,"
-        " name with --vary what differs on purpose, or see the ratios all the same with --force\n"
+        "sluice: one and elsewhere: cannot be compared, because their inputs differ: cpu_cores; run both with the "
+        "same inputs, name intended differences with --vary, or see the ratios anyway with --force\n"
     )
 
 

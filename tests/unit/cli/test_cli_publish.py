@@ -39,7 +39,7 @@ def test_an_address_is_an_address_without_a_password(address: str, sentence: str
         ((None, None, "PASSWORD"), "--user, --password-env: got one of them, expected both or neither"),
         (
             ("SLUICE_TEST_NO_SUCH", None, None),
-            "--api-key-env: SLUICE_TEST_NO_SUCH: got no such environment variable, expected one that holds the secret",
+            "--api-key-env: SLUICE_TEST_NO_SUCH: is not set, expected an environment variable that holds the secret",
         ),
     ],
 )

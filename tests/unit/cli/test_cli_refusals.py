@@ -128,8 +128,8 @@ def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command) -> No
     assert sluice("dead-letters", "show") == (
         3,
         "",
-        "sluice: no servers of `./sluice up` are running here, and a run on servers of its own leaves nothing to "
-        "replay; start them with: ./sluice up\n",
+        "sluice: nothing to replay: this run has stopped its servers; to keep them, start them before a run with: "
+        "./sluice up\n",
     )
 
 

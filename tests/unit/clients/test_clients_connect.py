@@ -59,7 +59,7 @@ def test_a_refused_configuration_is_the_profiles_fault() -> None:
     answer = {"error_code": 400, "message": "batch.size: got 0, expected at least 1"}
     with rest((400, answer)) as server, pytest.raises(ProfileError) as refusal:
         worker(server).create("books", {})
-    assert str(refusal.value) == ("sink.config: the connector refuses it: batch.size: got 0, expected at least 1")
+    assert str(refusal.value) == ("sink.config: the connector rejects it: batch.size: got 0, expected at least 1")
     assert len(server.requests) == 1
 
 

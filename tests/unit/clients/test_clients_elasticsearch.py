@@ -117,7 +117,7 @@ def test_refused_cluster_settings_are_the_profiles_fault() -> None:
     with cluster({}) as server, pytest.raises(ProfileError) as refusal:
         client(server).own_cluster_settings({"x": 7})
     assert str(refusal.value) == (
-        "elasticsearch.cluster_settings: Elasticsearch refuses them: persistent setting [x], not recognized"
+        "elasticsearch.cluster_settings: Elasticsearch rejects them: persistent setting [x], not recognized"
     )
 
 
@@ -328,7 +328,7 @@ def test_a_refused_mapping_is_the_profiles_fault() -> None:
     with rest((404, {}), (400, refused)) as server, pytest.raises(ProfileError) as refusal:
         create_index(client(server), profile(), "sluice-books", "20260101-000000")
     assert str(refusal.value) == (
-        "index sluice-books: Elasticsearch refuses its settings or mapping: Failed to parse mapping (No handler for "
+        "index sluice-books: Elasticsearch rejects its settings or mapping: Failed to parse mapping (No handler for "
         "type [txt])"
     )
 

@@ -63,7 +63,7 @@ def test_a_setting_that_kafkas_client_does_not_know_is_one_sentence() -> None:
     with pytest.raises(ProfileError) as error:
         KafkaTopics("127.0.0.1:1", {"sasl.mechanismm": "PLAIN"})
     assert str(error.value) == (
-        'Kafka\'s client refuses its settings: No such configuration property: "sasl.mechanismm"'
+        'Kafka\'s client rejects its settings: No such configuration property: "sasl.mechanismm"'
     )
 
 

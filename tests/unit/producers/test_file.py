@@ -113,7 +113,7 @@ def test_keys_may_be_nested(tmp_path: Path) -> None:
         (b'{"id":true}\n', "books.ndjson:1: id: the key is neither a string nor a whole number"),
         (
             b'{"id":"' + b"k" * 513 + b'"}\n',
-            "books.ndjson:1: the key has 513 bytes, Elasticsearch takes ids of at most 512",
+            "books.ndjson:1: the key has 513 bytes, Elasticsearch accepts ids of at most 512",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_missing_timestamp_is_refused(tmp_path: Path) -> None:
 def test_more_documents_than_lines_are_refused(tmp_path: Path) -> None:
     """A file cannot be longer than it is."""
     message = refusal(tmp_path / "books.ndjson", LINES, documents=1010)
-    assert message == "books.ndjson: got 1009 documents, expected 1010; ask for fewer, or for all"
+    assert message == "books.ndjson: got 1009 documents, expected 1010; request fewer, or all"
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
         ({"rate_docs_per_s": 0.0}, "rate_docs_per_s: got 0.0, expected more than 0"),
         (
             {"client": {"bootstrap.servers": "x", "delivery.report.only.error": True}},
-            "client: delivery.report.only.error: cannot be set, acknowledgements are counted by it",
+            "client: delivery.report.only.error: cannot be set, because Sluice counts acknowledgements by it",
         ),
     ],
 )

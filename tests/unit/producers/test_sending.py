@@ -119,7 +119,7 @@ def test_a_fatal_error_ends_the_sending() -> None:
     client = FakeClient(FakeClock(), fail=lambda _: KafkaError(KafkaError._FATAL, "epoch lost", True))  # noqa: FBT003
     with pytest.raises(ProduceError) as end:
         send_all(sending(client), 5)
-    assert str(end.value) == "books: the client cannot go on: epoch lost"
+    assert str(end.value) == "books: the client failed: epoch lost"
 
 
 def test_a_lost_acknowledgement_is_no_success() -> None:
@@ -129,7 +129,7 @@ def test_a_lost_acknowledgement_is_no_success() -> None:
     subject.produced += 1
     with pytest.raises(ProduceError) as end:
         send_all(subject, 5)
-    assert str(end.value) == "books: the client lost count: 6 produced, 5 delivered, 0 failed"
+    assert str(end.value) == "books: the client's counts do not add up: 6 produced, 5 delivered, 0 failed"
 
 
 def test_progress_is_told_five_times_a_second_and_at_the_end() -> None:

@@ -32,7 +32,7 @@ def test_queries_beside_a_deployment_need_a_question_and_an_end() -> None:
     with pytest.raises(ProfileError) as refused:
         load_profile("products/deploy", overrides=["maintain.queries={clients: 2}"])
     assert str(refused.value).splitlines() == [
-        "--set maintain.queries: has nothing to ask, expected `queries.questions`",
+        "--set maintain.queries: has no question to send, expected `queries.questions`",
         "--set maintain.queries: has no end before the deployment, expected `duration_s`",
     ]
 
@@ -41,7 +41,7 @@ def test_queries_alone_have_nothing_to_deploy() -> None:
     """Their index is kept for other runs."""
     with pytest.raises(ProfileError) as refused:
         load_profile("products/deploy", overrides=["load.mode=query"])
-    assert "maintain: queries alone fill no index of their own, expected no such section" in str(refused.value)
+    assert "maintain: a load of queries fills no index, expected no such section" in str(refused.value)
 
 
 def test_an_index_is_loaded_without_replicas_where_it_is_deployed_later() -> None:

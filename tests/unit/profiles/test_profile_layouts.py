@@ -27,7 +27,10 @@ REWRITTEN = ("load.route=rewritten", "load.codec_before=default")
             ("load.route=rewritten", "load.codec_before=fast"),
             '--set load.codec_before: got "fast", expected `default` or `best_compression`',
         ),
-        ((*REWRITTEN, "verify.expect=consumed"), "--set verify.expect: queries need what is stored, expected `stored`"),
+        (
+            (*REWRITTEN, "verify.expect=consumed"),
+            "--set verify.expect: queries need stored documents, expected `stored`",
+        ),
         (
             ("topic.partitions=3",),
             "--set topic.partitions: topic: a load of queries has none, expected no such section",
@@ -71,7 +74,7 @@ def test_a_load_of_queries_drops_what_it_extends(repository: Repository) -> None
     )
     repository.write("asked", "question: A?\nextends: paced\nload: {mode: query, segments: 1, timeout_s: 97}\n")
     assert repository.refusal("asked") == [
-        "asked.yaml:3: load.queries: a query load has nothing to ask, expected `queries.questions`",
+        "asked.yaml:3: load.queries: a query load has no question to send, expected `queries.questions`",
         "asked.yaml:3: load.queries: has no end, expected `duration_s` or `requests`",
     ]
     assert repository.load("asked", "load.mode=drain").load == Drain(timeout_s=97)

@@ -102,7 +102,7 @@ def test_a_key_without_a_value_is_refused(repository: Repository) -> None:
     """An empty value is more likely forgotten than meant; `null` says that it is meant."""
     repository.write("bad", HEAD + "index:\n  refresh_interval:\n")
     assert repository.refusal("bad") == [
-        "bad.yaml:4: index.refresh_interval: got nothing, expected a value (`null` takes back what is inherited)"
+        "bad.yaml:4: index.refresh_interval: got nothing, expected a value (`null` removes what is inherited)"
     ]
 
 

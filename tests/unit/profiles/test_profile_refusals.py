@@ -111,8 +111,7 @@ def test_settings_that_the_run_makes_cannot_be_set(repository: Repository) -> No
     ) == [
         "--set sink.config.tasks.max: cannot be set here, expected `sink.tasks`",
         "--set producer.client.bootstrap.servers: cannot be set here, expected nothing: the run knows its brokers",
-        "--set elasticsearch.node_settings.http.port: cannot be set here, expected nothing: the run makes its nodes "
-        "and knows where they are",
+        "--set elasticsearch.node_settings.http.port: cannot be set here, expected nothing: the run creates its nodes",
     ]
 
 
@@ -149,12 +148,13 @@ def test_settings_that_no_kafka_client_takes_are_refused_with_their_lines(reposi
     )
     assert repository.refusal("bad", "producer.client={compression.type: lzz}") == [
         'bad.yaml:6: producer.client.lingerms: refused by Kafka\'s client: No such configuration property: "lingerms"',
-        "bad.yaml:7: producer.client.acks: refused by Kafka's client: "
+        "bad.yaml:7: producer.client.acks: rejected by Kafka's client: "
         "Failed to create producer: `acks` must be set to `all` when `enable.idempotence` is true",
-        "bad.yaml:8: producer.client.delivery.report.only.error: cannot be set, acknowledgements are counted by it",
-        "bad.yaml:9: producer.client.error_cb: refused by Kafka's client: "
+        "bad.yaml:8: producer.client.delivery.report.only.error: cannot be set, because Sluice counts "
+        "acknowledgements by it",
+        "bad.yaml:9: producer.client.error_cb: rejected by Kafka's client: "
         "expected error_cb property as a callable function",
-        "--set producer.client: producer.client.compression.type: refused by Kafka's client: "
+        "--set producer.client: producer.client.compression.type: rejected by Kafka's client: "
         'Invalid value "lzz" for configuration property "compression.codec"',
     ]
     taken = {"batch.size": 7919, "enable.idempotence": False, "acks": 1}

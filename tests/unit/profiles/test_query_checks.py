@@ -90,7 +90,7 @@ def test_a_query_load_that_can_be_is_read(asks: Repository) -> None:
         (
             "queries:\n  questions: [ratings, top-organizations-exact]\n  window: {seconds: 5}\n",
             "",
-            "asks.yaml:3: load.queries: a query load has nothing to ask, expected `queries.questions`",
+            "asks.yaml:3: load.queries: a query load has no question to send, expected `queries.questions`",
         ),
         (
             "window: {seconds: 5}",
@@ -163,7 +163,7 @@ def test_a_question_that_joins_is_no_query(asks: Repository) -> None:
     assert refusals(asks, text) == [
         'asks.yaml:5: queries.questions: "shop-below-price" takes 2 requests with model `flat`, expected one in a '
         "query load",
-        "asks.yaml:6: queries.window: documents of `aladin` do not come in the order of an instant, expected none",
+        "asks.yaml:6: queries.window: documents of `aladin` are not in order of time, expected none",
     ]
     streams = text.replace("mode: query", "mode: stream, rate_docs_per_s: 7").replace("model: flat", "model: nested")
     assert refusals(asks, streams.replace("  window: {seconds: 5}", "")) == [

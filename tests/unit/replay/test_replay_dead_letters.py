@@ -188,7 +188,7 @@ def test_a_secret_that_was_not_written_down_has_to_be_given() -> None:
     with pytest.raises(ProfileError) as failure:
         replay_config(recorded, {})
     assert str(failure.value) == (
-        "connector: connection.password: got nothing, as a run writes no secret down; give it with "
+        "connector: connection.password: is missing, because a run records no secrets; give it with "
         "--set connection.password=VALUE"
     )
     assert replay_config(recorded, {"connection.password": "s"}) == {"name": "x", "connection.password": "s"}

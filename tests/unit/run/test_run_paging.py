@@ -63,8 +63,8 @@ def test_a_limit_beside_which_pages_are_taken_away_is_warned_of() -> None:
     assert pages_taken_away(paging(damon_pageout=True), Bounds(page_cache_mb=64)) == RunWarning(
         kind=WarningKind.PAGES_TAKEN_AWAY,
         seen="the kernel pages out what is cold (DAMON, `pageout`) beside elasticsearch.page_cache_mb",
-        likely_cause="virtual machines are set up so to give memory back; a pause cools the page cache",
-        remedy="compare only runs in turns, each measured right after its warm-up; to stop it, as root: "
+        likely_cause="some virtual machines do so to return memory; a pause then cools the page cache",
+        remedy="compare only interleaved runs, each measured right after its warm-up; to stop it, as root: "
         "echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state",
     )
 

@@ -83,7 +83,7 @@ def test_another_content_than_the_pinned_one_is_refused(repository: Repository, 
         cache.fetch([jar])
     assert (
         f"{repository.url}/{JAR}: got SHA-256 {hashlib.sha256(content_of(101, b'tampered')).hexdigest()}, expected "
-        f"{jar.sha256}; the file was thrown away: try again, or name another mirror in SLUICE_MAVEN_REPOSITORY"
+        f"{jar.sha256}; the file was deleted: try again, or name another mirror in SLUICE_MAVEN_REPOSITORY"
     ) == str(refusal.value)
 
 

@@ -65,7 +65,7 @@ def test_without_compose_it_is_one_sentence(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(StackError) as error:
         program(tmp_path, 'echo "unknown flag: $3" >&2; exit 125').containers()
     assert str(error.value) == (
-        "docker: knows no `docker compose`, expected Docker with Compose 2; install it, or run without --target compose"
+        "docker: has no `docker compose`, expected Docker with Compose 2; install it, or run without --target compose"
     )
 
 

@@ -197,8 +197,8 @@ def test_a_server_that_was_started_outside_is_refused(machine: Machine) -> None:
     with pytest.raises(StackError) as refusal, machine.groups.bounded([entry], Bounds(memory_limit_mb=850)):
         pass
     assert str(refusal.value) == (
-        "elasticsearch-1: is in no control group, expected one of its own, since it was started without; start it "
-        "again with: ./sluice restart elasticsearch-1"
+        "elasticsearch-1: is in no control group, because it was started without one; restart it with: ./sluice "
+        "restart elasticsearch-1"
     )
 
 
@@ -230,7 +230,7 @@ def test_a_machine_without_control_groups_refuses_bounds_and_starts_servers(tmp_
         machine = ServerGroups(tmp_path / "state", root)
         assert machine.make(NODE) == ()
         assert tuple(machine.lacks(Bounds(memory_limit_mb=850, read_iops_limit=500))) == (
-            f"elasticsearch.memory_limit_mb: got 850, expected none: no control group with the controller `memory` can "
+            "elasticsearch.memory_limit_mb: got 850, expected none: no control group with the controller `memory` can "
             f"be made in {root}; run as root on a machine that has it, or use --target compose",
             f"elasticsearch.read_iops_limit: got 500, expected none: no control group with the controller `{disk}` can "
             f"be made in {root}; run as root on a machine that has it",
@@ -247,8 +247,8 @@ def test_a_folder_on_no_disk_has_no_bound_of_operations(machine: Machine, monkey
     monkeypatch.setattr(groups, "disk_of", on_memory)
     state = machine.root.parent / "state"
     assert tuple(machine.groups.lacks(Bounds(memory_limit_mb=850, read_iops_limit=500))) == (
-        f"elasticsearch.read_iops_limit: got 500, expected none: the servers' folder {state} is on tmpfs, which is no "
-        "disk of its own; set SLUICE_STATE to a folder on a disk",
+        f"elasticsearch.read_iops_limit: got 500, expected none: the servers' folder {state} is on tmpfs, which is "
+        "not a disk; set SLUICE_STATE to a folder on a disk",
     )
 
 

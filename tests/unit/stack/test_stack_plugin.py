@@ -128,7 +128,7 @@ def test_a_build_without_a_plugin_is_one_sentence(project: Path, tmp_path: Path,
     mvn.write_text(f"{mvn.read_text()}rm -r {project}/target/{lacking}\n")
     with pytest.raises(StackError) as failure:
         build_plugin(project, mvn, JDK)
-    assert str(failure.value) == f"{project}: mvn package left no plugin in {project}/target/{lacking}"
+    assert str(failure.value) == f"{project}: mvn package built no plugin in {project}/target/{lacking}"
 
 
 def test_a_build_starts_from_empty_plugin_folders(project: Path, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_java_that_nobody_has_is_one_sentence() -> None:
     shape = StackShape(elasticsearch_version="8.17.4", elasticsearch_java=23)
     with pytest.raises(ProfileError) as refusal:
         choose_elasticsearch_java(shape, read_lock(), jdks(19), fetched)
-    assert str(refusal.value) == "elasticsearch.java: got 23, expected one to be had: 17, 19, 21"
+    assert str(refusal.value) == "elasticsearch.java: got 23, expected an available one: 17, 19, 21"
 
 
 def test_a_version_that_needs_more_modules_gets_no_runtime() -> None:
@@ -95,7 +95,7 @@ def test_a_version_that_needs_more_modules_gets_no_runtime() -> None:
     with pytest.raises(ProfileError) as refusal:
         choose_elasticsearch_java(StackShape(elasticsearch_java=21), read_lock(), jdks(17), fetched)
     assert str(refusal.value) == (
-        "elasticsearch.java: got 21, expected one to be had: 17; Elasticsearch 8.19.21 needs a JDK, with all of its "
+        "elasticsearch.java: got 21, expected an available one: 17; Elasticsearch 8.19.21 needs a JDK, with all of its "
         "modules"
     )
 

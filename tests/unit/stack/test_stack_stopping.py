@@ -98,8 +98,8 @@ def test_a_folder_with_other_files_is_neither_used_nor_removed(stack: LocalStack
     with pytest.raises(ProfileError) as refusal, stack.exclusively():
         pass
     assert str(refusal.value) == (
-        f"SLUICE_STATE: {stack.folder}: holds files that are not ours, expected a folder for nothing but servers, "
-        "which `./sluice clean` removes"
+        f"SLUICE_STATE: {stack.folder}: holds files that Sluice did not create, expected a folder of its own, which "
+        "`./sluice clean` removes"
     )
     assert stack.clean() == []
     assert [path.name for path in stack.folder.iterdir()] == ["thesis.tex"]

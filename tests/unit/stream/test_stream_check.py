@@ -226,6 +226,6 @@ def test_ids_made_of_offsets_are_refused(value: str, monkeypatch: pytest.MonkeyP
     with pytest.raises(ProfileError) as refusal:
         checked(servers, monkeypatch, f"sink.config.key.ignore={value}")
     assert str(refusal.value) == (
-        "sink.config.key.ignore: got true, expected false: the ids of a lap would be those of none"
+        "sink.config.key.ignore: got true, expected false: every lap would store its documents again"
     )
     assert servers.closed == 0

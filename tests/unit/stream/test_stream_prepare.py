@@ -35,8 +35,8 @@ def test_a_stream_is_named_after_its_time_and_all_that_its_profile_says() -> Non
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("sink/direct", "load.via: got direct, expected kafka, which a stream goes through; run it instead"),
-        ("sink/naive-python", "sink.command: got a command, expected a connector, which stays; run it instead"),
+        ("sink/direct", "load.via: got direct, expected kafka; use `./sluice run`"),
+        ("sink/naive-python", "sink.command: got a command, expected a connector; use `./sluice run`"),
     ],
 )
 def test_what_has_no_topic_or_no_connector_cannot_be_streamed(name: str, message: str) -> None:

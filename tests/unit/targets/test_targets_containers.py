@@ -53,7 +53,7 @@ def test_a_service_that_does_not_run_is_one_sentence() -> None:
     """With where to look."""
     with pytest.raises(StackError) as error:
         endpoints_of({name: part for name, part in CONTAINERS.items() if name != "kafka"})
-    assert str(error.value) == "service kafka: no container of it is running; see: docker compose ps --all"
+    assert str(error.value) == "service kafka: has no running container; see: docker compose ps --all"
 
 
 def test_a_port_that_is_not_published_is_one_sentence() -> None:

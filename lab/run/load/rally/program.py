@@ -77,7 +77,10 @@ def why_not_rally_on(endpoints: Endpoints, profile: Profile) -> str | None:
         return None
     access, url = endpoints.access.elasticsearch, endpoints.elasticsearch_urls[0]
     if access.authorization or url.startswith("https:"):
-        return "load.via: rally: the cluster requires TLS or credentials, expected one that is open; Rally is told none"
+        return (
+            "load.via: rally: the cluster requires TLS or credentials, expected an open one; "
+            "Sluice gives Rally no credentials"
+        )
     try:
         with closing(cluster_of(endpoints, ANSWERS_WITHIN_S)) as cluster:
             cluster.request("GET", "/", patience_s=0)

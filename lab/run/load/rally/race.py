@@ -146,7 +146,7 @@ class RallyRace:
         try:
             shutil.copyfile(race_file(self._folder, run.folder.run_id), kept)
         except OSError as error:
-            raise StackError(f"Rally: has left no race.json; its log is {run.folder.path / LOG}") from error
+            raise StackError(f"Rally: wrote no race.json; its log is {run.folder.path / LOG}") from error
         entities = run.dataset.entities(0, run.dataset.documents)
         self.record = rally_record(kept, self._load, self._corpus, entities=entities, prepared_s=self._prepared_s)
         shutil.rmtree(self._folder, ignore_errors=True)

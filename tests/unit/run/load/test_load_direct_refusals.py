@@ -14,13 +14,13 @@ from lab.run.load.direct import refusals
         ({}, ()),
         (
             {"400 document_parsing_exception": 7},
-            ("Elasticsearch refused 7 documents: 400 document_parsing_exception (7)",),
+            ("Elasticsearch rejected 7 documents: 400 document_parsing_exception (7)",),
         ),
         (
             {"403 security_exception": 1009},
             (
-                "Elasticsearch refused 1009 documents: 403 security_exception (1009); check the user's rights, and the "
-                "servers' licence for what the mapping has",
+                "Elasticsearch rejected 1009 documents: 403 security_exception (1009); check the user's privileges, "
+                "and that the servers' licence covers the mapping",
             ),
         ),
     ],

@@ -193,7 +193,8 @@ def test_a_guarded_cluster_is_refused() -> None:
     guarded = Endpoints("kafka:9092", "http://connect:8083", ("http://es:9200",), None, access)
 
     assert why_not_rally_on(guarded, profile()) == (
-        "load.via: rally: the cluster requires TLS or credentials, expected one that is open; Rally is told none"
+        "load.via: rally: the cluster requires TLS or credentials, expected an open one; Sluice gives Rally no "
+        "credentials"
     )
     assert why_not_rally_on(guarded, profile(Direct(via="direct"))) is None
 

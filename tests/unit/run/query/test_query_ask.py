@@ -99,7 +99,7 @@ def test_a_refused_request_says_why() -> None:
     refused = {"error": {"reason": "all shards failed", "root_cause": [{"reason": "No mapping found for [isbn13]"}]}}
     with rest((400, refused)) as server, pytest.raises(ProfileError) as caught:
         ask(server.url, steps(BEST), ids="a")
-    assert str(caught.value) == "Elasticsearch refuses the request: No mapping found for [isbn13]"
+    assert str(caught.value) == "Elasticsearch rejects the request: No mapping found for [isbn13]"
 
 
 def test_an_answer_of_some_shards_is_none() -> None:

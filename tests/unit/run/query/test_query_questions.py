@@ -50,7 +50,7 @@ def test_a_wrong_answer_is_a_problem_of_the_run() -> None:
     """What is fast and wrong is not fast."""
     assert list(problems_of([asked(wrong=7, expected_wrong=False)])) == [
         "question shop-below-price: 7 of 23 answers are wrong, such as answer 3: got 20 books, expected 19; its "
-        "service times are those of another question"
+        "service times do not count"
     ]
 
 
@@ -62,8 +62,8 @@ def test_an_expected_wrong_answer_is_none() -> None:
 def test_a_right_answer_where_a_wrong_one_is_expected_is_a_problem() -> None:
     """Then the profile shows nothing."""
     assert list(problems_of([asked(wrong=0, expected_wrong=True)])) == [
-        "question shop-below-price: all 23 answers are right, expected wrong ones (queries.expect_wrong); take it off "
-        "that list, or load more documents"
+        "question shop-below-price: all 23 answers are right, expected wrong ones (queries.expect_wrong); remove it "
+        "from that list, or load more documents"
     ]
 
 
@@ -106,7 +106,7 @@ def test_every_request_is_tried_before_the_load() -> None:
     with rest((400, refused)) as server, pytest.raises(ProfileError) as caught:
         try_questions_out(run_on(server.url, "aladin/search-flat"))
     assert str(caught.value) == (
-        "experiments/queries/shop-below-price.yaml: models.flat: Elasticsearch refuses the request: No mapping found "
+        "experiments/queries/shop-below-price.yaml: models.flat: Elasticsearch rejects the request: No mapping found "
         "for [book_id] in order to sort on"
     )
 

@@ -173,17 +173,14 @@ def times(**changes: Any) -> QueryTimes:
         ({}, []),
         (
             {"wrong": 2, "first_wrong": "got 3 rows, expected 5"},
-            [
-                "question ratings: 2 of 7 answers are wrong, such as got 3 rows, expected 5; its times are those of "
-                "another question"
-            ],
+            ["question ratings: 2 of 7 answers are wrong, such as got 3 rows, expected 5; its times do not count"],
         ),
         ({"wrong": 2, "expected_wrong": True}, []),
         (
             {"expected_wrong": True},
             [
-                "question ratings: all 7 answers are right, expected wrong ones (queries.expect_wrong); take it off "
-                "that list"
+                "question ratings: all 7 answers are right, expected wrong ones (queries.expect_wrong); remove it "
+                "from that list"
             ],
         ),
         ({"checked": 0}, ["question ratings: none of 7 answers was checked"]),

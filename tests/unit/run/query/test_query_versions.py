@@ -54,7 +54,7 @@ def test_a_mapping_that_names_no_index_type_needs_an_index_of_vectors() -> None:
     """7.17.7 has none."""
     profile = load_profile("vectors/defaults", overrides=("elasticsearch.version=7.17.7",))
     assert refusal(profile).endswith(
-        "defaults.yaml:9: mapping: vectors.default has an index of vectors, got Elasticsearch 7.17.7, expected 8.0 or "
+        "defaults.yaml:8: mapping: vectors.default has an index of vectors, got Elasticsearch 7.17.7, expected 8.0 or "
         "later"
     )
 
