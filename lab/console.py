@@ -2,13 +2,26 @@
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from lab import IS_CHECKOUT
+
+
+def as_called(text: str) -> str:
+    """A text that names commands as they are typed here: `./sluice` in a checkout, `sluice` where it is installed."""
+    return text if IS_CHECKOUT else text.replace("./sluice", "sluice")
 
 
 class PipeProofConsole(Console):
     """A console whose command goes on, and ends as it would, when whoever read its output has gone, such as `head`."""
+
+    def render_str(self, text: str, **style: Any) -> Text:
+        """What is printed of every text."""
+        return super().render_str(as_called(text), **style)
 
     def on_broken_pipe(self) -> None:
         """Drop the rest of the output."""

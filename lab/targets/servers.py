@@ -12,6 +12,7 @@ from pathlib import Path
 from lab.analysis.page.report import write_report
 from lab.analysis.result import analyse, write_result
 from lab.clients.target import Target, topics_of
+from lab.console import as_called
 from lab.display import RunDisplay
 from lab.endpoints import Endpoints, words_without_secrets
 from lab.errors import ProfileError, StackError
@@ -177,7 +178,7 @@ def check_fields(profile: Profile) -> None:
 
 def typed_command() -> tuple[str, ...]:
     """The command that this process is, as it may be written down."""
-    return ("./sluice", *words_without_secrets(sys.argv[1:]))
+    return (as_called("./sluice"), *words_without_secrets(sys.argv[1:]))
 
 
 def write_records(

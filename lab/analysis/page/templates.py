@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.console import as_called
 from lab.endpoints import without_secrets
 from lab.records.run import Environment as MachineAndSoftware
 
@@ -68,6 +69,7 @@ PAGES = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    finalize=lambda value: as_called(value) if isinstance(value, str) else value,
 )
 """Templates are named by their place under `lab/analysis`: `page/run.html`, `suite/suite.html`."""
 

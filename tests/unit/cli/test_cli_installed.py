@@ -5,19 +5,21 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from lab import VERSION, errors
+from lab import VERSION, console, errors
+from lab.analysis.page.templates import PAGES
 from lab.cli import commands, doctor
 from lab.cli.app import app
 from lab.errors import ProfileError
 from lab.stack.plugin import stamp_file
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
+from lab.targets.servers import typed_command
 
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs these tests is a checkout."""
-    for module in (commands, errors):
+    for module in (commands, console, errors):
         monkeypatch.setattr(module, "IS_CHECKOUT", False)
 
 
@@ -58,3 +60,22 @@ def test_doctor_asks_for_no_maven_where_the_plugin_is_built(monkeypatch: pytest.
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
 
     assert list(doctor.maven()) == [doctor.Finding("sink plugin", "good", f"{VERSION}, built")]
+
+
+def test_messages_name_commands_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    """In lines, tables and reports."""
+    shown = console.PipeProofConsole(highlight=False)
+    shown.print("start them with: ./sluice up")
+    shown.print(console.table_of([("./sluice down",)]))
+
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
+        "start them with: sluice up",
+        "sluice down",
+    ]
+    assert PAGES.from_string("{{ text }} {{ 7 }}").render(text="./sluice <up>") == "sluice &lt;up&gt; 7"
+
+
+def test_a_run_records_the_command_as_it_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report shows it to whoever wants to run it again."""
+    monkeypatch.setattr("sys.argv", ["/usr/bin/sluice", "run", "quickstart"])
+    assert typed_command() == ("sluice", "run", "quickstart")
