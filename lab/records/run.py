@@ -19,7 +19,7 @@ class Server(Record):
     Attributes:
         product: What an `elasticsearch-…` is that is not Elasticsearch: `OpenSearch`.
         vector_instructions: What an Elasticsearch node uses of those of the processor, by its log: `native library`,
-            `Panama, 512 bits`; `None` where its log is not here, and in records of 0.2.0 and before.
+            `Panama, 512 bits`; `None` where its log is not here, and in records before 0.2.0.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Environment(Record):
 
     Attributes:
         cpu_cores: Those that the run could use, by affinity, cpuset and CPU quota; a quota may allow a part of one.
-        cluster_settings: Those in force, persistent or transient; `None` in records of 0.2.0 and before.
-        paging: Of this machine; `None` for servers elsewhere, and in records of 0.2.0 and before.
+        cluster_settings: Those in force, persistent or transient; `None` in records before 0.2.0.
+        paging: Of this machine; `None` for servers elsewhere, and in records before 0.2.0.
         vector_options: Field of vectors → its index options in effect, those that Elasticsearch chose, too; `None` in
-            records of 0.2.0 and before.
+            records before 0.2.0.
     """
 
     sluice_version: str
@@ -166,7 +166,7 @@ class DirectLoad(Record):
         prepared_s: Time that preparing the bodies took, before the load.
         started_s: When the connections were told to send.
         ended_s: When the last answer was read.
-        index_ended_s: The same of each index, in the order of their names; empty in records of 0.2.0 and before.
+        index_ended_s: The same of each index, in the order of their names; empty in records before 0.2.0.
         bulk_documents: Documents in the bulk requests that were answered with 200.
         accepted: Documents that Elasticsearch answered with success.
         already_there: Documents of which it had the same or a later version.

@@ -199,7 +199,7 @@ class Sample(Record):
             gone. Under a CPU quota only programs of its control group are seen; the kernel's own threads are others.
             May be a little below 0, since cores and processes are counted by different clocks.
         probe_wall_ms: What a fixed piece of work took just before servers were asked; `None` where the tick before is
-            so near that it would have taken too much of a core. So it is in records of 0.2.0 and before, as the others.
+            so near that it would have taken too much of a core. So it is in records before 0.2.0, as the others.
         probe_cpu_ms: CPU time of that work.
         lost: Source name → why it could not be read.
     """

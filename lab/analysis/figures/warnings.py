@@ -207,7 +207,7 @@ def _taken(run: Run, here: Sequence[Sample]) -> str | None:
     lost = losses(machine_steal_percent(here), others)
     if lost or others is not None:
         return lost
-    # Not measured: in records of 0.2.0 and before, and where a container is not seen from here.
+    # Not measured: in records before 0.2.0, and where a container is not seen from here.
     cores, busy = run.environment.cpu_cores, evidence(run, here).other_cores
     if busy < MOST_OTHER_CPU_PERCENT / 100 * cores:
         return None
