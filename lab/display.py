@@ -156,7 +156,7 @@ class StackDisplay:
         took_s = next((task.elapsed for task in self._servers.tasks if task.id == task_id), None)
         if task_id is not None:
             self._servers.remove_task(task_id)
-        if what in {"starting", "building", "stopping"}:
+        if what in {"starting", "building", "fetching", "stopping"}:
             self._tasks[name] = self._servers.add_task(f"{name}: {what}", total=None)
             if self._fetch_task is None or self._fetching.tasks[0].finished:
                 self._show(self._servers)

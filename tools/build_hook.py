@@ -15,13 +15,14 @@ class PluginHook(BuildHookInterface[Any]):
         sys.path.insert(0, self.root)
         from lab.errors import StackError  # noqa: PLC0415 - only now can they be found
         from lab.stack.artifacts import ArtifactCache, read_lock  # noqa: PLC0415
-        from lab.stack.jdk import choose_jdk, find_jdks, java_for_kafka  # noqa: PLC0415
+        from lab.stack.jdk import Jdk, find_jdks, java_for_kafka  # noqa: PLC0415
         from lab.stack.places import cache_dir  # noqa: PLC0415
-        from lab.stack.plugin import build_plugin, find_maven  # noqa: PLC0415
+        from lab.stack.plugin import build_plugin  # noqa: PLC0415
+        from lab.stack.runtimes import choose_java, java_runtime  # noqa: PLC0415
 
         try:
-            jdk = choose_jdk(find_jdks(), java_for_kafka(), "the sink plugin")
-            mvn = find_maven(ArtifactCache(cache_dir()), read_lock().sets["maven"][0])
-            build_plugin(Path(self.root) / "connect", mvn, jdk)
+            java = choose_java(find_jdks(), java_for_kafka(), "the sink plugin")
+            jdk = java if isinstance(java, Jdk) else java_runtime(java, cache_dir())
+            build_plugin(Path(self.root) / "connect", jdk, ArtifactCache(cache_dir()), read_lock())
         except StackError as error:
             self.app.abort("\n".join((*error.log_lines, str(error))))

@@ -1,6 +1,6 @@
 """Writes `artifacts.lock.json` anew: `python -m tools.lock_artifacts`, for whoever moves Sluice to other versions.
 
-Maven resolves what the Kafka artifacts need; every file is then fetched once and its SHA-256 written down.
+Maven resolves what Kafka and the sink plugin need; every file is then fetched once and its SHA-256 written down.
 """
 
 import hashlib
@@ -15,6 +15,8 @@ from pathlib import Path
 import httpx
 
 from lab.stack.artifacts import LOCK_FILE, MAVEN_CENTRAL, Artifact, ArtifactLock
+from lab.stack.places import ROOT
+from lab.stack.plugin_jars import pom_tree
 
 KAFKA = "4.3.1"
 KAFKA_COORDINATES = (
@@ -35,11 +37,22 @@ OPENSEARCH = ("2.19.1", "3.0.0")
 """In place of Elasticsearch, and for the plugin's tests."""
 MAVEN = "3.9.15"
 JOLOKIA = "2.6.0"
+COMPILER = "3.46.100"
+"""Of Eclipse, for the plugin."""
 
 
 def repository_path(group: str, artifact: str, version: str, file_name: str) -> str:
     """The path of a file in a Maven repository."""
     return f"{group.replace('.', '/')}/{artifact}/{version}/{file_name}"
+
+
+def plugin_coordinates() -> list[str]:
+    """The `group:artifact:version` of what goes beside the plugin's jar: its dependencies without a scope."""
+    return [
+        ":".join(dependency.findtext(part, "") for part in ("groupId", "artifactId", "version"))
+        for dependency in pom_tree(ROOT / "connect").iterfind("dependencies/dependency")
+        if dependency.find("scope") is None
+    ]
 
 
 def jar_paths(wanted: Sequence[str]) -> list[str]:
@@ -84,6 +97,8 @@ def main() -> None:
         "jolokia": [
             repository_path("org.jolokia", "jolokia-agent-jvm", JOLOKIA, f"jolokia-agent-jvm-{JOLOKIA}-javaagent.jar")
         ],
+        "plugin": jar_paths(plugin_coordinates()),
+        "compiler": [repository_path("org.eclipse.jdt", "ecj", COMPILER, f"ecj-{COMPILER}.jar")],
         "maven": [repository_path("org.apache.maven", "apache-maven", MAVEN, f"apache-maven-{MAVEN}-bin.tar.gz")],
     } | {
         f"{name}-{version}": [

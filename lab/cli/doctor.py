@@ -1,12 +1,11 @@
 """`sluice doctor`: what this machine has and lacks, each lack with the command that mends it."""
 
-import importlib.util
 import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Literal
 
 import psutil
 import typer
@@ -24,15 +23,17 @@ from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.engines import engines
 from lab.stack.groups import Bounds, ServerGroups, controllers
 from lab.stack.jdk import (
+    JavaRange,
+    Jdk,
     find_jdks,
     install_command,
     java_for_kafka,
     refuse_wrong_java_home,
 )
 from lab.stack.places import ROOT, cache_dir, state_dir
-from lab.stack.plugin import is_built, is_released
+from lab.stack.plugin import is_built, is_released, plugin_artifacts
 from lab.stack.ports import accepts_connections
-from lab.stack.runtimes import RUNTIMES
+from lab.stack.runtimes import choose_java
 from lab.stack.shape import StackShape
 
 NEEDED_DISK_BYTES = 5 * 10**9
@@ -69,42 +70,37 @@ def doctor(
 def python() -> Iterator[Finding]:
     """The interpreter that runs this."""
     yield Finding("Python", "good", f"{platform.python_version()} in {sys.prefix}")
-    if importlib.util.find_spec("venv") is None:
-        yield Finding("venv", "optional", "missing; install it with: apt-get install python3-venv")
 
 
-def jdks() -> Iterator[Finding]:
-    """The JDKs, and which servers they can run."""
+def java() -> Iterator[Finding]:
+    """The JDKs, and what each server runs on."""
     try:
         refuse_wrong_java_home()
     except ProfileError as error:
         name, _, sentence = str(error).partition(": ")
         yield Finding(name, "bad", sentence)
-    available = find_jdks()
-    for jdk in available:
+    jdks = find_jdks()
+    for jdk in jdks:
         yield Finding("JDK", "good", f"{jdk.version} in {jdk.home}")
-    if not any(jdk in java_for_kafka() for jdk in available):
-        need = java_for_kafka()
-        yield Finding("JDK", "bad", f"Kafka needs a JDK {need}; install one with: {install_command(need)}")
+    yield runs_on("Kafka", java_for_kafka(), jdks, lack="bad")
     for engine in engines(read_lock()):
-        need, name = engine.java, engine.title
-        if usable := [jdk.feature for jdk in available if jdk in need]:
-            yield Finding(name, "good", f"runs on JDK {max(usable)} (it takes {need})")
-        elif not engine.runs_on_runtimes:
-            yield Finding(name, "optional", f"needs a JDK {need}; install one with: {install_command(need)}")
-        else:
-            fetched = max(feature for feature in RUNTIMES if need.oldest <= feature <= need.newest)
-            yield Finding(name, "good", f"runs on Java {fetched}, which is fetched when it is needed (it takes {need})")
+        yield runs_on(engine.title, engine.java, jdks, lack="optional")
 
 
-def maven() -> Iterator[Finding]:
-    """What builds the sink plugin, where none came with an installed package."""
-    if is_released(ROOT / "connect"):
-        yield Finding("sink plugin", "good", f"{VERSION}, built")
-        return
-    built = " (the plugin is built)" if is_built(ROOT / "connect") else ""
-    installed = shutil.which("mvn") or "none here; it is fetched when it is needed"
-    yield Finding("Maven", "good", installed + built)
+def runs_on(name: str, needed: JavaRange, jdks: Sequence[Jdk], *, lack: Literal["bad", "optional"]) -> Finding:
+    """The Java that a server gets: a JDK, or a runtime that is fetched; else the command that installs a JDK."""
+    try:
+        chosen = choose_java(jdks, needed, name)
+    except StackError:
+        return Finding(name, lack, f"needs a JDK {needed}; install one with: {install_command(needed)}")
+    what = f"JDK {chosen.feature}" if isinstance(chosen, Jdk) else f"Java {chosen}, which is fetched once"
+    return Finding(name, "good", f"runs on {what} (it takes {needed})")
+
+
+def plugin() -> Iterator[Finding]:
+    """The sink plugin, which needs neither Maven nor a JDK."""
+    here = VERSION if is_released(ROOT / "connect") else "built"
+    yield Finding("sink plugin", "good", here if is_built(ROOT / "connect") else "is built by the first run")
 
 
 def memory() -> Iterator[Finding]:
@@ -152,6 +148,7 @@ def artifacts() -> Iterator[Finding]:
         *lock.sets["kafka"],
         *lock.sets["jolokia"],
         *lock.sets[str(StackShape().engine)],
+        *(() if is_built(ROOT / "connect") else plugin_artifacts(lock)),
     ]
     missing = ArtifactCache(cache_dir()).missing(needed)
     size_mb = sum(artifact.size_bytes for artifact in missing) / 1e6
@@ -183,8 +180,8 @@ def docker() -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     python,
-    jdks,
-    maven,
+    java,
+    plugin,
     artifacts,
     memory,
     disk,

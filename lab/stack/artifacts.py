@@ -83,8 +83,8 @@ class ArtifactCache:
         return self._folder / "artifacts" / artifact.sha256[:16] / artifact.file_name
 
     def missing(self, artifacts: Sequence[Artifact]) -> tuple[Artifact, ...]:
-        """Those of `artifacts` that would have to be fetched."""
-        return tuple(artifact for artifact in artifacts if not self.file(artifact).is_file())
+        """Those of `artifacts` that would have to be fetched, each once: two sets may share one."""
+        return tuple(artifact for artifact in dict.fromkeys(artifacts) if not self.file(artifact).is_file())
 
     def fetch(
         self, artifacts: Sequence[Artifact], progress: Progress = lambda _present, _needed: None

@@ -13,6 +13,7 @@ import yaml
 from lab.errors import StackError
 from lab.stack.jdk import Jdk, extra_jvm_options
 from lab.stack.kafka import fingerprint, write_if_changed
+from lab.stack.modules import entitlement_option, with_present_modules
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
 
@@ -162,7 +163,8 @@ def write_config(
         shutil.copytree(home / "config", config)
     options = (home / "config" / "jvm.options").read_text("utf-8")
     # Each time: it may be another Java than before.
-    write_if_changed(config / "jvm.options", with_present_modules(with_own_folders(options, folder), jdk))
+    usable = with_present_modules(with_own_folders(options, folder), jdk)
+    write_if_changed(config / "jvm.options", usable + entitlement_option(home, jdk, folder / "modules"))
     write_if_changed(config / file_name, yaml.safe_dump(settings, sort_keys=False))
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -183,26 +185,6 @@ def with_own_folders(jvm_options: str, folder: Path) -> str:
     return re.sub(
         r"(?<=[=:])(logs|data)(?=/|$|:)", lambda match: str(folder / match[1]), jvm_options, flags=re.MULTILINE
     )
-
-
-def with_present_modules(jvm_options: str, jdk: Jdk) -> str:
-    """The JVM options without the lines that add a module which this Java lacks, as small runtimes do.
-
-    A Java whose `release` file does not list its modules has them all.
-    """
-    try:
-        match = re.search(r'^MODULES="([^"]*)"', (jdk.home / "release").read_text("utf-8"), re.MULTILINE)
-    except OSError:
-        match = None
-    if match is None:
-        return jvm_options
-    present = set(match[1].split())
-
-    def is_usable(line: str) -> bool:
-        added = re.search(r"--add-modules=(\S+)", line)
-        return added is None or set(added[1].split(",")) <= present
-
-    return "".join(line for line in jvm_options.splitlines(keepends=True) if is_usable(line))
 
 
 def vector_instructions(log: Path) -> tuple[str, ...] | None:

@@ -8,10 +8,6 @@ from lab.stack.artifacts import ArtifactLock, version_key
 from lab.stack.jdk import JavaRange, java_for_elasticsearch, java_for_opensearch
 
 Product = Literal["elasticsearch", "opensearch"]
-NEED_A_JDK = frozenset({"8.19.21", "9.5.3"})
-"""Versions of Elasticsearch whose module `org.elasticsearch.entitlement` requires modules that a small runtime lacks
-(`Module jdk.jdi not found`); 8.17.4 and 9.0.0 start on one."""
-
 TITLES: dict[Product, str] = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}
 
 
@@ -36,11 +32,6 @@ class Engine:
         """The Java releases that it runs on."""
         of_product = java_for_opensearch if self.product == "opensearch" else java_for_elasticsearch
         return of_product(self.version)
-
-    @property
-    def runs_on_runtimes(self) -> bool:
-        """Whether a Java runtime serves it, which has fewer modules than a development kit."""
-        return self.product == "opensearch" or self.version not in NEED_A_JDK
 
     def check_available(self, lock: ArtifactLock) -> None:
         """Raise ProfileError unless it can be started here."""

@@ -82,7 +82,7 @@ def java_for_opensearch(version: str) -> JavaRange:
 
 
 def java_for_kafka() -> JavaRange:
-    """The Java releases that a Kafka 4 broker and a Connect worker run on, and that the sink plugin is built with."""
+    """The Java releases that a Kafka 4 broker, a Connect worker and the plugin's compiler run on."""
     return JavaRange(OLDEST_FOR_KAFKA, NEWEST_KNOWN)
 
 

@@ -22,7 +22,6 @@ from lab.stack.engines import TITLES
 from lab.stack.groups import DATA_FOLDER, REMOVE_TIMEOUT_S, Bounds, ServerGroups
 from lab.stack.jdk import (
     Jdk,
-    choose_jdk,
     extra_jvm_options,
     find_jdks,
     java_for_kafka,
@@ -31,17 +30,18 @@ from lab.stack.jdk import (
 from lab.stack.places import ROOT, cache_dir, state_dir
 from lab.stack.plugin import (
     build_plugin,
-    find_maven,
     folders_fingerprint,
+    is_built,
     is_released,
+    plugin_artifacts,
     plugin_path,
     released_plugin,
 )
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_for_all
-from lab.stack.runtimes import java_runtime
+from lab.stack.runtimes import choose_java, java_runtime
 from lab.stack.server import ServerProcess, ServerSpec, uninterrupted
-from lab.stack.shape import StackShape, choose_elasticsearch_java, kafka_version, port_names, ports_of
+from lab.stack.shape import StackShape, fitting_java, kafka_version, port_names, ports_of
 
 BESIDE = "beside"
 """Folder, below a stack's own, of the stacks that run beside it."""
@@ -314,7 +314,7 @@ class LocalStack:
         """
         folders = [self.folder] if self._is_ours() else []
         if cache:
-            folders += [self._cache_dir / name for name in ("artifacts", "unpacked", "class-data")]
+            folders += [self._cache_dir / name for name in ("artifacts", "unpacked", "class-data", "java")]
         present = [folder for folder in folders if folder.is_dir()]
         for folder in present:
             shutil.rmtree(folder, ignore_errors=True)
@@ -325,20 +325,19 @@ class LocalStack:
         refuse_wrong_java_home()
         lock = read_lock()
         jdks = find_jdks()
-        kafka_jdk = choose_jdk(jdks, java_for_kafka(), "Kafka")
-        elasticsearch_java = choose_elasticsearch_java(
-            shape, lock, jdks, lambda feature: java_runtime(feature, self._cache_dir)
-        )
+        kafka_java = choose_java(jdks, java_for_kafka(), "Kafka")
+        elasticsearch_java = fitting_java(shape, lock, jdks)
         engine = shape.engine
         archive = lock.sets[str(engine)][0]
         self._check_memory(shape)
-        plugin_version = self._fetch_and_build(
-            (*lock.sets["kafka"], *lock.sets["jolokia"], archive), lock, kafka_jdk, progress
+        kafka_jdk, plugin_version = self._fetch_and_build(
+            (*lock.sets["kafka"], *lock.sets["jolokia"], archive), lock, kafka_java, progress
         )
+        elasticsearch_jdk = self._java(elasticsearch_java, progress)
         home = self.cache.unpacked(archive)
         user = elasticsearch.unprivileged_user()
         folder = self._data_folder(kept=kept)
-        elasticsearch.check_readable(user, (home, folder, elasticsearch_java.home))
+        elasticsearch.check_readable(user, (home, folder, elasticsearch_jdk.home))
         ports = self._ports(shape)
         jars = tuple(self.cache.file(artifact) for artifact in lock.sets["kafka"])
         program = kafka.Program(kafka_version(lock), jars, kafka_jdk, self._cache_dir)
@@ -363,7 +362,7 @@ class LocalStack:
                 version=engine.version,
                 home=home,
                 folder=folder / str(engine) / f"node-{number}",
-                jdk=elasticsearch_java,
+                jdk=elasticsearch_jdk,
                 heap_mb=shape.elasticsearch_heap_mb,
                 extra_settings=shape.node_settings,
                 ports=ports_of(elasticsearch.node_name(number), ports),
@@ -375,22 +374,33 @@ class LocalStack:
         return (*nodes, broker, worker)
 
     def _fetch_and_build(
-        self, artifacts: Sequence[Artifact], lock: ArtifactLock, jdk: Jdk, progress: StackProgress
-    ) -> str:
-        def build() -> str:
-            if is_released(self._project):
-                return released_plugin(self._project)
-            mvn = find_maven(self.cache, lock.sets["maven"][0])
-            progress.step("sink plugin", "building")
-            made_from = build_plugin(self._project, mvn, jdk)
-            progress.step("sink plugin", "ready")
-            return made_from
+        self, artifacts: Sequence[Artifact], lock: ArtifactLock, java: Jdk | int, progress: StackProgress
+    ) -> tuple[Jdk, str]:
+        """Fetch everything; Kafka's Java, and the fingerprint of the plugin, which is built on it meanwhile."""
 
-        # Maven's downloads and compilation and our own downloads wait for different things.
+        def build() -> tuple[Jdk, str]:
+            jdk = self._java(java, progress)
+            if is_released(self._project):
+                return jdk, released_plugin(self._project)
+            progress.step("sink plugin", "building")
+            made_from = build_plugin(self._project, jdk, self.cache, lock)
+            progress.step("sink plugin", "ready")
+            return jdk, made_from
+
+        needed = (*artifacts, *(() if is_built(self._project) else plugin_artifacts(lock)))
         with ThreadPoolExecutor(1) as pool:
             building = pool.submit(build)
-            self.cache.fetch(artifacts, progress.fetching)
+            self.cache.fetch(needed, progress.fetching)
             return building.result()
+
+    def _java(self, java: Jdk | int, progress: StackProgress) -> Jdk:
+        """A JDK of this machine, or the runtime of a feature release, which is fetched if need be."""
+        if isinstance(java, Jdk):
+            return java
+        progress.step(f"Java {java}", "fetching")
+        fetched = java_runtime(java, self._cache_dir)
+        progress.step(f"Java {java}", "ready")
+        return fetched
 
     def _ports(self, shape: StackShape) -> dict[str, int]:
         in_use = {

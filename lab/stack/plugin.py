@@ -3,14 +3,14 @@
 import hashlib
 import os
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lab.errors import StackError
-from lab.stack.artifacts import Artifact, ArtifactCache, locked
+from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, locked
 from lab.stack.jdk import Jdk
+from lab.stack.plugin_jars import make_plugin_folders
 
 PLUGIN_PATH = "SLUICE_PLUGIN_PATH"
 """Environment variable: folders that hold plugin folders, separated as in `PATH`; every worker of ours gets them."""
@@ -98,48 +98,28 @@ def stamp_file(project: Path) -> Path:
     return project / "target" / "plugin.built-from"
 
 
-def find_maven(cache: ArtifactCache, maven: Artifact) -> Path:
-    """The machine's Maven, or else one that is fetched and unpacked."""
-    if installed := shutil.which("mvn"):
-        return Path(installed)
-    cache.fetch((maven,))
-    return cache.unpacked(maven) / "bin" / "mvn"
+def plugin_artifacts(lock: ArtifactLock) -> tuple[Artifact, ...]:
+    """What a build needs beside Kafka: the compiler, and the libraries of the plugin."""
+    return (*lock.sets["compiler"], *lock.sets["plugin"])
 
 
-def build_plugin(project: Path, mvn: Path, jdk: Jdk) -> str:
-    """Build the plugin unless it is up to date.
+def build_plugin(project: Path, java: Jdk, cache: ArtifactCache, lock: ArtifactLock) -> str:
+    """Build the plugin unless it is up to date; only then is its compiler fetched.
 
     Returns:
         The fingerprint of its sources.
 
     Raises:
-        StackError: Maven failed; with its last lines.
+        StackError: What it is made of cannot be fetched, or it does not compile.
     """
     with locked(project / "target" / ".build.lock"):
         made_from = source_fingerprint(project)
         if not is_built(project):
-            run_maven(project, mvn, jdk)
+            compiler, *libraries = cache.fetch(plugin_artifacts(lock))
+            worker = cache.fetch(lock.sets["kafka"])
+            stamp_file(project).unlink(missing_ok=True)
+            for folder in plugin_path(project):
+                shutil.rmtree(folder, ignore_errors=True)
+            make_plugin_folders(project, java, compiler=compiler, libraries=libraries, worker=worker)
             stamp_file(project).write_text(made_from, "utf-8")
     return made_from
-
-
-def run_maven(project: Path, mvn: Path, jdk: Jdk) -> None:
-    """`mvn package` without the tests, from empty plugin folders."""
-    stamp_file(project).unlink(missing_ok=True)
-    for folder in plugin_path(project):
-        shutil.rmtree(folder, ignore_errors=True)
-    command = [str(mvn), "-B", "-q", "-f", str(project / "pom.xml"), "package", "-Dmaven.test.skip=true"]
-    environment = {**os.environ, "JAVA_HOME": str(jdk.home)}
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    if done.returncode:
-        lines = tuple(line for line in (done.stdout + done.stderr).splitlines() if line.strip())
-        raise StackError(
-            f"{project}: the sink plugin could not be built (mvn package ended with exit status {done.returncode}); "
-            "the first build needs the network",
-            lines[-12:],
-        )
-    for folder in plugin_path(project):
-        if not any(folder.glob("*/*.jar")):
-            raise StackError(f"{project}: mvn package built no plugin in {folder}")

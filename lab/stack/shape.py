@@ -1,6 +1,6 @@
 """What the servers of this machine shall be: versions, nodes, memory, ports."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from lab.errors import ProfileError, StackError
 from lab.stack import elasticsearch
 from lab.stack.artifacts import ArtifactLock
 from lab.stack.engines import Engine
-from lab.stack.jdk import JavaRange, Jdk, choose_jdk
-from lab.stack.runtimes import RUNTIMES
+from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.runtimes import choose_java, runtimes
 
 MAX_NODES = 6
 MEMORY_BESIDE_HEAP_MB = 300
@@ -54,40 +54,22 @@ class StackShape:
         return sum(heaps) + MEMORY_BESIDE_HEAP_MB * len(heaps)
 
 
-def choose_elasticsearch_java(
-    shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk], runtime: Callable[[int], Jdk]
-) -> Jdk:
-    """The Java for the shape's engine: a JDK of this machine if one fits, otherwise a runtime.
-
-    Args:
-        runtime: Fetches that of a feature release.
+def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk | int:
+    """The JDK of this machine that the shape's engine gets, or else the feature release of a runtime; fetches nothing.
 
     Raises:
         ProfileError: The version is not available, or does not run on the Java that is asked for.
         StackError: The number of nodes cannot be had, or no Java that fits.
     """
-    java = fitting_java(shape, lock, jdks)
-    return java if isinstance(java, Jdk) else runtime(java)
-
-
-def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> Jdk | int:
-    """The JDK of this machine that the shape's engine gets, or else the feature release of a runtime; fetches nothing.
-
-    Raises what `choose_elasticsearch_java` does.
-    """
     engine = shape.engine
     engine.check_available(lock)
     if not 1 <= shape.data_nodes <= MAX_NODES:
         raise StackError(f"elasticsearch.data_nodes: got {shape.data_nodes}, expected 1 to {MAX_NODES}")
-    supported, runtimes = engine.java, tuple(RUNTIMES) if engine.runs_on_runtimes else ()
+    supported = engine.java
     if shape.elasticsearch_java is not None:
-        check_java_is_there(engine, shape.elasticsearch_java, {jdk.feature for jdk in jdks} | set(runtimes))
+        check_java_is_there(engine, shape.elasticsearch_java, {jdk.feature for jdk in jdks} | set(runtimes()))
         supported = JavaRange(shape.elasticsearch_java, shape.elasticsearch_java)
-    if not any(jdk in supported for jdk in jdks):
-        fetched = [feature for feature in runtimes if supported.oldest <= feature <= supported.newest]
-        if fetched:
-            return max(fetched)
-    return choose_jdk(jdks, supported, engine.title)
+    return choose_java(jdks, supported, engine.title)
 
 
 def check_java_is_there(engine: Engine, feature: int, there: Collection[int]) -> None:
@@ -95,8 +77,7 @@ def check_java_is_there(engine: Engine, feature: int, there: Collection[int]) ->
     engine.check_java(feature)
     if feature not in there:
         fitting = ", ".join(str(each) for each in engine.java.features if each in there) or "none"
-        kit = "" if engine.runs_on_runtimes else f"; {engine.title} needs a JDK, with all of its modules"
-        raise ProfileError(f"elasticsearch.java: got {feature}, expected an available one: {fitting}{kit}")
+        raise ProfileError(f"elasticsearch.java: got {feature}, expected an available one: {fitting}")
 
 
 def port_names(data_nodes: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,24 +13,26 @@ import pytest
 from lab import VERSION
 from lab.endpoints import Endpoints
 from lab.stack import server
-from lab.stack.artifacts import read_lock
+from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import JavaRange, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.kafka import Program, connect_spec
 from lab.stack.places import ROOT, cache_dir
-from lab.stack.plugin import lab_plugin_folder, plugin_folder
+from lab.stack.plugin import build_plugin, lab_plugin_folder, plugin_folder
 from lab.stack.ports import LOOPBACK, allot_ports
 from lab.stack.readiness import wait_until_ready
+from lab.stack.runtimes import java_runtime
 from lab.stack.shape import StackShape, kafka_version
 from tests.integration.conftest import Sluice
 from tests.integration.hub_archive import install
 from tests.integration.keyed_drain import keyed_drain
+from tests.integration.plugin_builds import calls_into_java, copy_of_the_project, entries, maven, plugin_files
 
 OLDER = "3.9.1"
 NEWER = kafka_version(read_lock())
 SINK = "io.sluice.connect.ElasticsearchSinkConnector"
 RECORDS = 10_007
 NAME = f"sluice-connect-elasticsearch-{VERSION}"
-BUILT = ROOT / "connect" / "target"
+OUR_JARS = (f"{NAME}.jar", f"{NAME}-discard.jar")
 LOG4J = """\
 log4j.rootLogger=INFO, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -38,14 +41,22 @@ log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `mvn package` leaves for users."""
+    project = copy_of_the_project(tmp_path_factory.mktemp("maven"))
+    maven(project, "package", "-Dmaven.test.skip=true")
+    return project / "target"
+
+
 @pytest.fixture(params=[OLDER, NEWER])
-def bare_worker(request: pytest.FixtureRequest, sluice: Sluice, tmp_path: Path) -> Iterator[Endpoints]:
+def bare_worker(request: pytest.FixtureRequest, sluice: Sluice, built: Path, tmp_path: Path) -> Iterator[Endpoints]:
     """A worker of a release line on the session's broker, a group of its own, the hub archive its only plugin."""
     version = request.param
     newest = version == NEWER
     session = sluice.stack.ensure(StackShape(), kept=True)
     plugins = tmp_path / "plugins"
-    install(BUILT / "components" / "packages" / f"{NAME}.zip", plugins)
+    install(built / "components" / "packages" / f"{NAME}.zip", plugins)
     lock = read_lock()
     jars = sluice.stack.cache.fetch(lock.sets["kafka" if newest else f"connect-{OLDER}"])
     ports = allot_ports(("http", "metrics"), tmp_path / "ports.json", requested={}, in_use={})
@@ -101,11 +112,48 @@ def test_the_archive_is_all_that_a_bare_worker_needs(bare_worker: Endpoints, tmp
         drain.check_everything_arrived(tasks=2)
 
 
-def test_the_archive_brings_its_documents(sluice: Sluice) -> None:  # noqa: ARG001 - it has built it
+def test_the_archive_brings_its_documents(built: Path) -> None:
     """What the sink does, and what one may do with it, are read without the network."""
-    archive = zipfile.ZipFile(BUILT / "components" / "packages" / f"{NAME}.zip").namelist()
+    archive = zipfile.ZipFile(built / "components" / "packages" / f"{NAME}.zip").namelist()
     expected = {"doc/README.md", "doc/LICENSE", "doc/sink-metrics.md", "etc/strimzi-kafkaconnect.yaml"}
     assert {f"{NAME}/{name}" for name in expected} <= set(archive)
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the lab builds, without Maven and without a JDK."""
+    project = copy_of_the_project(tmp_path_factory.mktemp("ours"))
+    build_plugin(project, java_runtime(25, cache_dir()), ArtifactCache(cache_dir()), read_lock())
+    return project / "target"
+
+
+def test_the_lab_fills_the_folders_that_maven_fills(ours: Path, built: Path) -> None:
+    """With the very same libraries."""
+    files, expected = plugin_files(ours), plugin_files(built)
+    assert files.keys() == expected.keys()
+    libraries = {name for name in files if not name.endswith(OUR_JARS)}
+    assert len(libraries) == 10
+    assert {name: files[name].read_bytes() for name in libraries} == {
+        name: expected[name].read_bytes() for name in libraries
+    }
+
+
+@pytest.mark.parametrize("jar", OUR_JARS)
+def test_the_labs_jars_are_those_of_maven(ours: Path, built: Path, jar: str) -> None:
+    """The same classes and resources; javac writes the tables of some switches as further classes."""
+    made, expected = (entries(next(target.glob(f"*plugin/*/{jar}"))) for target in (ours, built))
+    tables = {name for name in expected.keys() - made.keys() if re.search(r"\$\d+\.class$", name)}
+    assert made.keys() == expected.keys() - tables
+    resources = {name for name in made if not name.endswith(".class")}
+    assert {name: made[name] for name in resources} == {name: expected[name] for name in resources}
+    assert resources >= {"META-INF/services/org.apache.kafka.connect.sink.SinkConnector"}
+
+
+def test_the_labs_classes_call_nothing_that_java_17_lacks(ours: Path, built: Path) -> None:
+    """They are compiled against a newer Java; Maven's are checked against that of Java 17."""
+    made, expected = (set().union(*map(calls_into_java, target.glob("*plugin/*/sluice-*"))) for target in (ours, built))
+    assert made - expected == set()
+    assert len(made) > 300
 
 
 def named_connectors(plugins: Path) -> list[str]:

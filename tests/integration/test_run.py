@@ -12,7 +12,6 @@ import pytest
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.records.result import Result
 from lab.records.run import Run
-from lab.stack.jdk import find_jdks, java_for_elasticsearch
 from lab.stack.shape import StackShape
 from tests.integration.conftest import ROOT, Finished, Sluice, write_ndjson
 
@@ -243,8 +242,6 @@ def test_a_run_that_loses_documents_is_void(sluice: Sluice) -> None:
 )
 def test_one_plugin_serves_every_elasticsearch_version(sluice: Sluice, version: str) -> None:
     """The same plugin and mapping run on the oldest and the newest version; only Elasticsearch is restarted."""
-    if not any(jdk in java_for_elasticsearch(version) for jdk in find_jdks()):
-        pytest.skip(f"no JDK {java_for_elasticsearch(version)} on this machine")
     broker = sluice.stack.process_ids()["kafka"]
 
     # Not `sluice.run`, so that the size on disk is read past Elasticsearch's cache of 10 s.

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,13 +13,10 @@ import pytest
 
 from lab.errors import StackError
 from lab.stack import server
-from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.engines import Engine
-from lab.stack.jdk import JVM_OPTIONS, choose_jdk, find_jdks, java_for_kafka
-from lab.stack.places import cache_dir
-from lab.stack.plugin import find_maven
+from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.shape import StackShape
-from tests.integration.conftest import ROOT
+from tests.integration.plugin_builds import copy_of_the_project, maven
 from tests.integration.search_servers import java_for, running, spec_of
 
 pytestmark = pytest.mark.timeout(900)
@@ -46,20 +42,10 @@ class Case:
     failed: str | None
 
 
-def maven(project: Path, *arguments: str, url: str) -> None:
-    """Run Maven on a copy of the plugin's project, for tests against the server at this URL."""
-    jdk = choose_jdk(find_jdks(), java_for_kafka(), "Maven")
-    mvn = find_maven(ArtifactCache(cache_dir()), read_lock().sets["maven"][0])
-    java = {"JAVA_HOME": str(jdk.home), "JDK_JAVA_OPTIONS": os.environ[JVM_OPTIONS]}
-    done = subprocess.run(
-        [str(mvn), "-B", "--no-transfer-progress", "-f", str(project / "pom.xml"), *arguments],
-        env={**os.environ, **java, "SLUICE_TEST_ELASTICSEARCH_URL": url},
-        capture_output=True,
-        text=True,
-        timeout=540,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-8000:]
+def tested(project: Path, *arguments: str, url: str) -> None:
+    """Run Maven for tests against the server at this URL."""
+    options = {"JDK_JAVA_OPTIONS": os.environ[JVM_OPTIONS], "SLUICE_TEST_ELASTICSEARCH_URL": url}
+    maven(project, *arguments, environment=options)
 
 
 def cases(report: Path) -> list[Case]:
@@ -81,7 +67,7 @@ def outcome(wanted: Engine, folder: Path) -> list[Case]:
     reports = folder / str(wanted) / "reports"
     with running(spec_of(wanted, folder / str(wanted)), folder) as url:
         # Failed tests are in the report, which says more than Maven does.
-        maven(
+        tested(
             folder / "connect",
             "failsafe:integration-test",
             f"-Dit.test={','.join(TESTS)}",
@@ -105,17 +91,12 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def verified(folder: Path) -> None:
-    """`mvn verify` is green; its classes are those that meet the other servers.
-
-    It works on a copy: other tests run workers with the plugin meanwhile, and must not see it made anew.
-    """
-    shutil.copytree(ROOT / "connect", folder / "connect", ignore=shutil.ignore_patterns("target"))
-    shutil.copytree(ROOT / "docs", folder / "docs")
-    target = folder / "connect" / "target"
+    """`mvn verify` is green; its classes are those that meet the other servers."""
+    target = copy_of_the_project(folder) / "target"
     target.mkdir()
     (target / "sluice-connect-elasticsearch-0.0.7.zip").touch()
     with running(spec_of(USUAL, folder / str(USUAL)), folder) as url:
-        maven(folder / "connect", "verify", url=url)
+        tested(folder / "connect", "verify", url=url)
     assert list(target.glob("*-0.0.7.*")) == []
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from lab.cli import doctor as doctor_module
 from lab.cli.containers import first_line_of
-from lab.cli.doctor import Finding, artifacts, disk, docker, doctor, jdks, maven, memory, ports, python
+from lab.cli.doctor import Finding, artifacts, disk, docker, doctor, java, memory, plugin, ports, python
+from lab.stack import runtimes
 from lab.stack.jdk import Jdk
 
 
@@ -20,6 +21,8 @@ def found(check: Callable[[], Iterator[Finding]]) -> dict[str, tuple[str, str]]:
 
 def jdks_are(monkeypatch: pytest.MonkeyPatch, *features: int) -> None:
     """The machine has these JDKs."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(runtimes, "this_machine", lambda: "Linux-x86_64")
     have = tuple(Jdk(Path(f"/jdk-{feature}"), feature, f"{feature}.0.1") for feature in features)
     monkeypatch.setattr(doctor_module, "find_jdks", lambda: have)
 
@@ -30,19 +33,17 @@ def on_the_path(monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:
 
 
 def test_one_jdk_runs_what_it_can_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every other version gets a runtime that is fetched, if its modules are enough."""
+    """Every other version gets a runtime that is fetched."""
     jdks_are(monkeypatch, 17)
-    fetched = "runs on Java {}, which is fetched when it is needed (it takes 21 to {})"
-    assert found(jdks) == {
+    fetched = "runs on Java {}, which is fetched once (it takes 21 to {})"
+    assert found(java) == {
         "JDK": ("good", "17.0.1 in /jdk-17"),
+        "Kafka": ("good", "runs on JDK 17 (it takes 17 to 26)"),
         "Elasticsearch 7.17.7": ("good", "runs on JDK 17 (it takes 11 to 17)"),
         "Elasticsearch 8.17.4": ("good", "runs on JDK 17 (it takes 17 to 23)"),
         "Elasticsearch 8.19.21": ("good", "runs on JDK 17 (it takes 17 to 25)"),
         "Elasticsearch 9.0.0": ("good", fetched.format(21, 24)),
-        "Elasticsearch 9.5.3": (
-            "optional",
-            "needs a JDK 21 to 26; install one with: apt-get install openjdk-21-jdk-headless",
-        ),
+        "Elasticsearch 9.5.3": ("good", fetched.format(25, 26)),
         "OpenSearch 2.19.1": ("good", "runs on JDK 17 (it takes 11 to 23)"),
         "OpenSearch 3.0.0": ("good", fetched.format(21, 24)),
     }
@@ -52,26 +53,35 @@ def test_a_java_home_without_a_jdk_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     """The servers would refuse to start with it."""
     jdks_are(monkeypatch, 17)
     monkeypatch.setenv("JAVA_HOME", "/nonexistent")
-    assert found(jdks)["JAVA_HOME"] == (
+    assert found(java)["JAVA_HOME"] == (
         "bad",
         "got /nonexistent, expected the folder of a JDK (with bin/javac); correct or unset it",
     )
 
 
-def test_without_a_jdk_nothing_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kafka and Connect need a JDK; Elasticsearch gets a runtime, if its modules are enough."""
+def test_without_a_jdk_everything_runs_on_runtimes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python suffices."""
     jdks_are(monkeypatch)
-    findings = found(jdks)
-    assert findings["JDK"] == (
+    findings = found(java)
+    assert {verdict for verdict, _ in findings.values()} == {"good"}
+    assert findings["Kafka"][1] == "runs on Java 25, which is fetched once (it takes 17 to 26)"
+    assert findings["Elasticsearch 8.19.21"][1] == "runs on Java 25, which is fetched once (it takes 17 to 25)"
+
+
+def test_a_machine_without_runtimes_needs_a_jdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kafka and one search engine must run; each lack has its command."""
+    jdks_are(monkeypatch)
+    monkeypatch.setattr(runtimes, "this_machine", lambda: "Linux-s390x")
+    findings = found(java)
+    assert findings["Kafka"] == (
         "bad",
-        "Kafka needs a JDK 17 to 26; install one with: apt-get install openjdk-17-jdk-headless",
+        "needs a JDK 17 to 26; install one with: apt-get install openjdk-17-jdk-headless",
     )
-    assert [what for what, (verdict, _) in findings.items() if verdict == "bad"] == ["JDK"]
-    assert findings["Elasticsearch 8.17.4"] == (
-        "good",
-        "runs on Java 21, which is fetched when it is needed (it takes 17 to 23)",
+    assert findings["Elasticsearch 9.5.3"] == (
+        "optional",
+        "needs a JDK 21 to 26; install one with: apt-get install openjdk-21-jdk-headless",
     )
-    assert findings["Elasticsearch 8.19.21"][1].startswith("needs a JDK 17 to 25")
+    assert [what for what, (verdict, _) in findings.items() if verdict == "bad"] == ["Kafka"]
 
 
 def test_python_is_the_one_that_runs_this() -> None:
@@ -79,24 +89,11 @@ def test_python_is_the_one_that_runs_this() -> None:
     assert found(python)["Python"][0] == "good"
 
 
-def test_a_python_without_venv_is_told_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Debian packs it apart."""
-    monkeypatch.setattr(doctor_module.importlib.util, "find_spec", lambda _: None)
-    assert found(python)["venv"] == ("optional", "missing; install it with: apt-get install python3-venv")
-
-
-def test_maven_is_fetched_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is no lack."""
-    on_the_path(monkeypatch)
-    monkeypatch.setattr(doctor_module, "is_built", lambda _: False)
-    assert found(maven) == {"Maven": ("good", "none here; it is fetched when it is needed")}
-
-
-def test_maven_says_whether_the_plugin_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then the network is not needed for it."""
-    on_the_path(monkeypatch, "mvn")
-    monkeypatch.setattr(doctor_module, "is_built", lambda _: True)
-    assert found(maven) == {"Maven": ("good", "/usr/bin/mvn (the plugin is built)")}
+@pytest.mark.parametrize(("built", "sentence"), [(True, "built"), (False, "is built by the first run")])
+def test_the_plugin_is_no_lack(monkeypatch: pytest.MonkeyPatch, built: bool, sentence: str) -> None:  # noqa: FBT001
+    """It is built without Maven and without a JDK."""
+    monkeypatch.setattr(doctor_module, "is_built", lambda _: built)
+    assert found(plugin) == {"sink plugin": ("good", sentence)}
 
 
 @dataclass

@@ -208,6 +208,14 @@ def test_progress_counts_what_a_partial_file_holds(repository: Repository, cache
     assert seen[-1] == (10_007, 10_007)
 
 
+def test_progress_counts_an_artifact_of_two_sets_once(repository: Repository, cache: ArtifactCache) -> None:
+    """A bar would never reach its end."""
+    jar = repository.add(JAR, content_of(101))
+    seen: list[tuple[int, int]] = []
+    assert cache.fetch([jar, jar], lambda present, needed: seen.append((present, needed))) == (cache.file(jar),) * 2
+    assert seen == [(101, 101)]
+
+
 def test_the_repository_is_the_one_that_the_environment_names(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +362,8 @@ def test_the_lock_file_pins_every_set_that_servers_are_made_of() -> None:
         "kafka",
         "connect-3.9.1",
         "jolokia",
+        "plugin",
+        "compiler",
         "maven",
         "elasticsearch-7.17.7",
         "elasticsearch-8.17.4",

@@ -1,4 +1,4 @@
-"""Nodes of OpenSearch as specifications, and Java runtimes that lack modules."""
+"""Nodes of OpenSearch as specifications."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import yaml
 
-from lab.stack.elasticsearch import with_present_modules
 from lab.stack.jdk import Jdk
 from lab.stack.opensearch import opensearch_spec
 from lab.stack.server import ServerSpec
@@ -43,26 +42,6 @@ def node(home: Path, folder: Path, **changes: Any) -> ServerSpec:
         "user": None,
     }
     return opensearch_spec(**(values | changes))
-
-
-@pytest.mark.parametrize(
-    ("release", "kept"),
-    [
-        ('MODULES="java.base jdk.incubator.vector java.sql"\n', True),
-        ('MODULES="java.base java.sql"\n', False),
-        ('JAVA_VERSION="21.0.8"\n', True),
-    ],
-    ids=["has it", "lacks it", "does not say"],
-)
-def test_a_module_that_a_java_lacks_is_not_added(tmp_path: Path, release: str, kept: bool) -> None:  # noqa: FBT001
-    """The JVM refuses to start otherwise; all other options stay."""
-    expected = VECTORS if kept else "-Xlog:gc\n-XX:+UseG1GC\n"
-    assert with_present_modules(VECTORS, java(tmp_path, release)) == expected
-
-
-def test_a_java_without_a_release_file_has_every_module(tmp_path: Path) -> None:
-    """Nothing is known against it."""
-    assert with_present_modules(VECTORS, Jdk(tmp_path, 21, "21.0.8")) == VECTORS
 
 
 def test_the_first_node_of_opensearch_is_the_cluster_manager(home: Path, tmp_path: Path) -> None:

