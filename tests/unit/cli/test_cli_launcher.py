@@ -74,7 +74,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def test_a_start_with_its_environment_at_hand_starts_python_once(checkout: Checkout) -> None:
     """Every other start of Python would cost more than all the rest of the launcher."""
-    assert checkout.start("status", "--json")[1] == ["-m lab.cli status --json"]
+    assert checkout.start("status", "--json")[1] == ["-P -m lab.cli status --json"]
 
 
 def test_a_changed_lock_file_gets_an_environment_of_its_own(checkout: Checkout) -> None:
@@ -86,7 +86,7 @@ def test_a_changed_lock_file_gets_an_environment_of_its_own(checkout: Checkout) 
     changed, calls = checkout.start("status")
     assert (changed != before, any("-m pip install" in call for call in calls)) == (True, True)
     lock.write_text("requirements==7\n", "utf-8")
-    assert checkout.start("status") == (before, ["-m lab.cli status"])
+    assert checkout.start("status") == (before, ["-P -m lab.cli status"])
 
 
 def test_another_python_gets_an_environment_of_its_own(checkout: Checkout) -> None:
@@ -101,7 +101,7 @@ def test_what_needs_no_tests_makes_no_environment_for_them(checkout: Checkout) -
     """Help answers from the environment that every command has."""
     plain, _ = checkout.start("status")
     for words in (("test", "--help"), ("test", "-h"), ("test", "--quick", "--help")):
-        assert checkout.start(*words) == (plain, [f"-m lab.cli {' '.join(words)}"])
+        assert checkout.start(*words) == (plain, [f"-P -m lab.cli {' '.join(words)}"])
     assert checkout.start("test", "--quick")[0].startswith("requirements-test-")
 
 
