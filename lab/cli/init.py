@@ -10,7 +10,6 @@ from lab.console import console
 from lab.init.files import key_text, name_from, sampled, texts_of, write_files
 from lab.init.mapping import WHY_NOT_DYNAMIC, declared, mapping_of
 from lab.init.sample import read_sample
-from lab.stack.places import ROOT
 
 SAMPLE = 20_000
 
@@ -26,7 +25,7 @@ def init(
     read = read_sample(file, sample, key)
     chosen = name or name_from(file)
     texts = texts_of(read, chosen)
-    write_files(texts, ROOT)
+    write_files(texts)
     reading = f"read {sampled(read)}" + ("" if read.whole else "; --sample reads more")
     for line in (reading, key_text(read), *mapping_lines(mapping_of(read.root))):
         console.print(escape(line), soft_wrap=not console.is_terminal)

@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from lab.errors import ProfileError
 from lab.init.mapping import WHY_NOT_DYNAMIC, mapping_of
 from lab.init.sample import Sample
+from lab.profiles.files import REPOSITORY, found, is_there
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 ENDINGS = re.compile(r"(\.(ndjson|jsonl|json))?(\.(gz|zst))?$", re.IGNORECASE)
@@ -57,7 +59,7 @@ def name_from(path: str) -> str:
 
 
 def texts_of(sample: Sample, name: str) -> dict[Path, str]:
-    """The files by their path in the checkout.
+    """The files by their path below the working folder.
 
     Raises:
         ProfileError: The name does not serve, or the documents have more fields than an index takes.
@@ -84,20 +86,21 @@ def texts_of(sample: Sample, name: str) -> dict[Path, str]:
     }
 
 
-def write_files(texts: dict[Path, str], root: Path) -> None:
-    """Write the files, or none of them.
+def write_files(texts: Mapping[Path, str]) -> None:
+    """Write the files below the working folder, or none of them.
 
     Raises:
-        ProfileError: One of them exists, or cannot be written.
+        ProfileError: One of them exists, there or among those of Sluice, or cannot be written.
     """
-    there = [path for path in texts if (root / path).exists()]
-    if there:
-        raise ProfileError(f"{', '.join(map(str, there))}: exists; choose another --name, or remove it")
+    taken = [path for path in texts if is_there(found(path.parent, path.name, REPOSITORY))]
+    if taken:
+        raise ProfileError(f"{', '.join(map(str, taken))}: exists; choose another --name, or remove it")
     written: list[Path] = []
     try:
         for path, text in texts.items():
-            with (root / path).open("x", encoding="utf-8") as file:
-                written.append(root / path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                written.append(path)
                 file.write(text)
     except OSError as error:
         for path in written:
