@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from lab.errors import StackError
-from lab.stack import runtimes
+from lab.stack import local, runtimes
 from lab.stack.jdk import JavaRange, Jdk
+from lab.stack.local import LocalStack, StackProgress
 from lab.stack.runtimes import RUNTIMES, choose_java, java_runtime, this_machine
+from lab.stack.shape import StackShape
 
 RELEASE = 'JAVA_VERSION="21.0.7"\nMODULES="java.base"\n'
 
@@ -122,3 +124,31 @@ def test_a_machine_without_a_fitting_runtime_needs_a_jdk() -> None:
         "Elasticsearch 7.17.7: needs a JDK 11 to 17, found none; install one with: apt-get install "
         "openjdk-17-jdk-headless, or set JAVA_HOME to where one is"
     )
+
+
+def test_a_machine_that_lacks_a_java_is_told_before_anything_is_fetched(
+    tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence with the command that installs one; the cache stays empty."""
+    monkeypatch.setattr(runtimes, "this_machine", lambda: "Linux-s390x")
+    monkeypatch.setattr(local, "find_jdks", tuple)
+    with pytest.raises(StackError) as refusal:
+        LocalStack(marker, tmp_path / "cache").ensure(StackShape(), kept=False)
+    assert str(refusal.value) == (
+        "Kafka: needs a JDK 17 to 26, found none; install one with: apt-get install openjdk-17-jdk-headless, or set "
+        "JAVA_HOME to where one is"
+    )
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_runtime_is_named_while_it_is_fetched(tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JDK of the machine is not worth a line."""
+    fetched, installed = (Jdk(tmp_path / name, 25, "25.0.2") for name in ("fetched", "installed"))
+    monkeypatch.setattr(
+        local, "java_runtime", lambda feature, cache: {(25, tmp_path / "cache"): fetched}[feature, cache]
+    )
+    told: list[tuple[str, str]] = []
+    progress = StackProgress(step=lambda name, what: told.append((name, what)))
+    stack = LocalStack(marker, tmp_path / "cache")
+    assert (stack._java(25, progress), stack._java(installed, progress)) == (fetched, installed)
+    assert told == [("Java 25", "fetching"), ("Java 25", "ready")]
