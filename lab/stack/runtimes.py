@@ -95,11 +95,6 @@ def choose_java(jdks: Sequence[Jdk], supported: JavaRange, purpose: str) -> Jdk 
     return choose_jdk(jdks, supported, purpose)
 
 
-def runtime_home(feature: int, cache: Path) -> Path:
-    """The folder of a runtime once it is fetched."""
-    return cache / "java" / RUNTIMES[feature].version
-
-
 def java_runtime(feature: int, cache: Path) -> Jdk:
     """The runtime of this feature release, fetched once and unpacked below the cache; its version says that it is one.
 
@@ -110,7 +105,7 @@ def java_runtime(feature: int, cache: Path) -> Jdk:
         StackError: It cannot be fetched, or is not for this machine.
     """
     runtime = RUNTIMES[feature]
-    home = runtime_home(feature, cache)
+    home = cache / "java" / runtime.version
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         with (home.parent / f"{runtime.version}.lock").open("w") as lock:
