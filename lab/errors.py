@@ -54,5 +54,5 @@ def refuse_without_checkout(what: str) -> None:
     """Raise ProfileError where this is no checkout, for what needs the Compose files or the tests."""
     if not IS_CHECKOUT:
         raise ProfileError(
-            f"{what}: needs a checkout of Sluice, got an installed package; run it as ./sluice in a checkout"
+            f"{what}: needs a checkout of Sluice, got an installed package; run it with the launcher of a checkout"
         )

@@ -57,6 +57,7 @@ class Outcome:
 
 
 PLUGIN_TESTS = "tests/integration/test_search_servers.py"
+RELEASE_TESTS = "tests/integration/test_release.py"
 
 QUICK = (
     Check("style", ("-m", "ruff", "check", ".")),
@@ -72,13 +73,19 @@ OTHER_TESTS = tuple(
 
 INTEGRATION = Check(
     "integration tests",
-    ("-m", "pytest", "tests/integration", *(f"--ignore={path}" for path in (PLUGIN_TESTS, *OTHER_TESTS))),
+    (
+        "-m",
+        "pytest",
+        "tests/integration",
+        *(f"--ignore={path}" for path in (PLUGIN_TESTS, RELEASE_TESTS, *OTHER_TESTS)),
+    ),
 )
 OTHERS = Check("integration tests, the others", ("-m", "pytest", *OTHER_TESTS))
 PLUGIN = Check("plugin tests", ("-m", "pytest", PLUGIN_TESTS), PASSED_FILE)
+RELEASE = Check("release tests", ("-m", "pytest", RELEASE_TESTS))
 COMPOSE = Check("compose tests", ("-m", "pytest", "tests/compose"))
 
-LANES = ((*QUICK, OTHERS, PLUGIN), (INTEGRATION,), (COMPOSE,))
+LANES = ((*QUICK, OTHERS, PLUGIN), (INTEGRATION,), (RELEASE, COMPOSE))
 """The last two wait for servers a third of the time, and none judges how fast they are."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import checks
-from tests.checks import LANES, OTHER_TESTS, PLUGIN_TESTS, Check, in_lanes, plugin_fingerprint
+from tests.checks import LANES, OTHER_TESTS, PLUGIN_TESTS, RELEASE_TESTS, Check, in_lanes, plugin_fingerprint
 
 
 def check(name: str, code: str, passed_file: Path | None = None) -> Check:
@@ -79,5 +79,7 @@ def test_another_machine_or_another_source_is_another_fingerprint(
 def test_every_test_that_needs_servers_is_in_one_check() -> None:
     """What the integration tests leave out is there, and is what the plugin's check runs."""
     words = [word for lane in LANES for check in lane for word in check.arguments if word.startswith("tests/")]
-    assert sorted(words) == sorted(["tests/compose", "tests/integration", *OTHER_TESTS, PLUGIN_TESTS, "tests/unit"])
+    assert sorted(words) == sorted(
+        ["tests/compose", "tests/integration", *OTHER_TESTS, PLUGIN_TESTS, RELEASE_TESTS, "tests/unit"]
+    )
     assert all((checks.ROOT / word).exists() for word in words)

@@ -32,7 +32,7 @@ def test_what_needs_a_checkout_is_refused_in_a_sentence(words: tuple[str, ...]) 
 
     assert isinstance(done.exception, ProfileError)
     assert str(done.exception) == (
-        f"{what}: needs a checkout of Sluice, got an installed package; run it as ./sluice in a checkout"
+        f"{what}: needs a checkout of Sluice, got an installed package; run it with the launcher of a checkout"
     )
 
 
@@ -41,7 +41,7 @@ def test_containers_are_those_of_a_checkout() -> None:
     with pytest.raises(ProfileError) as refusal:
         servers_of(TargetName.COMPOSE, None)
     assert str(refusal.value) == (
-        "--target compose: needs a checkout of Sluice, got an installed package; run it as ./sluice in a checkout"
+        "--target compose: needs a checkout of Sluice, got an installed package; run it with the launcher of a checkout"
     )
 
 

@@ -1,0 +1,174 @@
+"""A release as a stranger has it: built twice to the same bytes, and the wheel installed where there is no checkout.
+
+It is made of the last commit. Needs the network: pip fetches what Sluice depends on.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab import VERSION
+from lab.records.result import Result
+from lab.stack.local import LocalStack
+from lab.stack.places import ROOT
+
+FILES = {
+    "SHA256SUMS",
+    f"sluice-{VERSION}-py3-none-any.whl",
+    f"sluice-{VERSION}.tar.gz",
+    f"sluice-connect-elasticsearch-{VERSION}.zip",
+}
+DOCUMENTS = 10_007
+COMMAND_TIMEOUT_S = 420
+
+
+def make_release(folder: Path, **environment: str) -> Path:
+    """A release of a clone of its own, made with these variables."""
+    clone, made = folder / "clone", folder / "release"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "tools.release", str(made)],
+        cwd=clone,
+        env={**os.environ, **environment, "PYTHONPATH": str(clone)},
+        check=True,
+        timeout=COMMAND_TIMEOUT_S,
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release."""
+    return make_release(tmp_path_factory.mktemp("one"), TZ="UTC")
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """File → SHA-256."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def test_two_releases_of_a_commit_are_the_same_bytes(release: Path, tmp_path: Path) -> None:
+    """From two clones, in two time zones, with other permissions of new files."""
+    before = os.umask(0o077)
+    try:
+        again = make_release(tmp_path, TZ="Asia/Seoul")
+    finally:
+        os.umask(before)
+
+    assert contents(release).keys() == FILES
+    assert contents(again) == contents(release)
+
+
+def test_the_checksums_are_those_of_all_other_files(release: Path) -> None:
+    """As `sha256sum --check` reads them."""
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=release, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [f"{name}: OK" for name in sorted(FILES - {"SHA256SUMS"})]
+
+
+@pytest.fixture(scope="module")
+def environment(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel."""
+    folder = tmp_path_factory.mktemp("venv")
+    venv.create(folder, with_pip=True)
+    wheel = release / f"sluice-{VERSION}-py3-none-any.whl"
+    subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", str(wheel)], check=True)
+    return folder
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The installed command in an empty folder, where there is no Maven, with servers of its own."""
+
+    environment: Path
+    folder: Path
+
+    @property
+    def state(self) -> Path:
+        """Where its servers are."""
+        return self.folder / "state"
+
+    @property
+    def working(self) -> Path:
+        """Where it is called."""
+        return self.folder / "empty"
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.run(
+            [str(self.environment / "bin" / "sluice"), *words],
+            cwd=self.working,
+            env=variables | {"SLUICE_STATE": str(self.state), "COLUMNS": "200", "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COMMAND_TIMEOUT_S,
+        )
+
+
+@pytest.fixture
+def sluice(environment: Path, open_folder: Callable[[], Path]) -> Iterator[Installed]:
+    """The installed command."""
+    installed = Installed(environment, open_folder())
+    installed.working.mkdir()
+    yield installed
+    LocalStack(installed.state).stop()
+
+
+def files_below(folder: Path) -> Mapping[Path, int]:
+    """File → time of its last change; what Python compiles is left out."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+def test_an_installed_sluice_does_the_quickstart(sluice: Installed) -> None:
+    """Its runs are below the working folder, and nothing is built or written where it is installed."""
+    before = files_below(sluice.environment)
+
+    done = sluice("run", "quickstart", "--documents", str(DOCUMENTS))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    (folder,) = (sluice.working / "runs" / "quickstart").iterdir()
+    result = Result.model_validate_json((folder / "result.json").read_bytes())
+    assert (result.status, result.documents.indexed) == ("verified", DOCUMENTS)
+    assert (folder / "report.html").is_file()
+    assert "sink plugin" not in done.stdout
+    assert files_below(sluice.environment) == before
+
+
+@pytest.mark.parametrize("kind", ["profiles", "suites"])
+def test_an_installed_sluice_has_what_a_checkout_has(sluice: Installed, kind: str) -> None:
+    """All profiles and suites, by name."""
+    folder = ROOT / "experiments" / kind
+    names = sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+    assert [entry["name"] for entry in json.loads(sluice(kind, "--json").stdout)] == names
+
+
+def test_its_version_is_that_of_the_release(sluice: Installed) -> None:
+    """As the command tells it."""
+    assert sluice("--version").stdout == f"sluice {VERSION}\n"
+
+
+def test_nothing_but_one_package_is_installed(environment: Path) -> None:
+    """No module as general as `lab` lies beside other people's."""
+    (record,) = environment.glob(f"lib/*/site-packages/sluice-{VERSION}.dist-info/RECORD")
+    tops = {line.partition("/")[0] for line in record.read_text().splitlines()}
+    assert tops == {"..", "sluice", f"sluice-{VERSION}.dist-info"}
+
+
+def test_what_needs_a_checkout_is_refused_in_a_sentence(sluice: Installed) -> None:
+    """As an input that cannot be right."""
+    done = sluice("test")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "sluice: test: needs a checkout of Sluice, got an installed package; run it with the launcher of a checkout\n"
+    )
