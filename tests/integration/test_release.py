@@ -87,7 +87,7 @@ def environment(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @dataclass(frozen=True)
 class Installed:
-    """The installed command in an empty folder, where there is no Maven, with servers of its own."""
+    """The installed command in an empty folder, with servers of its own."""
 
     environment: Path
     folder: Path
@@ -108,7 +108,7 @@ class Installed:
         return subprocess.run(
             [str(self.environment / "bin" / "sluice"), *words],
             cwd=self.working,
-            env=variables | {"SLUICE_STATE": str(self.state), "COLUMNS": "200", "PATH": "/usr/bin:/bin"},
+            env=variables | {"SLUICE_STATE": str(self.state), "COLUMNS": "200"},
             capture_output=True,
             text=True,
             check=False,

@@ -55,6 +55,13 @@ def test_images_are_tagged_with_that_version(file: str) -> None:
     assert set(named) == {VERSION}
 
 
+@pytest.mark.parametrize("file", ["README.md", "connect/README.md"])
+def test_what_is_installed_is_named_with_that_version(file: str) -> None:
+    """The files of a release are called so."""
+    named = re.findall(r"\bsluice-(?:connect-elasticsearch-)?(\d[\d.]*\d)", (ROOT / file).read_text())
+    assert set(named) == {VERSION}
+
+
 def test_the_example_is_a_connector_of_the_sink_as_it_stands() -> None:
     """Nothing has to be filled in to try it on one machine."""
     example = json.loads(EXAMPLE.read_text())
