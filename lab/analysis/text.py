@@ -62,6 +62,8 @@ def duration(seconds: float | None) -> str:
     """A wall time: `4.3 s`, `2 min 13 s`."""
     if seconds is None:
         return UNKNOWN
+    if 0 < seconds < 0.001:
+        return f"<{NARROW_SPACE}1{NARROW_SPACE}ms"
     if seconds < 120:
         return f"{number(seconds)}{NARROW_SPACE}s"
     minutes, rest = divmod(round(seconds), 60)

@@ -116,6 +116,11 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
     )
 
 
+def stage_text(stage: str, product: str = "Elasticsearch") -> str:
+    """A stage as a sentence names it: `the sink`, `Elasticsearch`."""
+    return product if stage == "elasticsearch" else f"the {stage}"
+
+
 def requested_rate_docs_per_s(run: Run) -> float | None:
     """The rate that a load was asked for; `None` for as fast as possible, and for a ramp."""
     if run.direct is not None:

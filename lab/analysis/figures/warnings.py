@@ -12,7 +12,14 @@ from lab.analysis.figures.disturbance import (
     machine_steal_percent,
     other_cpu_percent,
 )
-from lab.analysis.figures.limits import driver_share, evidence, is_delivered_late, keeps_up, requested_rate_docs_per_s
+from lab.analysis.figures.limits import (
+    driver_share,
+    evidence,
+    is_delivered_late,
+    keeps_up,
+    requested_rate_docs_per_s,
+    stage_text,
+)
 from lab.analysis.figures.query_warnings import query_warnings
 from lab.analysis.figures.rates import (
     answered,
@@ -63,7 +70,7 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
         kind=WarningKind.DID_NOT_KEEP_UP,
         seen=f"did NOT keep up with {number(requested)}/s:"
         f" {number(rate)}/s were indexed" + ("" if lag is None else f", up to {count(lag)} records waited"),
-        likely_cause=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}"
+        likely_cause=f"{stage_text(limit.stage)} was the limit: {limit.evidence.rstrip('.')}"
         if limit
         else "a stage had no room left; the samples do not show which",
         remedy="read no latency of this run as the pipeline's own, it grows with the length of the run; ask for a"

@@ -38,6 +38,11 @@ class Sum:
         return sum(records for _, records in self.parts)
 
     @property
+    def nonzero_parts(self) -> list[tuple[str, int]]:
+        """The parts that hold any records."""
+        return [(name, records) for name, records in self.parts if records]
+
+    @property
     def difference(self) -> int:
         """Records that the parts lack; negative when they hold too many."""
         return self.whole[1] - self.total
@@ -93,7 +98,7 @@ def ledger_sum(ledgers: Sequence[Ledger]) -> Sum:
 
     return Sum(
         "The sink's own books",
-        ("records read from Kafka", records("read")),
+        ("read by the sink", records("read")),
         tuple((name, records(field)) for field, name in SINK_PARTS.items()),
     )
 

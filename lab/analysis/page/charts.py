@@ -15,6 +15,7 @@ from lab.analysis.page.svg import (
     extent,
     line_chart,
     percentile_chart,
+    percentile_readings,
     primaries_and_total,
     stack_chart,
 )
@@ -61,7 +62,9 @@ def charts(run: Run, cut: Windows) -> list[Chart]:
         searches = meanwhile(run.query_load, samples, while_queried)
         if run.load == "query":
             return [*searches, cpu(run, samples, while_queried)]
-    of_kafka = [progress(samples, axis), lag(samples, axis)] if run.via == "kafka" else []
+    # The lag of a drain is the rest of its progress; the progress of a stream is that of the clock.
+    waiting = progress if run.load == "drain" else lag
+    of_kafka = [waiting(samples, axis)] if run.via == "kafka" else []
     of_indices = [by_index(run, samples, axis)] if run.index_documents else []
     indexing = [rate(samples, axis), latency(samples, axis), *of_indices, *of_kafka]
     return [*indexing, *searches, cpu(run, samples, axis), percentiles(run)]
@@ -72,11 +75,12 @@ def rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, series = primaries_and_total(indexing_rate_series, samples, axis)
     return Chart(
         "Indexing rate",
-        "Documents per second from each sample to the next, as Kibana's Stack Monitoring counts them."
-        + _in_kibana(series),
+        "As in Kibana's Stack Monitoring.",
         extent(rows, "documents per second"),
         line_chart(rows, series, axis, "documents/s"),
         series,
+        axis.readings(rows, "documents/s"),
+        _in_kibana(series),
     )
 
 
@@ -85,11 +89,11 @@ def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, series = primaries_and_total(indexing_latency_series, samples, axis)
     return Chart(
         "Indexing latency",
-        "Milliseconds Elasticsearch spent per document, from each sample to the next; 0 while nothing is indexed."
-        + _in_kibana(series),
+        "Elasticsearch's threads, per document; 0 while nothing is indexed.",
         extent(rows, "ms per document"),
         line_chart(rows, series, axis, "ms per document"),
         series,
+        axis.readings(rows, "ms"),
     )
 
 
@@ -107,10 +111,11 @@ def progress(samples: Sequence[Sample], axis: Axis) -> Chart:
     ]
     return Chart(
         "Progress",
-        "Records in the topic, documents indexed, and records the sink has committed to Kafka as done.",
+        "From the topic into the index.",
         extent(rows, "records"),
         line_chart(rows, colours, axis, "records", dashed=committed),
         colours,
+        axis.readings(rows, "records"),
     )
 
 
@@ -124,10 +129,11 @@ def by_index(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
         rows += axis.rows(name, points)
     return Chart(
         "Documents by index",
-        "Documents indexed so far in each index; a line that ends early is an index that had all of its documents.",
+        "A line that ends early is an index that had all of its documents.",
         extent(rows, "documents"),
         line_chart(rows, colours, axis, "records"),
         colours,
+        axis.readings(rows, "documents"),
     )
 
 
@@ -136,10 +142,11 @@ def lag(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows = axis.rows("lag", [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in samples])
     return Chart(
         "Lag",
-        "Records in the topic that the sink has not committed yet. It commits now and then, hence the steps.",
+        "Records that the sink has not committed. It commits now and then, hence the steps.",
         extent(rows, "records"),
         line_chart(rows, {"lag": RED}, axis, "records", filled=True),
         {},
+        axis.readings(rows, "records"),
     )
 
 
@@ -150,35 +157,33 @@ def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     lines["other programs"] = _other_programs(samples, list(lines.values()), cores)
     colours = _process_colours(list(lines))
     rows = [row for name, points in lines.items() for row in axis.rows(name, points)]
-    whose = "Cores busy" + ("" if servers_are_here(run) else " on the machine that drove the run, not the servers'")
+    whose = "" if servers_are_here(run) else "Cores busy on the machine that drove the run, not the servers'. "
     return Chart(
         "CPU by process",
-        whose + f", stacked; the dashed line is what the run may use ({cores}).",
+        f"{whose}Dashed: the {cores} cores of the run.",
         extent(rows, "cores for a single process"),
         stack_chart(rows, colours, axis, cores),
         colours,
+        axis.readings(rows, "cores"),
     )
 
 
 def percentiles(run: Run) -> Chart:
-    """How the latencies are spread."""
+    """How the latencies are spread. A drain's end to end is left out: it is the time in a topic filled beforehand."""
+    waits = run.load == "drain" and run.via == "kafka"
     curves = {
-        "end to end": (percentile_curve_ms(run.sink_histograms.record_age), BLUE),
+        "end to end": ([] if waits else percentile_curve_ms(run.sink_histograms.record_age), BLUE),
         "bulk service time": (percentile_curve_ms(run.sink_histograms.bulk_service_time), ORANGE),
     }
     rows = [Row(n, max(0.001, ms), name) for name, (curve, _) in curves.items() for n, ms in curve]
     colours = {name: colour for name, (curve, colour) in curves.items() if curve}
-    waiting = (
-        " For a drain, end to end contains the waiting time in the preloaded topic."
-        if run.load == "drain" and run.via == "kafka"
-        else ""
-    )
     return Chart(
         "Latency percentiles",
-        "How long the slower part took, both axes logarithmic: at 99 %, one in a hundred took longer." + waiting,
+        "At 99 %, one in a hundred took longer.",
         extent(rows, "ms"),
-        percentile_chart(rows, colours) if rows else None,
+        percentile_chart(rows, colours) if len(rows) > len(colours) else None,
         colours,
+        percentile_readings(rows) if rows else None,
     )
 
 
@@ -186,8 +191,8 @@ def _in_kibana(series: Mapping[str, str]) -> str:
     """Why Kibana may show another line, where there are replicas."""
     # Metricbeat since elastic/beats pull request 45049 sums the shards of all nodes and writes one sum under both.
     return (
-        " Where a Metricbeat of mid-2025 or later collects, Kibana's overview of the cluster counts replicas among the"
-        " primaries and shows the line “total” under both names; its page of the index tells them apart."
+        "A Metricbeat of mid-2025 or later counts replicas among the primaries: Kibana's overview of the cluster then"
+        " shows “total” under both names, its page of the index does not."
         if len(series) > 1
         else ""
     )

@@ -149,16 +149,18 @@ def charts(deployment: Deployment) -> list[Chart]:
     return [
         Chart(
             "Copied per second",
-            "Bytes that all nodes copied, from each reading to the next, in MB (10⁶ bytes) per second.",
+            "By all nodes.",
             extent(rate_rows, "MB per second"),
             line_chart(rate_rows, {RATE: BLUE}, axis, "MB/s", filled=True),
             {},
+            axis.readings(rate_rows, "MB/s"),
         ),
         Chart(
             "Recoveries under way",
-            "Copies of shards that were being made at each reading; those that wait for their turn are not counted.",
+            "Copies of shards being made; those that wait for their turn are not counted.",
             extent(active_rows, "recoveries"),
             line_chart(active_rows, {ACTIVE: ORANGE}, axis, "recoveries"),
             {},
+            axis.readings(active_rows, "recoveries"),
         ),
     ]

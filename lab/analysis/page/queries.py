@@ -39,17 +39,12 @@ def times_name(load: QueryLoadResult) -> str:
     return "Latency" if is_open_loop(load) else "Service time"
 
 
-def headline(run: Run, result: Result, load: QueryLoadResult) -> str:
-    """How many queries were answered in which way, in one or two sentences."""
-    rate = value_of(result.metrics, "query_rate_per_s")
-    elapsed_s = load.ended_s - load.started_s
+def headline(run: Run, load: QueryLoadResult) -> str:
+    """How many queries were answered in which way, in two sentences."""
     answered = sum(question.answers for question in load.questions)
-    shown = rate if rate is not None else answered / elapsed_s if elapsed_s > 0 else None
-    while_indexing = ", while documents streamed" if run.load == "stream" else ""
-    return (
-        f"{number(shown)} queries per second were answered over {duration(elapsed_s)}{while_indexing}:"
-        f" {count(answered)} answers to {questions_text(load)} by {clients_text(load)}. {asked_text(load)}"
-    )
+    # Of queries alone, the page says on top who sent them and how.
+    how = "" if run.load == "query" else f" to {questions_text(load)} by {clients_text(load)}, while documents streamed"
+    return f"{count(answered)} answers{how}. {asked_text(load)}"
 
 
 def questions_text(load: QueryLoadResult) -> str:
@@ -276,8 +271,7 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
     """All that `queries.html` shows, charts aside."""
     cost_head, cost = cost_table(result)
     return {
-        "headline": headline(run, result, load),
-        "answers": answers_text(load),
+        "headline": headline(run, load) + ("" if run.load == "query" else f" {answers_text(load)}"),
         "clients_busy": clients_busy_text(result, load),
         "lag": lag_text(load),
         "times_name": times_name(load),

@@ -17,6 +17,7 @@ from lab.analysis.page.svg import (
     WIDTH,
     Axis,
     Chart,
+    Readings,
     Row,
     drawn,
     extent,
@@ -32,7 +33,7 @@ from lab.records.samples import Sample
 ROW_HEIGHT = 38
 MB = 1e6
 MOST_LABELS = 7
-SHARES = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
+SHARES = alt.Axis(grid=False, format="~%", values=[0, 0.25, 0.5, 0.75, 1])
 PERCENTILES = {"p50": BLUE, "p90": GREEN, "p99": ORANGE, "p99_9": VIOLET, "max": RED}
 LABELS = {"p50": "median", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "longest"}
 AS_GIVEN = alt.Color("colour:N", scale=None)
@@ -79,7 +80,7 @@ def latencies(load: QueryLoadResult) -> Chart:
     since = "sending of a query" if name == "Service time" else "instant a query was due"
     return Chart(
         f"{name} by question",
-        f"From the {since} until its answer was read; the scale is logarithmic. At p99, one in a hundred took longer.",
+        f"From the {since} until its answer was read.",
         "; ".join(f"{question}: {_times_text(values)}" for question, values in measured) or "Nothing was answered.",
         _latencies(measured) if measured else None,
         {LABELS[name]: colour for name, colour in PERCENTILES.items() if any(name in times for _, times in measured)},
@@ -90,7 +91,7 @@ def _latencies(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     values = [ms for _, times in rows for ms in times.values() if ms > 0]
     domain = (min(values) / 1.25, max(values) * 1.25)
     scale = alt.Scale(type="log", domain=domain, nice=False)
-    x = alt.X("x:Q", title="ms", scale=scale, axis=_round_numbers(domain))
+    x = alt.X("x:Q", title="ms", scale=scale, axis=_round_numbers(domain, grid=False))
     lines = [{"row": place, "x": times["p50"], "end": times["max"]} for place, (_, times) in enumerate(rows)]
     dots = [
         {"row": place, "x": times[name], "colour": colour}
@@ -124,8 +125,8 @@ def right_answers(load: QueryLoadResult) -> Chart:
     checked = [question for question in load.questions if question.checked]
     return Chart(
         "Answers right and wrong",
-        "Bar: share of the compared answers that equal what the dataset says. Where rows are wrong, circle: share of"
-        " rows that are there at all; diamond: share of rows whose value is right, too.",
+        "Share of the compared answers that equal what the dataset says. Where some are wrong, circle: rows that are"
+        " there; diamond: rows whose value is right, too.",
         "; ".join(f"{each.name}: {_right_text(each)}" for each in checked) or "No answer was compared.",
         _right_answers(checked) if checked else None,
         {"right": GREEN, "wrong": RED, "wrong, as expected": ORANGE},
@@ -165,12 +166,12 @@ def _right_answers(questions: Sequence[QueryTimes]) -> str:
     return drawn(layers, height=ROW_HEIGHT * len(questions))
 
 
-def _round_numbers(domain: tuple[float, float]) -> alt.Axis:
+def _round_numbers(domain: tuple[float, float], *, grid: bool = True) -> alt.Axis:
     """Labels of a logarithmic axis: 1, 2, 5, 10 and so on, or powers of ten where those would be too many."""
     powers = [power for power in POWERS if domain[0] <= power <= domain[1]]
     steps = [power * step for power in POWERS for step in (1, 2, 5) if domain[0] <= power * step <= domain[1]]
     shown = steps if len(steps) <= MOST_LABELS else powers
-    return alt.Axis(values=shown, labelExpr="format(datum.value, '~r')")
+    return alt.Axis(values=shown, grid=grid, labelExpr="format(datum.value, '~r')")
 
 
 def _y() -> alt.Y:
@@ -181,9 +182,9 @@ def _row_texts(texts: Sequence[tuple[str, str]]) -> list[alt.Chart]:
     """Above each row its name on the left and its figures on the right."""
     values = [{"row": place, "name": name, "figures": figures} for place, (name, figures) in enumerate(texts)]
     base = alt.Chart(inline(values)).encode(y=_y())
-    placed: dict[str, Any] = {"fontSize": 13, "fill": "currentColor", "yOffset": -7}
+    placed: dict[str, Any] = {"fontSize": 12, "fill": "currentColor", "yOffset": -7}
     return [
-        base.mark_text(align="left", limit=WIDTH - 220, **placed).encode(x=alt.value(0), text="name:N"),
+        base.mark_text(align="left", limit=WIDTH - 165, **placed).encode(x=alt.value(0), text="name:N"),
         base.mark_text(align="right", opacity=0.75, **placed).encode(x=alt.value(WIDTH), text="figures:N"),
     ]
 
@@ -201,7 +202,7 @@ def ramp(of: Sequence[RampStep], bound: float | None, due: str) -> Chart:
     found = knee(of, bound)
     return Chart(
         "p99 against the rate",
-        "Each point is a step of the ramp; both axes are logarithmic. Dashed: the bound"
+        "Each point is a step of the ramp. Dashed: the bound"
         + (f" of {number(bound)} ms" if bound else "")
         + f". {knee_text(found)}",
         f"p99 from {number(steps[0][1])} ms at {number(steps[0][0])}/s to {number(steps[-1][1])} ms at"
@@ -210,6 +211,9 @@ def ramp(of: Sequence[RampStep], bound: float | None, due: str) -> Chart:
         else "No step has an answer.",
         _ramp(steps, bound, found, f"{due} due per second") if len(steps) > 1 else None,
         {"within the bound": BLUE, "over it": RED, "knee": VIOLET} if found.rate_per_s else {},
+        Readings(*_ramp_domain([rate for rate, _ in steps]), "/s", "ms", {"p99": steps}, is_logarithmic=True)
+        if len(steps) > 1
+        else None,
     )
 
 
@@ -227,7 +231,7 @@ def knee_text(found: Knee) -> str:
 
 def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, found: Knee, due: str) -> str:
     rates, times = [rate for rate, _ in steps], [*(ms for _, ms in steps), *([bound] if bound else [])]
-    x_domain, y_domain = (min(rates) / 1.1, max(rates) * 1.1), (min(times) / 1.25, max(times) * 1.25)
+    x_domain, y_domain = _ramp_domain(rates), (min(times) / 1.25, max(times) * 1.25)
     x = alt.X(
         "x:Q",
         title=due,
@@ -257,6 +261,10 @@ def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, found: Knee
     return drawn(layers)
 
 
+def _ramp_domain(rates: Sequence[float]) -> tuple[float, float]:
+    return min(rates) / 1.1, max(rates) * 1.1
+
+
 RULE: dict[str, Any] = {"strokeDash": [5, 4], "stroke": "currentColor"}
 
 
@@ -269,10 +277,11 @@ def answer_rate(load: QueryLoadResult, axis: Axis) -> Chart:
     colours = {"answers": BLUE}
     return Chart(
         "Queries answered",
-        "Answers that the clients read in each second after the warm-up.",
+        "In each second after the warm-up.",
         extent(rows, "answers per second"),
         line_chart(rows, colours, axis, "queries/s"),
         colours,
+        axis.readings(rows, "queries/s"),
     )
 
 
@@ -281,11 +290,11 @@ def search_rate(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, colours = primaries_and_total(search_rate_series, samples, axis)
     return Chart(
         "Search rate",
-        "Searches of shards per second from each sample to the next: a query counts once for each shard that it asks."
-        " Kibana's Stack Monitoring draws the line “total”.",
+        "A query counts once for each shard that it asks. Kibana's Stack Monitoring draws “total”.",
         extent(rows, "searches per second"),
         line_chart(rows, colours, axis, "searches/s"),
         colours,
+        axis.readings(rows, "searches/s"),
     )
 
 
@@ -294,11 +303,12 @@ def search_latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, colours = primaries_and_total(search_latency_series, samples, axis)
     return Chart(
         "Search latency",
-        "Milliseconds that a shard took for its part of a query, fetching not counted; 0 while nothing is searched."
-        " Kibana's Stack Monitoring draws the line “total”.",
+        "A shard's part of a query, without fetching; 0 while nothing is searched. Kibana's Stack Monitoring draws"
+        " “total”.",
         extent(rows, "ms per search"),
         line_chart(rows, colours, axis, "ms per search"),
         colours,
+        axis.readings(rows, "ms per search"),
     )
 
 
@@ -316,10 +326,11 @@ def cache(name: str, samples: Sequence[Sample], axis: Axis) -> Chart:
     }
     return Chart(
         f"{name.capitalize()} cache",
-        f"{what[name]} Hits and misses per second, over all shards.",
+        f"{what[name]} Over all shards.",
         extent(rows, "per second"),
         line_chart(rows, colours, axis, "per second"),
         colours,
+        axis.readings(rows, "per second"),
     )
 
 
@@ -328,10 +339,11 @@ def faults(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, colours = _by_node(samples, axis, "major_page_faults", 1)
     return Chart(
         "Major page faults",
-        "Page faults per second that waited for the disk. Reads by system call are none: see the bytes read.",
+        "Page faults that waited for the disk. Reads by system call are none.",
         extent(rows, "faults per second"),
         line_chart(rows, colours, axis, "faults/s"),
         colours,
+        axis.readings(rows, "faults/s"),
     )
 
 
@@ -340,10 +352,11 @@ def disk_reads(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, colours = _by_node(samples, axis, "disk_read_bytes", MB)
     return Chart(
         "Read from disk",
-        "Megabytes per second that a node had to read from the disk, read-ahead included.",
+        "By node, read-ahead included.",
         extent(rows, "MB/s"),
         line_chart(rows, colours, axis, "MB/s"),
         colours,
+        axis.readings(rows, "MB/s"),
     )
 
 
@@ -370,11 +383,11 @@ def page_cache(samples: Sequence[Sample], axis: Axis) -> Chart:
     colours = lines | {series: colour for series, (_, colour) in first.items()}
     return Chart(
         "Page cache against the limit",
-        "Memory of the control group, in MB: files in memory (page cache), heap and everything else, and the limit that"
-        " both share. Without a limit, its line breaks.",
+        "Memory of the control group: files (page cache), heap and everything else, and the limit that both share.",
         extent(rows, "MB"),
         line_chart(rows, colours, axis, "MB", dashed="limit"),
         colours,
+        axis.readings(rows, "MB"),
     )
 
 
@@ -393,9 +406,9 @@ def search_threads(samples: Sequence[Sample], axis: Axis) -> Chart:
     ]
     return Chart(
         "Search threads",
-        "Threads of the search pool at work, and searches that waited for one, at the instant of each sample; over all"
-        " nodes.",
+        "Threads at work and searches that waited for one, over all nodes.",
         extent(rows, "threads or searches"),
         line_chart(rows, colours, axis, "threads, searches"),
         colours,
+        axis.readings(rows, "threads, searches"),
     )

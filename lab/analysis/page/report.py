@@ -1,12 +1,15 @@
 """The report of a run: one HTML file that needs nothing else, not even a network."""
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from lab.analysis.figures.definitions import TERMS
+from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.page import books, sections
-from lab.analysis.page.answer import waiting_note, what_came_out, what_was_run
+from lab.analysis.page import books, key_figures, sections
+from lab.analysis.page.answer import what_came_out, what_was_run
+from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, badges
 from lab.analysis.page.queries import STEPS_HEAD, steps_of, steps_rows
 from lab.analysis.page.queries import section as query_section
 from lab.analysis.result import RunAnalysis
@@ -26,7 +29,7 @@ def report(analysis: RunAnalysis) -> str:
     from lab.analysis.page.charts import charts  # noqa: PLC0415
     from lab.analysis.page.deployment import section as deployment_section  # noqa: PLC0415
     from lab.analysis.page.query_charts import of_questions, ramp  # noqa: PLC0415
-    from lab.analysis.page.templates import PAGES  # noqa: PLC0415
+    from lab.analysis.page.templates import PAGES, terms_in  # noqa: PLC0415
 
     folder, result = analysis.folder, analysis.result
     run = folder.run
@@ -34,7 +37,11 @@ def report(analysis: RunAnalysis) -> str:
     load = run.query_load
     steps, bound, due = steps_of(run)
     dataset = (folder.profile or {}).get("dataset")
-    return PAGES.get_template("page/run.html").render(
+    hero = key_figures.hero(run, result)
+    doubts = dict.fromkeys((*hero.badges, *badges(result.warnings, DOCUMENTS)))
+    ledger = run.verification.ledger
+    page = partial(
+        PAGES.get_template("page/run.html").render,
         title=f"{run.profile}: {result.status}",
         heading=run.profile,
         question=run.question,
@@ -45,8 +52,14 @@ def report(analysis: RunAnalysis) -> str:
         behind=shortfall(result),
         what_was_run=what_was_run(run),
         what_came_out=what_came_out(run, result),
-        tiles=sections.tiles(result),
-        waiting_note=waiting_note(run),
+        caption=key_figures.hero_caption(run, result),
+        hero=hero,
+        limiting=result.limited_by and stage_text(result.limited_by.stage, run.environment.product),
+        doubts=doubts,
+        is_doubtful=bool(doubts or run.documents.dead_lettered),
+        tiles=key_figures.tiles(run, result),
+        not_measured=key_figures.not_measured(run, result),
+        touching={name: badges(result.warnings, name) for name in (COSTS, DOCUMENTS, SAMPLES)},
         charts=charts(run, analysis.windows),
         ramp=ramp(steps, bound, due) if steps else None,
         steps_head=STEPS_HEAD,
@@ -55,7 +68,8 @@ def report(analysis: RunAnalysis) -> str:
         deployment=run.deployment and deployment_section(run.deployment, result),
         run_sums=books.run_sums(run.documents),
         sink_sum=books.last_sink_sum(run, folder.samples),
-        laws=books.law_rows(run.verification.ledger),
+        laws=books.law_rows(ledger),
+        ledger_holds=ledger is not None and all(check.outcome == "holds" for check in ledger.checks),
         partitions_head=books.PARTITIONS_HEAD,
         partitions=books.partition_rows(run.sink_ledger),
         dead_letters=[(reason.reason, reason.first, count(reason.records)) for reason in run.verification.dead_letters],
@@ -71,6 +85,6 @@ def report(analysis: RunAnalysis) -> str:
         nodes=sections.nodes(result),
         phases=sections.phases(result),
         reads_a_file=isinstance(dataset, dict) and dataset.get("name") == "file",
-        terms=TERMS,
-        footer=f"Run {run.run_id}, begun {began:%Y-%m-%d %H:%M} UTC. All figures are in result.json beside it.",
+        footer=f"Run {run.run_id}, begun {began:%Y-%m-%d %H:%M} UTC.",
     )
+    return page(terms=terms_in(page(terms={}), TERMS))

@@ -1,7 +1,5 @@
 """What the sections of a run's report hold; `run.html` says how they are laid out."""
 
-from typing import NamedTuple
-
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.text import bytes_text, count, duration, figure, number
 from lab.records.queries import QuestionAnswers
@@ -10,58 +8,8 @@ from lab.records.run import Run
 
 Row = tuple[str, ...]
 
-TILES = (
-    ("consumed_rate_docs_per_s", "run"),
-    ("indexing_rate_docs_per_s", "primaries"),
-    ("indexing_latency_ms", "primaries"),
-    ("index_finish_spread_percent", "run"),
-    ("indexing_fairness", "run"),
-    ("source_mb_per_s", "run"),
-    ("entities_per_s", "run"),
-    ("end_to_end_latency_ms_p50", "run"),
-    ("end_to_end_latency_ms_p99", "run"),
-    ("bulk_service_time_ms_p99", "run"),
-    ("bulk_size_docs_mean", "run"),
-    ("lag_records_max", "run"),
-    ("delivery_rate_docs_per_s", "run"),
-    ("drain_s", "run"),
-    ("store_size_bytes", "primaries"),
-    ("query_rate_per_s", "run"),
-    ("query_latency_ms_p50", "run"),
-    ("query_latency_ms_p99", "run"),
-    ("query_service_time_ms_p50", "run"),
-    ("query_service_time_ms_p99", "run"),
-    ("search_rate_per_s", "total"),
-    ("search_latency_ms", "total"),
-    ("knee_rate_per_s", "run"),
-    ("data_to_cache_ratio", "run"),
-    ("deployment_s", "run"),
-    ("deployment_bytes_per_s", "run"),
-)
 IF_KNOWN = ("data_to_cache_ratio", "request_cache_hit_share")
 """Of a run without a memory limit, or whose queries cannot be cached, there is nothing to be measured."""
-
-
-class Tile(NamedTuple):
-    """A key figure; `value` is `None` when it was not measured."""
-
-    label: str
-    value: str | None
-    meaning: str
-
-
-def tiles(result: Result) -> list[Tile]:
-    """The key figures that exist for this kind of load."""
-    named = {(metric.name, metric.scope) for metric in result.metrics}
-    shown = []
-    for name, scope in TILES:
-        value = value_of(result.metrics, name, scope)
-        if (name, scope) in named and not (value is None and name in IF_KNOWN):
-            definition = BY_NAME[name]
-            text = None if value is None else figure(value, definition.unit)
-            shown.append(Tile(definition.label, text, definition.meaning))
-    return shown
-
 
 INDEX_COLUMNS = ("index", "all documents after", "indexing rate", "indexing latency")
 INDEX_METRICS = ("index_finish_s", "indexing_rate_docs_per_s", "indexing_latency_ms")
@@ -115,8 +63,11 @@ COST_COLUMNS = ("process", *(BY_NAME[name].label for name in COST_METRICS))
 
 
 def processes(result: Result) -> list[Row]:
-    """CPU, memory and disk by process, the busiest first."""
+    """CPU, memory and disk by process, the busiest first; a single node of Elasticsearch stands for all of it."""
     names = {metric.scope for metric in result.metrics if metric.name in {"rss_bytes_max", "cpu_s_per_million_docs"}}
+    if sum(name.startswith("elasticsearch-") for name in names) == 1:
+        names.discard("elasticsearch")
+    names.discard("sender")  # it is there under its own name, too
     busiest_first = sorted(names, key=lambda name: (-(value_of(result.metrics, COST_METRICS[0], name) or 0), name))
     return [
         (name, *(figure(value_of(result.metrics, metric, name), BY_NAME[metric].unit) for metric in COST_METRICS))
@@ -175,7 +126,7 @@ def _time(milliseconds: float | None) -> str:
     return duration(None if milliseconds is None else milliseconds / 1000)
 
 
-def phases(result: Result) -> dict[str, str]:
+def phases(result: Result) -> list[Row]:
     """Wall time of each phase, and of the whole run."""
-    walls = {phase.name: duration(phase.ended_s - phase.started_s) for phase in result.phases}
-    return walls | {"whole run": duration(result.ended_s - result.started_s)}
+    walls = [(phase.name, duration(phase.ended_s - phase.started_s)) for phase in result.phases]
+    return [*walls, ("whole run", duration(result.ended_s - result.started_s))]

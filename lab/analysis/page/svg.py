@@ -27,10 +27,11 @@ from lab.analysis.page.drawing import (
 )
 from lab.records.samples import Sample
 
-WIDTH, HEIGHT = 470, 210
-LABELLED = 0.14
+WIDTH, HEIGHT = 340, 180
+"""So narrow that letters stay readable on a telephone, where a chart shrinks by a tenth at most."""
+LABELLED = 0.2
 """A phase narrower than this part of the axis carries no label."""
-FEW_POINTS = 45
+FEW_POINTS = 33
 
 CONFIG = {
     "background": "transparent",
@@ -50,6 +51,24 @@ CONFIG = {
 
 
 @dataclass(frozen=True, slots=True)
+class Readings:
+    """The values behind a drawing, which its reader sees when pointing at it.
+
+    Attributes:
+        first, last: Ends of its x axis.
+        x_unit: What stands behind an x, such as ` s`; `share` for one in so many.
+        series: Points of each line.
+    """
+
+    first: float
+    last: float
+    x_unit: str
+    unit: str
+    series: dict[str, list[tuple[float, float]]]
+    is_logarithmic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """One figure of the report.
 
@@ -58,6 +77,7 @@ class Chart:
         summary: What a reader who cannot see it must know.
         svg: `None` when the samples hold nothing to draw.
         colours: The legend, which the page sets, since text in a drawing does not wrap.
+        note: What some readers must know besides; shown when they ask.
     """
 
     title: str
@@ -65,6 +85,8 @@ class Chart:
     summary: str
     svg: str | None
     colours: dict[str, str]
+    readings: Readings | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +124,19 @@ class Axis:
         shown = [(point.at_s - self.zero_s, point.value) for point in points]
         return [Row(round(x, 3), y, series) for x, y in shown if self.first <= x <= self.last]
 
+    def readings(self, rows: Sequence[Row], unit: str) -> Readings:
+        """The values of lines along this axis."""
+        return Readings(round(self.first, 3), round(self.last, 3), " s", unit, _points(rows))
+
+
+def _points(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
+    """The known points of each line, with four digits that matter."""
+    series: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        if row.y is not None:
+            series[row.series].append((row.x, float(f"{row.y:.4g}")))
+    return dict(series)
+
 
 def inline(values: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     """Values as a part of the specification."""
@@ -130,7 +165,7 @@ def primaries_and_total(
     """The lines of both scopes, or one line where there are no replicas that would tell them apart."""
     primaries, total = series(samples, "primaries"), series(samples, "total")
     if [point.value for point in primaries] == [point.value for point in total]:
-        name = "primaries and total, which are equal"
+        name = "primaries = total"
         return axis.rows(name, primaries), {name: BLUE}
     rows = [*axis.rows("total", total), *axis.rows("primaries", primaries)]
     return rows, {"primaries": BLUE, "total": ORANGE}
@@ -203,6 +238,11 @@ def _background(axis: Axis) -> list[alt.Chart]:
             .encode(x="x:Q", y=alt.value(-3), text="name:N")
         )
     return layers
+
+
+def percentile_readings(rows: Sequence[Row]) -> Readings:
+    """The values of such lines: which share took no longer than how many milliseconds."""
+    return Readings(2, max(10, *(row.x for row in rows)), "share", "ms", _points(rows), is_logarithmic=True)
 
 
 def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:

@@ -2,13 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from lab.analysis.page.answer import engine
 from lab.analysis.text import bytes_text, count, duration, figure, number
 from lab.console import as_called
 from lab.endpoints import without_secrets
@@ -20,9 +21,33 @@ def prose(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped right here
 
 
+def sentence(text: str) -> Markup:
+    """The same, with a capital and a full stop."""
+    return prose(f"{text[:1].upper()}{text[1:].rstrip('.')}.")
+
+
+def in_one_line(environment: MachineAndSoftware) -> str:
+    """Machine and software, as far as two runs must share them to be compared at all."""
+    kafka = [f"Kafka {server.version}" for server in environment.servers if server.name == "kafka"]
+    parts = (
+        environment.cpu_model,
+        f"{environment.cpu_cores} cores",
+        bytes_text(environment.memory_bytes),
+        engine(environment),
+        *kafka,
+        f"Sluice {environment.sluice_version}",
+    )
+    return " · ".join(parts)
+
+
+def compact_json(readings: object) -> str:
+    """A record as JSON for the script of the page."""
+    return orjson.dumps(readings).decode()
+
+
 def with_small_unit(text: str) -> Markup:
-    """A figure with its unit in smaller letters; `52,700/s` and `2 min 13 s` stay as they are."""
-    marked = re.sub(r"^([\d.,]+)\u202f(\D+)$", r'\1 <span class="unit">\2</span>', str(escape(text)))
+    """A figure with its unit in smaller letters; `2 min 13 s` stays as it is."""
+    marked = re.sub(r"^(≈?\u202f?[\d.,]+)(/s|\u202f\D+)$", r'\1<span class="unit">\2</span>', str(escape(text)))
     return Markup(marked)  # noqa: S704 - escaped right here
 
 
@@ -63,6 +88,12 @@ def paging_text(environment: MachineAndSoftware) -> str:
     return "; ".join(filter(None, parts))
 
 
+def terms_in(page: str, terms: Mapping[str, str]) -> dict[str, str]:
+    """The terms that a reader of a page meets."""
+    text = re.sub(r"<(style|script|svg)\b.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
+    return {term: meaning for term, meaning in terms.items() if re.search(rf"\b{re.escape(term)}", text, re.IGNORECASE)}
+
+
 PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parents[1]),
     autoescape=True,
@@ -79,14 +110,17 @@ PAGES.filters.update(
         for function in (
             bytes_text,
             command_line,
+            compact_json,
             count,
             duration,
             figure,
+            in_one_line,
             indented_json,
             inlined,
             number,
             paging_text,
             prose,
+            sentence,
             with_small_unit,
             without_secrets,
         )

@@ -59,7 +59,18 @@ def test_the_report_has_a_row_for_each_partition_and_each_law(tmp_path: Path) ->
     text = words(tmp_path, with_ledger(BALANCES, BROKEN))
     assert "3 books-17 1,049 1,009 11 2 3 5 7 12 0" in text
     assert "✓ balance 1 partition balances ✗ topic 1,049 read by the sink, 1,051 in the topic" in text
-    assert "records read from Kafka ✓ 1,049" in text
+    assert (
+        "✓ 1,049 read by the sink = 1,009 indexed as new + 11 updated + 2 deleted + 3 already there + 5 stale"
+        " + 7 dead-lettered + 12 dropped"
+    ) in text
+
+
+@pytest.mark.parametrize(("checks", "is_open"), [((BALANCES,), False), ((BALANCES, BROKEN), True)])
+def test_a_ledger_that_holds_is_folded(tmp_path: Path, checks: tuple[LedgerCheck, ...], is_open: bool) -> None:  # noqa: FBT001
+    """One that does not is there for all to see."""
+    html = write_report(analyse(written(tmp_path, with_ledger(*checks), samples(Truth())))).read_text("utf-8")
+    assert ("<details open><summary>The sink's ledger</summary>" in html) is is_open
+    assert ("<details><summary>The sink's ledger: all checks hold</summary>" in html) is not is_open
 
 
 def test_a_law_that_was_not_checked_is_in_the_report_with_its_reason(tmp_path: Path) -> None:
