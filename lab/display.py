@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.text import Text
 
-from lab.analysis.text import duration
+from lab.analysis.text import count, duration, number
 from lab.console import console
 from lab.records.run import PhaseName, RunWarning
 from lab.stack.local import StackProgress
@@ -55,7 +55,7 @@ class StepLine(ProgressColumn):
             if task.time_remaining is not None:
                 yield f"{_rounded(task.time_remaining)} left"
             if task.speed and "/s" not in detail:
-                yield f"{task.speed:,.0f}{self._unit}/s"
+                yield f"{number(task.speed)}{self._unit}/s"
         if detail not in task.description:
             yield from detail.split(", ")
         yield f"{_rounded(task.elapsed)} elapsed"
@@ -86,7 +86,9 @@ class LiveLines(Progress):
         if self._before is not None and _has_terminal():
             termios.tcsetattr(0, termios.TCSANOW, self._before)
         self._before = None
-        super().stop()
+        if self.live.is_started:
+            # One that never began would end with a blank line.
+            super().stop()
 
 
 def _has_terminal() -> bool:
@@ -145,7 +147,7 @@ class StackDisplay:
         """So much of the downloads is there."""
         if self._fetch_task is None:
             if not console.is_terminal:
-                console.print(f"fetching {needed_bytes / 1e6:.0f} MB of servers (once)")
+                console.print(f"fetching {count(needed_bytes / 1e6)} MB of servers (once)")
             self._fetch_task = self._fetching.add_task("fetching servers (once)", total=needed_bytes / 1e6)
         self._show(self._fetching)
         self._fetching.update(self._fetch_task, completed=present_bytes / 1e6)
@@ -167,15 +169,23 @@ class StackDisplay:
 
 
 class RunDisplay:
-    """A line for each step of a run. Off a terminal, it says only what begins."""
+    """A line for each step of a run. Off a terminal, it says only what begins.
 
-    def __init__(self) -> None:
-        self._progress = LiveLines()
+    Args:
+        heading: Which run of many it is, and how far these are: then only this and the present step are shown, and
+            nothing of them stays.
+    """
+
+    def __init__(self, heading: tuple[str, str] | None = None) -> None:
+        self._heading = heading
+        self._progress = LiveLines(transient=heading is not None)
         self._task: TaskID | None = None
 
     @contextlib.contextmanager
     def showing(self) -> Iterator["RunDisplay"]:
         """Show it while the run is under way."""
+        if self._heading:
+            self._progress.add_task(self._heading[0], total=None, detail=self._heading[1])
         with self._progress if console.is_terminal else contextlib.nullcontext():
             yield self
             self.end()
@@ -197,4 +207,6 @@ class RunDisplay:
         if self._task is not None:
             task = self._progress.tasks[-1]
             self._progress.update(self._task, total=task.total or 1, completed=task.total or 1, detail="")
+            if self._heading:
+                self._progress.remove_task(self._task)
             self._task = None

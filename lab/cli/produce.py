@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from lab.analysis.text import figure
 from lab.clients.kafka import KafkaTopics
 from lab.console import console, table_of
 from lab.display import RunDisplay
@@ -96,9 +97,9 @@ def rows_of(delivered: Delivered) -> Iterator[tuple[str, str]]:
     """What was delivered, how fast, how late."""
     duration_s = max(1e-9, delivered.last_acknowledged_s - delivered.first_intended_s)
     yield "delivered", f"{delivered.delivered:,} documents, {delivered.entities:,} entities"
-    yield "delivery rate", f"{delivered.delivered / duration_s:,.0f} /s"
-    yield "source", f"{delivered.source_bytes / duration_s / 1e6:,.1f} MB/s"
+    yield "delivery rate", figure(delivered.delivered / duration_s, "docs/s")
+    yield "source", figure(delivered.source_bytes / duration_s / 1e6, "MB/s")
     for name, latency_ms in delivered.latency_ms.items():
-        yield f"due → acknowledged {name.replace('_', '.')}", f"{latency_ms:,.1f} ms"
+        yield f"due → acknowledged {name.replace('_', '.')}", figure(latency_ms, "ms")
     yield "late", f"{delivered.late_documents:,} documents sent more than 100 ms after they were due"
-    yield "CPU", f"{delivered.cpu_s:,.1f} s"
+    yield "CPU", figure(delivered.cpu_s, "s")

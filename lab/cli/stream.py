@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from lab.analysis.text import number
 from lab.cli.options import (
     ApiKeyEnv,
     Ca,
@@ -275,8 +276,8 @@ class StopRequest:
 
     def __init__(self) -> None:
         self._is_requested = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._request)
+        for wanted in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(wanted, self._request)
 
     def _request(self, _number: int, _frame: FrameType | None) -> None:
         self._is_requested = True
@@ -316,7 +317,7 @@ class Reporter:
             line = f"streaming from document {documents:,} on, {self.lap_documents:,} to a lap"
         elif now_s - self._printed_at_s >= REPORT_INTERVAL_S:
             rate = (documents - self._printed_documents) / (now_s - self._printed_at_s)
-            line = f"{documents:,} documents sent (lap {documents // self.lap_documents + 1}), {rate:,.0f}/s"
+            line = f"{documents:,} documents sent (lap {documents // self.lap_documents + 1}), {number(rate)}/s"
         else:
             return
         console.print(f"{line}; {detail}", soft_wrap=True)

@@ -17,6 +17,7 @@ from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
+from lab.analysis.text import figure
 from lab.cli import complete
 from lab.cli.options import (
     RUNS,
@@ -238,8 +239,8 @@ class Resizing:
         plan = self.folder.plan().model_copy(update={"variants": planned.variants, **vars(sizes)})
         self.folder.write_plan(plan)
         if sizes.rate_docs_per_s:
-            limit = f"the warm-up reached {sizes.limit_docs_per_s:,.0f}"
-            console.print(f"open loop: {sizes.rate_docs_per_s:,.0f} documents/s; {limit}")
+            limit = f"the warm-up reached {figure(sizes.limit_docs_per_s, 'docs/s')}"
+            console.print(f"open loop: {figure(sizes.rate_docs_per_s, 'docs/s')}; {limit}")
         elif sizes.times and sizes.times > 1:
             console.print(f"drains last {plan.window_s:g} s or more with {sizes.times} times the documents")
         return plan

@@ -1,6 +1,7 @@
 """What `sluice suite` shows: the plan before it begins, and a line before and after each of its runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from math import expm1, log
 from pathlib import Path
 from statistics import median, stdev
@@ -11,7 +12,9 @@ from lab.analysis.statistics.power import expected_width
 from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
 from lab.analysis.suite.result import comparisons_under_way
+from lab.analysis.text import duration, figure
 from lab.console import console, table_of
+from lab.display import RunDisplay
 from lab.records.result import Result
 from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteRun, Variant
 from lab.suite.execution import least_blocks
@@ -92,17 +95,17 @@ def told(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-FIGURES_OF_A_RUN = {
-    ("indexing_rate_docs_per_s", "primaries"): "{:,.0f} docs/s",
-    ("indexing_latency_ms", "primaries"): "{:.3f} ms",
-    ("query_rate_per_s", "run"): "{:,.0f} queries/s",
-    ("query_service_time_ms_mean", "run"): "{:.1f} ms",
-}
-"""Metric and scope → how it is told, where a run has it."""
+FIGURES_OF_A_RUN = (
+    ("indexing_rate_docs_per_s", "primaries"),
+    ("indexing_latency_ms", "primaries"),
+    ("query_rate_per_s", "run"),
+    ("query_service_time_ms_mean", "run"),
+)
+"""Metric and scope of what is told of a run, where it has it."""
 
 
 class SuiteDisplay:
-    """A line before and after each run, with what is left.
+    """A line for each run that has ended; while one is under way, which it is and what is left.
 
     Args:
         ended: Runs of the plan that have ended before.
@@ -114,11 +117,17 @@ class SuiteDisplay:
         self._ended = list(ended)
         self._earlier = len(self._ended)
         self._expected = expected
+        self._run, self._state = "", ""
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        state = f"[dim]({done} of {total} done, {self.left()})[/dim]"
-        console.rule(f"{escape(what)}: {escape(variant.name)} {state}", align="left")
+        self._run, self._state = f"{what}: {variant.name}", f"{done} of {total} done, {self.left()}"
+        if not console.is_terminal:
+            console.print(f"{escape(self._run)} ({self._state})", soft_wrap=True)
+
+    def of_run(self) -> AbstractContextManager[RunDisplay]:
+        """The display of the run that has just begun."""
+        return RunDisplay((self._run, self._state)).showing()
 
     def left(self) -> str:
         """How long it will take still; where a width decides, at most."""
@@ -132,18 +141,16 @@ class SuiteDisplay:
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """A run has ended."""
         self._ended.append(run)
-        colour = "green" if run.status == "verified" else "red"
-        figures = {} if result is None else {(each.name, each.scope): each.value for each in result.metrics}
-        shown = [
-            text.format(value) for key, text in FIGURES_OF_A_RUN.items() if (value := figures.get(key)) is not None
-        ]
+        sign = "[green]✓[/green]" if run.status == "verified" else f"[red]✗ {run.status}[/red]"
+        metrics = [] if result is None else result.metrics
+        told_of = {(each.name, each.scope): figure(each.value, each.unit) for each in metrics if each.value is not None}
         parts = [
-            f"[{colour}]{run.status}[/{colour}]",
-            *shown,
-            f"{run.ended_s - run.started_s:.0f} s",
+            f"{sign} {escape(self._run)}",
+            *(told_of[key] for key in FIGURES_OF_A_RUN if key in told_of),
+            duration(round(run.ended_s - run.started_s)),
             *(escape(reason) for reason in (run.reason, run.disturbed) if reason),
         ]
-        console.print("  " + " · ".join(parts))
+        console.print(" · ".join(parts), soft_wrap=not console.is_terminal)
 
     def narrowed(self, folder: Path, to_come: int | None) -> None:
         """How wide the intervals are by now, and how wide they will be when the time is over."""

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from math import ceil, inf, isfinite
 from pathlib import Path
@@ -19,6 +20,7 @@ from lab.profiles.suites import rate_docs_per_s
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import RunFolder
+from lab.run.phases import RunProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
 from lab.suite.plan import WARM_UPS, next_block, pairs_of_part
@@ -72,7 +74,9 @@ class Bench(Protocol):
         """Stop the servers of a part that the next one does not use as they are."""
         ...
 
-    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+    def run(
+        self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
+    ) -> Result:
         """Run the variant once into the folder and remove what it leaves in the servers."""
         ...
 
@@ -82,6 +86,10 @@ class SuiteProgress(Protocol):
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins; `done` of `total` counted runs are there."""
+        ...
+
+    def of_run(self) -> AbstractContextManager[RunProgress]:
+        """The display of the run that begins."""
         ...
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
@@ -308,7 +316,7 @@ class SuiteExecution:
         result: Result | None = None
         reason: str | None = None
         try:
-            result = self.bench.run(variant, folder, warm_up=warm_up)
+            result = self.bench.run(variant, folder, warm_up=warm_up, display=self.progress.of_run())
         except StackError as error:
             reason = str(error)
         if result is not None and result.status != "verified":

@@ -28,6 +28,7 @@ from lab.run.folder import RunFolder, become_latest
 from lab.run.load.inputs import Inputs
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import Names, kept_index
+from lab.run.phases import RunProgress
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
 from lab.run.query.layout import refuse_updates
 from lab.run.query.vectors import check_vectors
@@ -97,7 +98,7 @@ class Servers(ABC):
             target = self.target(profile)
             folder = RunFolder.create(runs, profile.name)
             try:
-                write_records(profile, dataset, target, folder, command=typed_command())
+                write_records(profile, dataset, target, folder, command=typed_command(), display=RunDisplay().showing())
             finally:
                 # Servers of others keep nothing of ours.
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
@@ -188,13 +189,13 @@ def write_records(
     folder: RunFolder,
     *,
     command: Sequence[str],
+    display: AbstractContextManager[RunProgress],
     inputs: Inputs | None = None,
 ) -> None:
     """Run the profile on the target's servers, its records into the folder."""
     folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
-    display = RunDisplay()
-    with display.showing():
-        run_profile(profile, dataset, target, folder, root=ROOT, progress=display, command=command, inputs=inputs)
+    with display as shown:
+        run_profile(profile, dataset, target, folder, root=ROOT, progress=shown, command=command, inputs=inputs)
 
 
 def conclude(folder: RunFolder) -> Result:
@@ -245,7 +246,9 @@ class VariantBench(ABC):
     def change_part(self, before: str, after: str) -> None:
         """Stop the servers of a part that the next one does not use as they are."""
 
-    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+    def run(
+        self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
+    ) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
         assert self.target is not None  # noqa: S101 - `prepare` comes first
         stated = (self.profiles, self.datasets)
@@ -256,7 +259,15 @@ class VariantBench(ABC):
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
         self.inputs.forget_broken(profile, dataset, target.endpoints)
         try:
-            write_records(profile, dataset, target, folder, command=self.command, inputs=self.inputs)
+            write_records(
+                profile,
+                dataset,
+                target,
+                folder,
+                command=self.command,
+                inputs=self.inputs,
+                display=display,
+            )
         finally:
             remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)
         result = conclude(folder)

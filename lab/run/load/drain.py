@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from lab.analysis.text import number
 from lab.errors import StackError
 from lab.monitor import CLOCK
 from lab.records.samples import Sample
@@ -94,7 +95,7 @@ class DrainWatch:
     @property
     def detail(self) -> str:
         """Rate and, of a topic, lag in a few words."""
-        rate = "" if self._rate_docs_per_s is None else f"{self._rate_docs_per_s:,.0f}/s indexed"
+        rate = "" if self._rate_docs_per_s is None else f"{number(self._rate_docs_per_s)}/s indexed"
         if self._goal != "committed":
             return rate
         return f"{rate}{', ' if rate else ''}lag {max(0, self._records - self._committed):,}"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from lab.analysis.text import number
 from lab.clients.kafka import kafka_text
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
@@ -72,7 +73,7 @@ class Producing:
         """Pass the producers' progress on, which begins anew with each step."""
         self.produced = earlier + progress.delivered
         late = f", {progress.late_documents} late" if progress.late_documents else ""
-        self.run.progress.update(progress.delivered, f"{progress.delivery_rate_docs_per_s:,.0f}/s into Kafka{late}")
+        self.run.progress.update(progress.delivered, f"{number(progress.delivery_rate_docs_per_s)}/s into Kafka{late}")
         if self._check_sink and progress.delivered + progress.failed < progress.documents:
             self._check_sink()
 

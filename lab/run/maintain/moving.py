@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from lab.analysis.text import number
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.errors import StackError
 from lab.monitor import CLOCK
@@ -111,12 +112,10 @@ class Moving:
     def _detail(self, copies: Sequence[Copy]) -> str:
         elapsed_s, copied = CLOCK.now_s() - self.started_s, self.book.copied_bytes
         rate = copied / elapsed_s if elapsed_s > 0 else 0.0
-        left = max(0, self.total_bytes - copied)
         waiting = sum(copy.state == "UNASSIGNED" for copy in copies)
         parts = [
             f"{copied / MEGABYTE:,.0f} of {self.total_bytes / MEGABYTE:,.0f} MB",
-            f"{rate / MEGABYTE:,.1f} MB/s",
-            f"{left / rate:,.0f} s left" if rate and left else "",
+            f"{number(rate / MEGABYTE)} MB/s",
             f"{waiting} copies unassigned" if waiting else "",
         ]
         return ", ".join(filter(None, parts))

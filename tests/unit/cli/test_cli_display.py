@@ -91,6 +91,28 @@ def test_a_step_that_is_not_counted_shows_its_time(terminal: Callable[[int], Pip
     assert lines_of(console, shown._progress) == ["settle: waiting for merges  3 s elapsed"]
 
 
+@pytest.mark.parametrize(
+    ("columns", "heading"),
+    [
+        (60, "block 2: two shards  3 of 9 done  about 2 min left"),
+        (80, "block 2: two shards  3 of 9 done  about 2 min left  12 s elapsed"),
+    ],
+)
+def test_a_run_of_many_shows_which_it_is_and_its_present_step_alone(
+    terminal: Callable[[int], PipeProofConsole], clock: Clock, columns: int, heading: str
+) -> None:
+    """What is done is not worth a line; nothing stays when the run has ended."""
+    console = terminal(columns)
+    shown = RunDisplay(("block 2: two shards", "3 of 9 done, about 2 min left"))
+    with shown.showing():
+        shown.begin("fill", "filling the topic", DOCUMENTS)
+        clock.now_s += 9
+        shown.begin("settle", "waiting for merges", None)
+        clock.now_s += 3
+        assert lines_of(console, shown._progress) == [heading, "settle: waiting for merges  3 s elapsed"]
+    assert shown._progress.live.transient
+
+
 def test_a_server_has_one_line(terminal: Callable[[int], PipeProofConsole], clock: Clock) -> None:
     """While it starts; then it is said once that it is ready."""
     console = terminal(60)
@@ -113,6 +135,26 @@ def test_downloads_say_how_much_is_left(terminal: Callable[[int], PipeProofConso
     text = lines_of(console, shown._fetching)
     shown._show(None)
     assert text == ["fetching servers (once)  33 %  9 s left  100 MB/s"]
+
+
+def test_without_a_terminal_servers_leave_no_blank_lines(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is fetched, and what is ready."""
+    console = PipeProofConsole(width=80)
+    console.get_time = clock
+    monkeypatch.setattr(display, "console", console)
+    shown = StackDisplay()
+    with shown.showing():
+        shown.fetching(0, 160_000_000)
+        shown.fetching(160_000_000, 160_000_000)
+        shown.step("kafka", "starting")
+        clock.now_s += 7
+        shown.step("kafka", "ready")
+    assert capsys.readouterr().out.replace(NARROW_SPACE, " ").splitlines() == [
+        "fetching 160 MB of servers (once)",
+        "✓ kafka ready after 7 s",
+    ]
 
 
 def test_what_is_typed_is_hidden_while_lines_are_shown_and_only_then() -> None:

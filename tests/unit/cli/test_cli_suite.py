@@ -59,7 +59,7 @@ class Servers:
             raise StackError("elasticsearch-1 has ended")
         return frozenset({1})
 
-    def run(self, _variant: Variant, _folder: RunFolder, *, warm_up: bool) -> Result:
+    def run(self, _variant: Variant, _folder: RunFolder, *, warm_up: bool, **_: object) -> Result:
         """The user presses Ctrl-C."""
         raise KeyboardInterrupt(warm_up)
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ class Bench:
     def replace(self, *_: object) -> None:
         """The same, whatever they load."""
 
-    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:  # noqa: ARG002 - as a bench has it
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, **_: object) -> Result:  # noqa: ARG002 - as a bench has it
         """The next outcome."""
         self.ran.append((variant.name, warm_up))
         if warm_up:
@@ -111,6 +112,10 @@ class Silent:
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """Show nothing."""
+
+    def of_run(self) -> AbstractContextManager[None]:
+        """Show nothing."""
+        return nullcontext()
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """Show nothing."""

@@ -120,7 +120,7 @@ def test_only_runs_that_count_are_resized(monkeypatch: pytest.MonkeyPatch, tmp_p
     for count in range(2):
         bench.prepare(variant)
         for warm_up in (True, False):
-            bench.run(variant, RunFolder.create(tmp_path, f"{count}{warm_up}"), warm_up=warm_up)
+            bench.run(variant, RunFolder.create(tmp_path, f"{count}{warm_up}"), warm_up=warm_up, display=nullcontext())
         bench.replace(streaming, datasets)
     assert ran == ["drain", "drain", "drain", "stream"]
 

@@ -1,0 +1,100 @@
+"""What a suite shows of its runs: a line each, in the same words in a terminal and without one."""
+
+from io import StringIO
+
+import pytest
+
+from lab.analysis.text import NARROW_SPACE
+from lab.cli import suite_display
+from lab.cli.suite_display import SuiteDisplay
+from lab.console import PipeProofConsole
+from lab.records.result import Metric, Result
+from lab.records.suite import SuitePlan, SuiteRun, Variant
+
+METRICS = (
+    Metric(name="indexing_rate_docs_per_s", scope="primaries", unit="docs/s", value=4449.4),
+    Metric(name="indexing_rate_docs_per_s", scope="total", unit="docs/s", value=8000.0),
+    Metric(name="indexing_latency_ms", scope="primaries", unit="ms", value=0.3916),
+    Metric(name="query_rate_per_s", scope="run", unit="queries/s", value=None),
+)
+
+
+def plan() -> SuitePlan:
+    """Two blocks of one variant and the control."""
+    names = ("control", "two shards")
+    return SuitePlan(
+        suite="shards",
+        suite_id="1",
+        question="Which one?",
+        started_s=0,
+        seed=1,
+        repeats=2,
+        control="control",
+        repetition=None,
+        variants=tuple(Variant(name=name, profile="quickstart", fingerprint=name) for name in names),
+        order=(names, names),
+        metrics=(),
+    )
+
+
+def run(**changes: object) -> SuiteRun:
+    """A run of 13 s."""
+    made = SuiteRun(
+        block=2,
+        variant="two shards",
+        attempt=1,
+        folder="x",
+        status="verified",
+        warm_up=False,
+        started_s=0,
+        ended_s=13.2,
+    )
+    return made.model_copy(update=changes)
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, *, columns: int | None = None) -> list[str]:
+    """What a run leaves on the screen; without `columns`, in a file."""
+    paper = PipeProofConsole(
+        width=columns, file=StringIO(), force_terminal=columns is not None, color_system=None, highlight=False
+    )
+    monkeypatch.setattr(suite_display, "console", paper)
+    made = plan()
+    display = SuiteDisplay(made, [], {"control": 60.0, "two shards": 60.0})
+    display.begins("block 2", made.variants[1], 3, 4)
+    display.ended(ended, Result.model_construct(metrics=METRICS) if ended.status != "broken" else None)
+    assert isinstance(paper.file, StringIO)
+    return paper.file.getvalue().replace(NARROW_SPACE, " ").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("ended", "line"),
+    [
+        (run(), "✓ block 2: two shards · 4,450/s · 0.39 ms · 13 s"),
+        (
+            run(status="void", reason="3 documents are missing"),
+            "✗ void block 2: two shards · 4,450/s · 0.39 ms · 13 s · 3 documents are missing",
+        ),
+        (run(status="broken", reason="a [task] failed"), "✗ broken block 2: two shards · 13 s · a [task] failed"),
+    ],
+)
+def test_a_run_that_has_ended_is_one_line(monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, line: str) -> None:
+    """Which run it was, its figures, what is wrong with it."""
+    assert shown(monkeypatch, ended, columns=120) == [line]
+
+
+def test_without_a_terminal_a_line_says_what_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that ends tells which run was under way."""
+    assert shown(monkeypatch, run()) == [
+        "block 2: two shards (3 of 4 done, about 6 min left)",
+        "✓ block 2: two shards · 4,450/s · 0.39 ms · 13 s",
+    ]
+
+
+def test_the_display_of_a_run_is_headed_by_what_begins() -> None:
+    """And by how far the suite is."""
+    made = plan()
+    display = SuiteDisplay(made, [], {"control": 60.0, "two shards": 60.0})
+    display.begins("block 1", made.variants[0], 0, 4)
+
+    with display.of_run() as shown:
+        assert shown._heading == ("block 1: control", "0 of 4 done, about 6 min left")
