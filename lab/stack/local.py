@@ -438,9 +438,7 @@ class LocalStack:
         stays = {entry.spec.name: entry for entry in self.servers() if (entry.spec.name, entry.spec.shape) in shapes}
         goes = [entry for entry in self.servers() if entry.spec.name not in stays]
         for entry in goes:
-            spec = wanted.get(entry.spec.name)
-            if spec is not None and spec.release != entry.spec.release:
-                progress.step(entry.spec.name, f"{spec.release} instead of {entry.spec.release}")
+            progress.step(entry.spec.name, why_stopped(entry.spec, wanted.get(entry.spec.name)))
             progress.step(entry.spec.name, "stopping")
         server.stop(goes)
         self._write(StackState(kept=kept, owner_pid=os.getpid(), servers=tuple(stays.values())))
@@ -483,3 +481,14 @@ class LocalStack:
         partial = self.state_file.with_suffix(".part")
         partial.write_text(state.model_dump_json(indent=1) + "\n", "utf-8")
         partial.rename(self.state_file)
+
+
+def why_stopped(running: ServerSpec, wanted: ServerSpec | None) -> str:
+    """What a server that runs makes room for; `None`: for nothing."""
+    if wanted is None:
+        return "stopped, as nothing asks for it now"
+    if wanted.release != running.release:
+        return f"{wanted.release} instead of {running.release}"
+    if wanted.java_version != running.java_version:
+        return f"restarted with Java {wanted.java_version} instead of {running.java_version}"
+    return "restarted with other settings"

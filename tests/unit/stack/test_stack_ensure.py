@@ -55,9 +55,11 @@ def test_a_server_that_is_not_wanted_any_more_is_stopped(stack: LocalStack, want
     stack.ensure(ALL, kept=True)
     before = pids(stack)
     del wanted.specs["elasticsearch-2"]
-    stack.ensure(ALL, kept=True)
+    told: list[tuple[str, str]] = []
+    stack.ensure(ALL, kept=True, progress=StackProgress(step=lambda name, what: told.append((name, what))))
     del before["elasticsearch-2"]
     assert pids(stack) == before
+    assert told[0] == ("elasticsearch-2", "stopped, as nothing asks for it now")
     assert sorted(strays(stack)) == sorted(before.values())
 
 
@@ -128,14 +130,28 @@ def test_each_server_tells_what_happens_to_it(stack: LocalStack, wanted: Wanted)
     wanted.change("kafka", shape="second")
     told: list[tuple[str, str]] = []
     stack.ensure(ALL, kept=True, progress=StackProgress(step=lambda name, what: told.append((name, what))))
-    assert told == [("kafka", "stopping"), ("kafka", "starting"), ("kafka", "ready")]
+    assert told == [
+        ("kafka", "restarted with other settings"),
+        ("kafka", "stopping"),
+        ("kafka", "starting"),
+        ("kafka", "ready"),
+    ]
 
 
-def test_a_server_of_another_version_is_named_with_both(stack: LocalStack, wanted: Wanted) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ({"version": "9.5.3"}, {"version": "8.19.21"}, "8.19.21 instead of 9.5.3"),
+        ({"java_version": "21.0.5"}, {"java_version": "17.0.13"}, "restarted with Java 17.0.13 instead of 21.0.5"),
+    ],
+)
+def test_a_server_that_is_replaced_is_named_with_both_versions(
+    stack: LocalStack, wanted: Wanted, before: dict[str, str], after: dict[str, str], why: str
+) -> None:
     """Who has asked `up` for one version learns that a profile runs on another."""
-    wanted.change("elasticsearch-1", version="9.5.3")
+    wanted.change("elasticsearch-1", **before)
     stack.ensure(ALL, kept=True)
-    wanted.change("elasticsearch-1", version="8.19.21", shape="second")
+    wanted.change("elasticsearch-1", **after, shape="second")
     told: list[tuple[str, str]] = []
     stack.ensure(ALL, kept=True, progress=StackProgress(step=lambda name, what: told.append((name, what))))
-    assert told[:2] == [("elasticsearch-1", "8.19.21 instead of 9.5.3"), ("elasticsearch-1", "stopping")]
+    assert told[:2] == [("elasticsearch-1", why), ("elasticsearch-1", "stopping")]
