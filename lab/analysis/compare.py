@@ -23,6 +23,7 @@ Inputs = dict[str, str]
 """What went into a run: by name, as a reader sees it."""
 
 UNKNOWN_INPUT = "not known"
+NOT_SET = "not set"
 SIZE_KEYS = {"documents", "books", "duration", "name", "seed"}
 OF_ONE_INDEX = {"index.uuid", "index.creation_date", "index.provided_name", "index.version.created"}
 TRIED_SECTIONS = (
@@ -176,7 +177,9 @@ def compare(
         (metric.name, metric.scope): metric.unit for metrics in (*first.metrics, *second.metrics) for metric in metrics
     }
     rows = [_row(first, second, key, unit, differing, force=force) for key, unit in named.items()]
-    compared = {name: pair for name, pair in differences(first.tried, second.tried).items() if name not in differing}
+    compared = {
+        name: pair for name, pair in differences(first.tried, second.tried, NOT_SET).items() if name not in differing
+    }
     return Comparison(first, second, differing, compared, _among_metrics(rows, judged))
 
 
@@ -308,16 +311,18 @@ def _digest(fingerprints: Iterable[str]) -> str:
 def tried(folder: RunFolder) -> Inputs:
     """What a profile may try: its settings, and those of the index as Elasticsearch gives them."""
     stated = {} if folder.profile is None else {**OF_OLDER_PROFILES, **folder.profile}
-    profile = {name: stated.get(name, UNKNOWN_INPUT) for name in TRIED_SECTIONS}
+    profile = {name: stated.get(name, NOT_SET) for name in TRIED_SECTIONS}
     index = {name: value for name, value in folder.run.environment.index_settings.items() if name not in OF_ONE_INDEX}
     settings = {**dict(_flat("", profile)), **dict(_flat("", index))}
     return {name: value for name, value in settings.items() if name != LOAD}
 
 
-def differences(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """The inputs that are not the same, with both values, in the order of the first."""
+def differences(
+    first: Mapping[str, str], second: Mapping[str, str], absent: str = UNKNOWN_INPUT
+) -> dict[str, tuple[str, str]]:
+    """The inputs that are not the same, with both values, in the order of the first; `absent` where there is none."""
     names = [*first, *(name for name in second if name not in first)]
-    pairs = {name: (first.get(name, UNKNOWN_INPUT), second.get(name, UNKNOWN_INPUT)) for name in names}
+    pairs = {name: (first.get(name, absent), second.get(name, absent)) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 

@@ -1,11 +1,13 @@
 """`sluice compare`: two runs or two suites beside each other, as far as their inputs allow it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
+from rich.table import Table
 
 from lab.analysis.compare import Comparison, Row, Side, compare, difference_text, side
 from lab.analysis.figures.definitions import BY_NAME
@@ -16,7 +18,7 @@ from lab.analysis.text import UNKNOWN, figure
 from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption, RunsOption
 from lab.cli.rally import is_summary, lay_beside
-from lab.console import console, print_json, table_of
+from lab.console import console, print_json
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.run.folder import LATEST, find_run
@@ -139,19 +141,22 @@ def refusal(first: str, second: str, comparisons: list[Comparison]) -> str:
 
 def show(comparison: Comparison, *, every: bool) -> None:
     """One comparison, with what differs before the figures and what they cannot say after them."""
-    console.print(f"[bold]{escape(comparison.first.label)}[/bold] and [bold]{escape(comparison.second.label)}[/bold]")
+    for place, of in (("first", comparison.first), ("second", comparison.second)):
+        console.print(f"{place}: [bold]{escape(of.label)}[/bold]", soft_wrap=True)
     for name, pair in comparison.differing.items():
         console.print(f"[yellow]![/yellow] {escape(difference_text(name, pair))}", soft_wrap=True)
     for name, pair in comparison.compared.items():
         console.print(f"  compared: {escape(difference_text(name, pair))}", soft_wrap=True)
     if not comparison.comparable:
         return
-    rows = (
-        cells(row, has_spread=comparison.has_spread)
+    rows = [
+        row
         for row in comparison.rows
         if (every or row.name in KEY_FIGURES) and (row.first is not None or row.second is not None)
-    )
-    console.print(table_of(rows, *COLUMNS, right=COLUMNS[2:5]))
+    ]
+    console.print(metrics_table(rows, has_spread=comparison.has_spread))
+    if any(row.differing for row in rows):
+        console.print("!: not comparable, since the inputs marked above differ")
     if len(comparison.compared) > 1:
         console.print("more than one setting differs: an effect cannot be attributed to one of them")
     if comparison.has_spread:
@@ -183,19 +188,30 @@ def facts_of(comparison: Comparison) -> dict[str, object]:
 ROW_FACTS = ("name", "scope", "unit", "first", "second", "ratio", "low", "high")
 
 
-def cells(row: Row, *, has_spread: bool) -> tuple[str, ...]:
-    """One metric of both, with the verdict and its interval, or why there is none."""
-    verdict = ""
-    if row.differing:
-        verdict = "inputs differ"
-    elif has_spread and row.ratio is not None:
-        verdict = verdict_text(row.verdict, row.ratio, row.low, row.high)
-    ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}{' !' if row.differing else ''}"
-    label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
-    return label, row.scope, figure(row.first, row.unit), figure(row.second, row.unit), ratio, verdict
+def metrics_table(rows: Iterable[Row], *, has_spread: bool) -> Table:
+    """A line for each metric in 80 columns; where runs were repeated, a verdict with its interval besides."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in COLUMNS:
+        table.add_column(column, justify="right" if column in FIGURES else "left", no_wrap=column in FIGURES)
+    if has_spread:
+        table.add_column("verdict")
+    for row in rows:
+        label = BY_NAME[row.name].label if row.name in BY_NAME else row.name
+        ratio = UNKNOWN if row.ratio is None else f"{row.ratio:.2f}"
+        verdict = "" if row.ratio is None else verdict_text(row.verdict, row.ratio, row.low, row.high)
+        cells = (
+            escape(label),
+            escape(row.scope),
+            figure(row.first, row.unit),
+            figure(row.second, row.unit),
+            f"{ratio} !" if row.differing else ratio,
+        )
+        table.add_row(*cells, *([verdict if not row.differing else ""] if has_spread else []))
+    return table
 
 
-COLUMNS = ("metric", "scope", "first", "second", "ratio", "verdict")
+FIGURES = ("first", "second", "ratio")
+COLUMNS = ("metric", "scope", *FIGURES)
 KEY_FIGURES = frozenset(
     {
         "indexing_rate_docs_per_s",

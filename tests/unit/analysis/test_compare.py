@@ -52,7 +52,7 @@ def test_two_runs_of_the_same_inputs_have_ratios_and_no_verdict(tmp_path: Path) 
     )
     assert comparison.differing == {}
     assert comparison.compared == {
-        "index.number_of_shards": ("1", "not known"),
+        "index.number_of_shards": ("1", "not set"),
         "index.number_of_replicas": ("0", "1"),
     }
     latency = row(comparison, "indexing_latency_ms", "primaries")
@@ -65,7 +65,7 @@ def test_how_indices_are_deployed_and_how_many_they_are_is_tried(tmp_path: Path)
     deployed = {"indices": 2, "maintain": {"action": "deploy", "route": "exclude"}}
     comparison = compared(folder(tmp_path / "a", Truth()), folder(tmp_path / "b", Truth(), profile=deployed))
     assert comparison.compared["indices"] == ("1", "2")
-    assert comparison.compared["maintain.route"] == ("not known", "exclude")
+    assert comparison.compared["maintain.route"] == ("not set", "exclude")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.analysis.text import NARROW_SPACE
 from lab.cli.app import main
 from lab.records.run import Environment
 from lab.records.suite import MetricKey, SuitePlan, SuiteRun, Variant
@@ -24,9 +25,11 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str, columns: int = 120
+) -> tuple[int, str, str]:
     """Exit status, output and errors of a command line."""
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.argv", ["sluice", "compare", *words])
     status = main()
     written_text = capsys.readouterr()
@@ -63,6 +66,19 @@ def test_they_are_compared_when_asked_for(
     """Forced ratios are marked; those of what varies on purpose are not."""
     status, out, _ = ended(monkeypatch, capsys, "one", "elsewhere", "--runs", str(runs), *option)
     assert (status, "1.00 !" in out) == (0, option == ("--force",))
+
+
+def test_the_figures_of_two_runs_are_a_line_each_in_80_columns(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Why ratios are marked is said once."""
+    _, out, _ = ended(monkeypatch, capsys, "one", "elsewhere", "--runs", str(runs), "--force", columns=80)
+    lines = out.replace(NARROW_SPACE, " ").splitlines()
+    head = lines.index("metric                      scope                  first       second    ratio")
+    assert lines[:2] == ["first: one", "second: elsewhere"]
+    assert "Indexing rate               primaries            5,000/s      5,000/s   1.00 !" in lines[head:]
+    assert all(len(line) <= 80 for line in lines[head:])
+    assert lines.count("!: not comparable, since the inputs marked above differ") == 1
 
 
 def test_an_input_that_there_is_not_is_refused(
