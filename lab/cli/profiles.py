@@ -1,52 +1,120 @@
 """`sluice profiles`, `suites`, `show`, `compose-env`: what can be run, and what exactly a profile asks for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
+import typer
+import yaml
 from rich.markup import escape
 from rich.table import Table
 
+from lab.analysis.text import count, figure
 from lab.cli.options import JsonOption, ProfileArgument, SettingsOption
 from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles import ListEntry, effective, list_profiles, load_profile
 from lab.profiles.containers import FOLDER, env_files
+from lab.profiles.loader import FOLDER as PROFILES
+from lab.profiles.loader import stated_values
 from lab.profiles.suites import list_suites
 from lab.stack.places import ROOT
 
-
-def profiles(*, as_json: JsonOption = False) -> None:
-    """List the profiles with their questions."""
-    show_questions("profile", list_profiles(), as_json=as_json)
+FilterArgument = Annotated[str | None, typer.Argument(metavar="TEXT", help="Only those with this text in their name.")]
 
 
-def suites(*, as_json: JsonOption = False) -> None:
-    """List the suites with their questions."""
-    show_questions("suite", list_suites(), as_json=as_json)
-
-
-def show_questions(what: str, entries: Iterable[ListEntry], *, as_json: bool) -> None:
-    """A line for each of them."""
+def profiles(text: FilterArgument = None, *, as_json: JsonOption = False) -> None:
+    """List the profiles with their questions and sizes."""
+    chosen = matching(list_profiles(), text, "profile")
+    sizes = {entry.name: size_of(entry.name) for entry in chosen}
     if as_json:
-        print_json([{"name": name, "question": question} for name, question in entries])
+        print_json([{"name": name, "question": question, **sizes[name]} for name, question in chosen])
         return
+    show_questions("profile", [(*entry, size_text(sizes[entry.name])) for entry in chosen])
+
+
+def suites(text: FilterArgument = None, *, as_json: JsonOption = False) -> None:
+    """List the suites with their questions."""
+    chosen = matching(list_suites(), text, "suite")
+    if as_json:
+        print_json([entry._asdict() for entry in chosen])
+        return
+    show_questions("suite", [(*entry, "") for entry in chosen])
+
+
+def matching(entries: Iterable[ListEntry], text: str | None, what: str) -> list[ListEntry]:
+    """The entries with a text in their name.
+
+    Raises:
+        ProfileError: There is none.
+    """
+    chosen = [entry for entry in entries if text is None or text.casefold() in entry.name.casefold()]
+    if not chosen:
+        raise ProfileError(f'no {what} has "{text}" in its name; ./sluice {what}s lists all of them')
+    return chosen
+
+
+def size_of(name: str) -> dict[str, object]:
+    """How much a profile loads, on how many nodes, and how; nothing of one that needs more, such as a path."""
+    try:
+        profile = load_profile(name)
+    except ProfileError:
+        return {}
+    return {
+        "documents": profile.dataset.documents,
+        "books": profile.dataset.books,
+        "data_nodes": profile.elasticsearch.data_nodes,
+        "load": profile.load.mode,
+        "rate_docs_per_s": profile.load.rate_docs_per_s,
+    }
+
+
+def size_text(size: Mapping[str, Any]) -> str:
+    """`200,000 books · 2 nodes · drain`."""
+    if not size:
+        return ""
+    amount = next((f"{count(size[unit])} {unit}" for unit in ("documents", "books") if size[unit]), "a whole file")
+    nodes = f"{size['data_nodes']} node{'' if size['data_nodes'] == 1 else 's'}"
+    rate = f" at {figure(size['rate_docs_per_s'], 'docs/s')}" if size["rate_docs_per_s"] else ""
+    return f"{amount} · {nodes} · {size['load']}{rate}"
+
+
+def show_questions(what: str, entries: Iterable[tuple[str, str, str]]) -> None:
+    """Name, question and size of each of them."""
     table = Table(show_edge=False)
     table.add_column(what, no_wrap=True)
     table.add_column("question")
-    for name, question in entries:
-        table.add_row(escape(name), escape(question))
+    for name, question, size in entries:
+        table.add_row(escape(name), escape(question) + (f"\n[dim]{escape(size)}[/dim]" if size else ""))
     console.print(table)
 
 
 def show(
     profile: ProfileArgument,
     settings: SettingsOption = None,
+    *,
+    as_yaml: Annotated[
+        bool, typer.Option("--yaml", help="As a file to begin a profile of your own with; defaults are left out.")
+    ] = False,
 ) -> None:
     """Show every value of a profile and where it comes from."""
+    chosen = load_profile(profile, overrides=settings or [])
+    if as_yaml:
+        text = yaml.safe_dump(stated_values(chosen), sort_keys=False, allow_unicode=True, width=120)
+        console.print(text, end="", soft_wrap=True, markup=False)
+        return
+    console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     rows = (
-        (escape(value.key), escape(str(value.value)), f"[dim]{escape(value.where)}[/dim]")
-        for value in effective(load_profile(profile, overrides=settings or []))
+        (escape(value.key), escape(str(value.value)), f"[dim]{escape(shortened(value.where))}[/dim]")
+        for value in effective(chosen)
+        if value.key != "question"
     )
     console.print(table_of(rows, "key", "value", "from"))
+
+
+def shortened(where: str) -> str:
+    """`quickstart:5` for `experiments/profiles/quickstart.yaml:5`; a file elsewhere has its path."""
+    name, colon, line = where.removeprefix(f"{PROFILES.as_posix()}/").rpartition(":")
+    return f"{name.removesuffix('.yaml')}{colon}{line}" if where.startswith(PROFILES.as_posix()) else where
 
 
 def compose_env() -> None:

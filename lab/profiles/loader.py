@@ -94,6 +94,19 @@ def effective(profile: Profile) -> list[EffectiveValue]:
     ]
 
 
+def stated_values(profile: Profile) -> dict[str, Any]:
+    """What a profile says, with all that it extends and the overrides, as the sections of a file; defaults left out."""
+    tree: dict[str, Any] = {}
+    for value in effective(profile):
+        if value.where != "default":
+            section = tree
+            *path, last = _split(value.key)
+            for name in path:
+                section = section.setdefault(name, {})
+            section[last] = value.value
+    return tree
+
+
 def list_entry(name: str, path: Path, root: Path) -> ListEntry:
     """The question of a file, or why it has none."""
     tree, problems = read_yaml_file(path, label_of(path, root))

@@ -109,7 +109,7 @@ def test_profiles_are_listed_and_shown_with_where_each_value_comes_from(sluice: 
     listed, shown = sluice("profiles"), sluice("show", "quickstart", "--set", "topic.partitions=7")
     assert (listed[0], shown[0]) == (0, 0)
     assert "quickstart" in listed[1]
-    assert re.search(r"dataset\.name +│ aladin +│ .*quickstart\.yaml:\d+", shown[1])
+    assert re.search(r"dataset\.name +│ aladin +│ quickstart:\d+", shown[1])
     assert re.search(r"topic\.partitions +│ 7 +│ --set", shown[1])
 
 
