@@ -12,7 +12,7 @@ class SluiceError(Exception):
 
 
 class ProfileError(SluiceError):
-    """The input is wrong (a profile, an option, a file): mend it and start again. Nothing was changed."""
+    """The input is wrong (a profile, an option, a file): fix it and start again. Nothing was changed."""
 
     exit_status: ClassVar[int] = 2
 

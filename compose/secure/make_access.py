@@ -28,7 +28,7 @@ ROLES = {
 
 
 def client(url: str) -> httpx.Client:
-    """A client that trusts our authority and enters as the superuser."""
+    """A client that trusts our authority and authenticates as the superuser."""
     context = ssl.create_default_context(cafile=str(FOLDER / "ca.pem"))
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     password = (FOLDER / "elastic.password").read_text()

@@ -1,4 +1,4 @@
-"""The commands, and how any of them ends: a sentence and an exit status, never a traceback for what a user can mend."""
+"""The commands, and how any of them ends: a sentence and an exit status, never a traceback for what a user can fix."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""`sluice dead-letters`: what was refused and why, and sending it again once the mapping is mended."""
+"""`sluice dead-letters`: shows rejected documents and the reasons, and sends them again once the mapping is fixed."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext

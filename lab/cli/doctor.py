@@ -1,4 +1,4 @@
-"""`sluice doctor`: what this machine has and lacks, each lack with the command that mends it."""
+"""`sluice doctor`: what this machine has and lacks, each lack with the command that fixes it."""
 
 import os
 import platform

@@ -46,12 +46,12 @@ class Engine:
 
 
 def versions(product: Product, lock: ArtifactLock) -> tuple[str, ...]:
-    """The versions of a product that can be had, oldest first."""
+    """The available versions of a product, oldest first."""
     prefix = f"{product}-"
     found = (name.removeprefix(prefix) for name in lock.sets if name.startswith(prefix))
     return tuple(sorted(found, key=version_key))
 
 
 def engines(lock: ArtifactLock) -> tuple[Engine, ...]:
-    """Every engine that can be had, by product and version."""
+    """Every available engine, by product and version."""
     return tuple(Engine(product, version) for product in TITLES for version in versions(product, lock))

@@ -62,7 +62,7 @@ def hold_requested(held: ExitStack, name: str, port: int, allotted: Mapping[str,
     """Hold a port that was asked for.
 
     Raises:
-        StackError: It cannot be had.
+        StackError: The port is not available.
     """
     if not 1 <= port <= HIGHEST:
         raise StackError(f"port {port}: asked for {name}, expected 1 to {HIGHEST}")

@@ -59,7 +59,7 @@ def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> 
 
     Raises:
         ProfileError: The version is not available, or does not run on the Java that is asked for.
-        StackError: The number of nodes cannot be had, or no Java that fits.
+        StackError: The number of nodes is not possible, or no Java fits.
     """
     engine = shape.engine
     engine.check_available(lock)
@@ -73,7 +73,7 @@ def fitting_java(shape: StackShape, lock: ArtifactLock, jdks: Sequence[Jdk]) -> 
 
 
 def check_java_is_there(engine: Engine, feature: int, there: Collection[int]) -> None:
-    """Raise ProfileError unless the engine runs on this feature release of Java, and it can be had."""
+    """Raise ProfileError unless the engine runs on this feature release of Java, and it is available."""
     engine.check_java(feature)
     if feature not in there:
         fitting = ", ".join(str(each) for each in engine.java.features if each in there) or "none"

@@ -116,7 +116,7 @@ def test_the_sink_enters_with_a_key_for_our_indices_alone(doors: Doors) -> None:
 
 
 def test_what_is_stored_is_what_was_sent(project: Project, doors: Doors) -> None:
-    """The check enters as the lab does; asked once more for secrets, the pipeline keeps those that it has."""
+    """The check authenticates as the lab does; asked once more for secrets, the pipeline keeps those that it has."""
     before = doors.secret("sink.properties")
     project("stop", "producer", settings=STREAM)
     assert project.verified(STREAM) > 1009

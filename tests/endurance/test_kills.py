@@ -30,7 +30,7 @@ INDEX = {
     "settings": {
         "number_of_shards": 2,
         "number_of_replicas": 0,
-        # How long Elasticsearch remembers the version of a deleted document. With the default of a minute it would mend
+        # How long Elasticsearch remembers the version of a deleted document. With the default of a minute it would fix
         # most deletes that are overtaken by an older operation; the sink has to do without.
         "gc_deletes": "1s",
     },

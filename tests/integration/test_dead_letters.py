@@ -1,4 +1,4 @@
-"""Refused records on the real servers: shown by reason, replayed once the mapping is mended, each stored once."""
+"""Refused records on the real servers: shown by reason, replayed once the mapping is fixed, each stored once."""
 
 import os
 import signal
@@ -68,8 +68,8 @@ def test_refused_records_are_shown_and_replayed_once_the_mapping_is_mended(
     assert "secret" not in too_early[1]
 
     elasticsearch.put("/sluice-file/_mapping", json=MENDED).raise_for_status()
-    mended = dead_letters(sluice, "replay")
-    assert mended == (0, "3 dead letters sent again: 2 indexed, 1 stale\n", "")
+    fixed = dead_letters(sluice, "replay")
+    assert fixed == (0, "3 dead letters sent again: 2 indexed, 1 stale\n", "")
     once = stored(elasticsearch, "sluice-file")
     assert sorted(once) == sorted(str(number) for number in range(BOOKS))
     assert [once[str(number)] for number in REFUSED] == [7, BOOKS, 197]

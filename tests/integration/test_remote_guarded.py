@@ -1,4 +1,4 @@
-"""Runs and dead letters on servers that ask who is there: Kafka with SASL, the others behind doors."""
+"""Runs and dead letters on servers that require authentication: Kafka with SASL, the others behind proxies."""
 
 import shutil
 import socket
@@ -156,7 +156,7 @@ def test_servers_that_ask_who_is_there_let_a_run_in(
 ) -> None:
     """Each client, the connector's included, shows its credentials; no file and no line of output holds one.
 
-    Three books are refused, shown and, after the mapping is mended, replayed, likewise.
+    Three books are refused, shown and, after the mapping is fixed, replayed, likewise.
     """
     for name, secret in SECRETS.items():
         monkeypatch.setenv(name, secret)
@@ -180,8 +180,8 @@ def test_servers_that_ask_who_is_there_let_a_run_in(
     assert orjson.loads(shown.output)["records"] == 3
     headers = {"Authorization": api_key(SECRETS["ES_KEY"])}
     with httpx.Client(verify=False, headers=headers) as client:  # noqa: S501 - the door's certificate is its own
-        mended = {"properties": {"pages": {"type": "long", "ignore_malformed": True}}}
-        client.put(f"{behind_doors.doors[0].url}/sluice-file/_mapping", json=mended).raise_for_status()
+        fixed = {"properties": {"pages": {"type": "long", "ignore_malformed": True}}}
+        client.put(f"{behind_doors.doors[0].url}/sluice-file/_mapping", json=fixed).raise_for_status()
     replayed = driver("dead-letters", "replay", *words)
     assert (replayed.output, replayed.errors) == ("3 dead letters sent again: 3 indexed\n", "")
 

@@ -1,4 +1,4 @@
-"""How servers are entered: which header is sent, to whom, and that a secret shows itself nowhere."""
+"""Authentication: which header is sent, to whom, and that a secret shows itself nowhere."""
 
 import pytest
 

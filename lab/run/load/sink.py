@@ -185,7 +185,7 @@ def connector_config(
     Args:
         root: The checkout, for the template.
         values: What stands for `${connector}`, `${topic}`, `${index}` … in a template.
-        access: How the target's servers are entered.
+        access: Credentials of the target's servers.
 
     Raises:
         ProfileError: There is no such template, or it is no JSON object, or a placeholder in it is unknown.

@@ -1,4 +1,4 @@
-"""How commands end: with a sentence and an exit status, never with a traceback for what a user can mend."""
+"""How commands end: with a sentence and an exit status, never with a traceback for what a user can fix."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The doctor: what is there, what is missing, and the command that mends it."""
+"""The doctor: what is there, what is missing, and the command that fixes it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

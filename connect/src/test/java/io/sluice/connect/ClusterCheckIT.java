@@ -322,6 +322,6 @@ class ClusterCheckIT {
 
     private static String unreachable(String host, String why) {
         return "connection.url: got no answer from " + host + " (" + why
-                + "), expected Elasticsearch; start it, mend the URL, or set validate.connection=false";
+                + "), expected Elasticsearch; start it, correct the URL, or set validate.connection=false";
     }
 }

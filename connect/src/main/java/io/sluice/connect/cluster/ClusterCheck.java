@@ -86,7 +86,7 @@ public final class ClusterCheck {
             refuse.accept(
                     ConnectionSettings.CONNECTION_URL,
                     "got no answer from " + hosts() + " (" + unanswered.getMessage()
-                            + "), expected Elasticsearch; start it, mend the URL, or set "
+                            + "), expected Elasticsearch; start it, correct the URL, or set "
                             + ConnectionSettings.VALIDATE_CONNECTION + "=false");
         }
     }
