@@ -78,11 +78,11 @@ def maps(count: int | None, *, mmap: bool, nodes: int) -> Finding:
     """Whether Elasticsearch may have as many memory maps as it insists on."""
     what = "vm.max_map_count"
     if not mmap:
-        return Finding(what, "good", "does not matter: ELASTICSEARCH_MMAP is false")
+        return Finding(what, "good", "not needed: ELASTICSEARCH_MMAP is false")
     if nodes == 1:
-        return Finding(what, "good", "does not matter: a node that is alone does not insist on it")
+        return Finding(what, "good", "not needed: a single node does not require it")
     if count is None:
-        return Finding(what, "optional", "not visible from here; the container `preflight` looks at it")
+        return Finding(what, "optional", "not visible from here; the container `preflight` checks it")
     if count >= NEEDED_MAPS:
         return Finding(what, "good", f"{count}")
     return Finding(

@@ -211,7 +211,7 @@ def print_letter(letter: Letter) -> None:
     """A dead letter for a reader."""
     console.print(f"\n[bold]{escape(letter.reason)}[/bold]", soft_wrap=True)
     if letter.origin != letter.refused_at:
-        console.print(f"[dim]first refused at {escape(str(letter.origin))}[/dim]", soft_wrap=True)
+        console.print(f"[dim]first rejected at {escape(str(letter.origin))}[/dim]", soft_wrap=True)
     console.print((letter.value or b"(a tombstone)").decode(errors="replace"), markup=False, soft_wrap=True)
 
 

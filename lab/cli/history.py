@@ -38,7 +38,8 @@ class PastRun(NamedTuple):
 
 def runs(
     profile: Annotated[
-        str | None, typer.Argument(help="Only its runs, a line each.", autocompletion=complete.profiles)
+        str | None,
+        typer.Argument(help="Show only the runs of this profile, one line each.", autocompletion=complete.profiles),
     ] = None,
     *,
     since: Annotated[
@@ -58,7 +59,7 @@ def runs(
         print_json([run._asdict() for run in chosen])
     elif not chosen:
         console.print(
-            f"no run below {folder} has ended{f' since {since}' if since else ''}; begin with: ./sluice run quickstart"
+            f"no run below {folder} has ended{f' since {since}' if since else ''}; start with: ./sluice run quickstart"
         )
     elif profile is not None:
         show_runs(chosen)

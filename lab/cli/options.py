@@ -72,7 +72,8 @@ KeyOption = Annotated[
     ),
 ]
 HeartbeatOption = Annotated[
-    Path | None, typer.Option("--heartbeat", metavar="FILE", help="File to touch as long as this works.")
+    Path | None,
+    typer.Option("--heartbeat", metavar="FILE", help="File to touch while this command works, for a health check."),
 ]
 ApiKeyEnv = Annotated[
     str | None, typer.Option("--api-key-env", metavar="NAME", help="Environment variable that holds an API key.")

@@ -36,13 +36,13 @@ def publish(
     ] = None,
     bucket: Annotated[
         int,
-        typer.Option(min=1, metavar="SECONDS", help="Stack Monitoring: one point of its charts per so many seconds."),
+        typer.Option(min=1, metavar="SECONDS", help="Stack Monitoring: seconds between two points of its charts."),
     ] = LEAST_BUCKET_S,
     stack_monitoring: Annotated[
         bool | None,
         typer.Option(
             "--stack-monitoring/--no-stack-monitoring",
-            help="Send documents for Stack Monitoring as well; by default where no other cluster is monitored.",
+            help="Also send documents for Stack Monitoring; by default if no other cluster is monitored there.",
         ),
     ] = None,
     api_key_env: ApiKeyEnv = None,

@@ -32,7 +32,7 @@ def report(
         Literal["rally", "csv"] | None,
         typer.Option(
             "--as",
-            help="Instead, write a run's figures under Rally's names, or its figures and samples as CSV.",
+            help="Write a run's figures instead: under Rally's names, or as CSV with the samples.",
         ),
     ] = None,
     runs: RunsOption = RUNS,

@@ -79,7 +79,7 @@ def of_stream(command: Callable[..., None]) -> Callable[..., None]:
         path: PathOption = None,
         key: KeyOption = None,
         sink: Annotated[
-            str, typer.Option(envvar="SLUICE_STREAM_SINK", help=f"The plugin: {' or '.join(OTHER_SINKS)}.")
+            str, typer.Option(envvar="SLUICE_STREAM_SINK", help=f"Sink: {' or '.join(OTHER_SINKS)}.")
         ] = "sluice",
         target_file: TargetFileOption = None,
         **own_options: Any,
@@ -160,7 +160,7 @@ def verify(profile: Profile, endpoints: Endpoints) -> None:
 def show(
     *,
     kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana.")],
-    shown_at: Annotated[str, typer.Option("--shown-at", metavar="URL", help="Where a browser finds it.")],
+    shown_at: Annotated[str, typer.Option("--shown-at", metavar="URL", help="Address of Kibana for browsers.")],
     user: User = None,
     password_env: PasswordEnv = None,
     ca: Ca = None,
@@ -182,7 +182,7 @@ def watch(
     path: PathOption = None,
     key: KeyOption = None,
     interval: Annotated[
-        float, typer.Option(min=1.0, metavar="SECONDS", help="From sample to sample.")
+        float, typer.Option(min=1.0, metavar="SECONDS", help="Seconds between two samples.")
     ] = KIBANAS_GRAIN_S,
     heartbeat: HeartbeatOption = None,
     kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana, for the address printed.")] = KIBANA,

@@ -168,7 +168,7 @@ class _Reading:
             message = not_there(extends.value, "profile", profile_names(self.root))
         elif any(path.resolve() == earlier.resolve() for earlier in paths):
             names = [_profile_name(earlier, self.root) for earlier in [*paths, path]]
-            message = f"got the circle {' → '.join(names)}, expected an end"
+            message = f"got the circle {' → '.join(names)}, expected a chain with an end"
         else:
             return path
         self.problems.append(Problem(extends.place, "extends", message))

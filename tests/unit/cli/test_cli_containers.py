@@ -64,8 +64,8 @@ def test_memory_maps_are_needed_unless_files_are_not_mapped() -> None:
     """The remedy is the command."""
     what = "vm.max_map_count"
     assert maps(262_144, mmap=True, nodes=2) == Finding(what, "good", "262144")
-    assert maps(65_530, mmap=False, nodes=2) == Finding(what, "good", "does not matter: ELASTICSEARCH_MMAP is false")
-    alone = "does not matter: a node that is alone does not insist on it"
+    assert maps(65_530, mmap=False, nodes=2) == Finding(what, "good", "not needed: ELASTICSEARCH_MMAP is false")
+    alone = "not needed: a single node does not require it"
     assert maps(65_530, mmap=True, nodes=1) == Finding(what, "good", alone)
     assert maps(None, mmap=True, nodes=2).verdict == "optional"
     few = maps(65_530, mmap=True, nodes=2)
@@ -145,7 +145,7 @@ def test_the_first_container_judges_by_what_compose_tells_it(monkeypatch: pytest
     seen = found(inside({"SLUICE_LIMITS": "elasticsearch=1g*2", "SLUICE_MMAP": "false", "SLUICE_NODES": "2"}))
     assert seen == {
         "memory": ("good", "Docker has 4,003 MB, the containers may take 2,048 MB together"),
-        "vm.max_map_count": ("good", "does not matter: ELASTICSEARCH_MMAP is false"),
+        "vm.max_map_count": ("good", "not needed: ELASTICSEARCH_MMAP is false"),
     }
 
 

@@ -134,7 +134,7 @@ def test_a_document_over_the_brokers_limit_is_refused(tmp_path: Path) -> None:
     size = len(line) + 1 + 150
     assert file_dataset(tmp_path / "books.ndjson", line, max_message_bytes=size).documents == 1
     assert refusal(tmp_path / "books.ndjson", line, max_message_bytes=size - 1) == (
-        f"books.ndjson:1: the record has {size} bytes, the broker takes {size - 1}; "
+        f"books.ndjson:1: the record has {size} bytes, the broker accepts {size - 1}; "
         "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
     )
 

@@ -44,7 +44,7 @@ def test_a_wrong_client_setting_is_one_sentence() -> None:
         produce(
             make_dataset("aladin", books=211), "books", client={"bootstrap.servers": "127.0.0.1:1", "linger.mss": 5}
         )
-    assert str(refusal.value) == ('client: refused by Kafka\'s client: No such configuration property: "linger.mss"')
+    assert str(refusal.value) == ('client: rejected by Kafka\'s client: No such configuration property: "linger.mss"')
 
 
 def test_a_worker_ends_without_a_word_when_its_parent_dies() -> None:

@@ -42,7 +42,7 @@ def test_a_circle_of_profiles_is_refused(repository: Repository) -> None:
     """The whole circle is named."""
     repository.write("a", "question: A?\nextends: b\n")
     repository.write("b", "question: B?\nextends: a\n")
-    assert repository.refusal("a") == ["b.yaml:2: extends: got the circle a → b → a, expected an end"]
+    assert repository.refusal("a") == ["b.yaml:2: extends: got the circle a → b → a, expected a chain with an end"]
 
 
 def test_extending_an_unknown_profile_names_the_nearest(repository: Repository) -> None:

@@ -147,7 +147,7 @@ def test_settings_that_no_kafka_client_takes_are_refused_with_their_lines(reposi
         """,
     )
     assert repository.refusal("bad", "producer.client={compression.type: lzz}") == [
-        'bad.yaml:6: producer.client.lingerms: refused by Kafka\'s client: No such configuration property: "lingerms"',
+        'bad.yaml:6: producer.client.lingerms: rejected by Kafka\'s client: No such configuration property: "lingerms"',
         "bad.yaml:7: producer.client.acks: rejected by Kafka's client: "
         "Failed to create producer: `acks` must be set to `all` when `enable.idempotence` is true",
         "bad.yaml:8: producer.client.delivery.report.only.error: cannot be set, because Sluice counts "
