@@ -93,7 +93,7 @@ def test(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Only what needs no server.")] = False,  # noqa: PT028
 ) -> int:
-    """Run all checks: style, types, unit tests, the Java plugin's own, integration tests, and the containers' tests."""
+    """Run all checks of this project: style, types, unit, plugin, integration and container tests."""
     outcomes = in_lanes([QUICK] if quick else LANES, {**os.environ, "PYTHONPATH": str(ROOT)})
     table = Table(show_header=False, show_edge=False)
     for outcome in outcomes:

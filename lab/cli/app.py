@@ -18,13 +18,13 @@ INTERRUPTED = 130
 EXAMPLES = """\
 [bold]Examples[/bold]
 
-sluice run quickstart                     [dim]from nothing to a report[/dim]
+sluice run quickstart                     [dim]start, load, verify, measure, report[/dim]
 
 sluice run quickstart --set sink.tasks=2  [dim]one setting changed[/dim]
 
-sluice compare RUN RUN                    [dim]what that did, by run id[/dim]
+sluice compare RUN RUN                    [dim]compare two runs by id[/dim]
 
-sluice suite a-a --minutes 10             [dim]repeated, with intervals[/dim]
+sluice suite a-a --minutes 10             [dim]many runs, with intervals[/dim]
 
 sluice COMMAND --help                     [dim]all options of a command[/dim]
 """

@@ -21,7 +21,7 @@ def init(
     key: Annotated[str | None, typer.Option(help="Field that holds the key, dotted where nested.")] = None,
     sample: Annotated[int, typer.Option(min=1, help="Read so many documents.")] = SAMPLE,
 ) -> None:
-    """Propose a profile, a mapping and a suite for a file of your own."""
+    """Propose a profile, mapping and suite for your own file."""
     read = read_sample(file, sample, key)
     chosen = name or name_from(file)
     texts = texts_of(read, chosen)

@@ -118,7 +118,7 @@ def shortened(where: str) -> str:
 
 
 def compose_env() -> None:
-    """Write compose/experiments/ from experiments/profiles/, after you add or change a profile."""
+    """Write compose/experiments/ from the profiles. Needed after you add or change one."""
     texts = dict(env_files(ROOT))
     changed = 0
     try:

@@ -72,7 +72,7 @@ def up(
 
 
 def env() -> None:
-    """Print the addresses of the running servers, for a shell to `eval`."""
+    """Print the servers' addresses, for a shell to `eval`."""
     endpoints = LocalStack().endpoints()
     for name, value in (
         ("ELASTICSEARCH_URL", endpoints.elasticsearch_urls[0]),
@@ -132,7 +132,7 @@ def restart(service: ServiceArgument) -> None:
 
 
 def down() -> None:
-    """Stop every server of this checkout, even if the command that started it was killed. Data is kept."""
+    """Stop every server of this checkout and keep its data. Also after the command that started it was killed."""
     stack = LocalStack()
     with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
         stopped = stack.stop(progress)
@@ -143,7 +143,7 @@ def clean(
     *,
     cache: Annotated[bool, typer.Option("--cache", help="Remove the downloads and unpacked servers as well.")] = False,
 ) -> None:
-    """Stop the servers and remove their data, configuration and logs. Runs and reports are kept."""
+    """Stop the servers and remove their data and logs. Runs and reports are kept."""
     stack = LocalStack()
     with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
         stack.stop(progress)

@@ -57,7 +57,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def stream() -> None:
-    """Stream a profile's documents without end, on servers that stay up; used by the containers."""
+    """Stream documents without end; used by the containers."""
 
 
 def of_stream(command: Callable[..., None]) -> Callable[..., None]:
@@ -191,7 +191,7 @@ def watch(
     password_env: PasswordEnv = None,
     ca: Ca = None,
 ) -> None:
-    """Sample a running stream and send each sample to an Elasticsearch, until Ctrl-C."""
+    """Send samples of a running stream to an Elasticsearch. Ends with Ctrl-C."""
     chosen = load_profile(profile, overrides=file_overrides(path, key))
     access = access_of(api_key_env, user, password_env, ca)
     pipeline = Pipeline(chosen, remote_endpoints(target_file))

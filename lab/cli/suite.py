@@ -82,7 +82,7 @@ def suite(
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Run a suite: every variant, repeated in randomised blocks on warm servers; then compare and report."""
+    """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
     measures = measures_of(repeats, minutes, precision)
     asked = Asked(measures, rate, starts, seed, plan, resume, target, target_file, runs, open_it, as_json)
@@ -113,7 +113,7 @@ def race(
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Compare some values of a profile's settings, as a suite does: `race quickstart --set sink.tasks=1,2,4`."""
+    """Compare some values of a setting, as a suite does. Example: `race quickstart --set sink.tasks=1,2,4`."""
     chosen = ad_hoc_suite(profile, settings or ())
     measures = measures_of(None, minutes, precision)
     return perform(chosen, Asked(measures, rate, None, seed, plan, resume, target, target_file, runs, open_it, as_json))

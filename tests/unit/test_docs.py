@@ -23,7 +23,9 @@ def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     searched = json.loads((tmp_path / "search/search_index.json").read_text("utf-8"))["docs"]
-    assert {"", "docs/tutorial/", "docs/glossary/#checks", "connect/#settings"} <= {page["location"] for page in searched}
+    assert {"", "docs/tutorial/", "docs/glossary/#checks", "connect/#settings"} <= {
+        page["location"] for page in searched
+    }
 
 
 def test_the_tutorials_file_gives_the_proposals_that_it_shows(tmp_path: Path) -> None:
