@@ -52,14 +52,14 @@ def test_the_help_lists_what_can_be_run() -> None:
     assert listed == commands.COMMANDS.keys() - {"compose-env", "test"}
 
 
-def test_doctor_asks_for_no_maven_where_the_plugin_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor_tells_the_version_of_a_plugin_that_came_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A wheel brings it."""
     stamp = stamp_file(tmp_path / "connect")
     stamp.parent.mkdir(parents=True)
     stamp.write_text("0123456789abcdef")
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
 
-    assert list(doctor.maven()) == [doctor.Finding("sink plugin", "good", f"{VERSION}, built")]
+    assert list(doctor.plugin()) == [doctor.Finding("sink plugin", "good", VERSION)]
 
 
 def test_messages_name_commands_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,8 +40,8 @@ def test_profiles_are_found_by_their_name_and_tell_their_size(sluice: Command) -
 
     assert status == 0
     assert [line.partition("│")[2].strip() for line in output.splitlines()[2:]] == [
-        "Does splitting nested offers into documents of their own speed",
-        "up indexing?",
+        "Does it speed up indexing to store each offer as its own",
+        "document instead of nested in its book?",
         "200,000 books · 2 nodes · drain",
     ]
 
@@ -95,7 +95,7 @@ def test_a_value_is_a_line_in_80_columns_with_the_profile_and_line_that_it_comes
 
     lines = [[cell.strip() for cell in line.split("│")] for line in output.splitlines()]
     assert status == 0
-    assert output.startswith("aladin/flat: Does splitting nested offers into documents of their own")
+    assert output.startswith("aladin/flat: Does it speed up indexing to store each offer as its own document")
     assert ["dataset.model", "flat", "aladin/flat:5"] in lines
     assert ["dataset.name", "aladin", "aladin/control:5"] in lines
     assert ["topic.partitions", "7", "--set"] in lines
