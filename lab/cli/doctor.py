@@ -107,7 +107,7 @@ def memory() -> Iterator[Finding]:
     """Memory for the default servers."""
     available_mb = psutil.virtual_memory().available // 2**20
     needed_mb = StackShape().memory_mb
-    sentence = f"{available_mb} MB available, {needed_mb} MB needed for one Elasticsearch node, Kafka and Connect"
+    sentence = f"{available_mb:,} MB available, {needed_mb:,} MB needed for one Elasticsearch node, Kafka and Connect"
     yield finding("memory", sentence, "; free some memory", good=available_mb >= needed_mb)
 
 

@@ -68,7 +68,8 @@ def produce(
     console.print(table_of(rows_of(delivered)))
     if delivered.failed:
         raise StackError(
-            f"{delivered.failed} of {delivered.produced} documents were not delivered: {in_words(delivered.failures)}"
+            f"{delivered.failed:,} of {delivered.produced:,} documents were not delivered: "
+            f"{in_words(delivered.failures)}"
         )
 
 

@@ -56,7 +56,7 @@ class Server:
             errors = [item["index"]["error"] for item in answer["items"] if "error" in item["index"]]
             if errors:
                 raise StackError(
-                    f"{self.url}: {index}: rejected {len(errors)} of {len(batch)} documents, the first because of "
+                    f"{self.url}: {index}: rejected {len(errors):,} of {len(batch):,} documents, the first because of "
                     f"{errors[0].get('type')}; was the index created before its template? Delete it and publish again"
                 )
             sent += len(batch)

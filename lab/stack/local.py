@@ -427,8 +427,9 @@ class LocalStack:
         running_mb = sum(process.memory_info().rss // 2**20 for process in running)
         if available_mb + running_mb < shape.memory_mb:
             raise StackError(
-                f"memory: {available_mb + running_mb} MB available, {shape.memory_mb} MB needed for "
-                f"{shape.data_nodes} {TITLES[shape.engine.product]} node(s) of {shape.elasticsearch_heap_mb} MB heap, "
+                f"memory: {available_mb + running_mb:,} MB available, {shape.memory_mb:,} MB needed for "
+                f"{shape.data_nodes} {TITLES[shape.engine.product]} node{'' if shape.data_nodes == 1 else 's'} of "
+                f"{shape.elasticsearch_heap_mb:,} MB heap, "
                 "Kafka, Connect; free some memory or lower elasticsearch.heap_mb or elasticsearch.data_nodes"
             )
 

@@ -87,8 +87,9 @@ def settled(topics: KafkaTopics, mark: PositionStore, names: Names) -> StreamPos
     records = sum(topics.end_offsets(names.topic).values())
     if records != sent.records:
         raise StackError(
-            f"{names.topic}: got {records} records, expected the {sent.records} that its producer has written down: it "
-            "is still sending, or was killed; start it again if it was, then stop it (docker compose stop producer)"
+            f"{names.topic}: got {records:,} records, expected the {sent.records:,} that its producer has written "
+            "down: it is still sending, or was killed; start it again if it was, then stop it "
+            "(docker compose stop producer)"
         )
     return sent
 
@@ -112,7 +113,7 @@ def wait_until_read(
             before, moved_s = read, clock()
         if clock() - moved_s > STALLED_S:
             raise StackError(
-                f"connector {names.connector}: has committed {read} of {records} records, no progress for "
+                f"connector {names.connector}: has committed {read:,} of {records:,} records, no progress for "
                 f"{STALLED_S:.0f} s; its state: GET /connectors/{names.connector}/status"
             )
         sleep(POLL_S)

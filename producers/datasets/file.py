@@ -133,7 +133,9 @@ def make_file(
     if not key_hashes:
         raise DatasetError(f"{path}: is empty; expected one JSON object per line")
     if documents is not None and len(key_hashes) < documents:
-        raise DatasetError(f"{path}: got {len(key_hashes)} documents, expected {documents}; request fewer, or all")
+        raise DatasetError(
+            f"{path}: got {len(key_hashes):,} documents, expected {documents:,}; request fewer, or all"
+        )
     hashes = np.array(key_hashes, np.int64)
     keys_repeat = len(np.unique(hashes)) < len(hashes)
     at = np.array(offsets, np.int64)
@@ -201,7 +203,7 @@ def _check_size(where: str, key: bytes, document: bytes, max_message_bytes: int)
     size = len(key) + len(document) + RECORD_OVERHEAD_BYTES
     if size > max_message_bytes:
         raise DatasetError(
-            f"{where}: the record has {size} bytes, the broker accepts {max_message_bytes}; "
+            f"{where}: the record has {size:,} bytes, the broker accepts {max_message_bytes:,}; "
             "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
         )
 

@@ -104,7 +104,7 @@ def _main_figures(result: Result) -> Iterator[str]:
 
 
 def terminal_table(result: Result) -> Group:
-    """Key figures, the books and the verdict, and the questions of a query load, for a terminal of 80 columns."""
+    """Key figures, the books and the verdict, and the questions of a query load, for a terminal of 60 columns."""
     of_load = load_questions(result)
     figures = _key_figures(result, of_load)
     return Group(query_table(result, of_load), "", figures) if of_load else Group(figures)
@@ -162,13 +162,15 @@ def _key_figures(result: Result, of_load: Sequence[str]) -> Table:
     window = result.measured_window
     measured = f"measured window {duration(window.ended_s - window.started_s)}" if window else "no measured window"
     title = " · ".join(part for part in (result.profile, *other_engine(result), measured) if part)
-    table = Table(title=title, title_justify="left", show_edge=False)
+    table = Table(
+        title=title, title_justify="left", show_edge=False, pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
     table.add_column("metric")
     table.add_column("scope", style="dim")
     table.add_column("value", justify="right")
     for label, scope, value in figure_rows(result, of_load):
         table.add_row(label, scope, value)
-    table.add_section()
+    table.add_row()
     for label, scope, value in document_rows(result):
         table.add_row(label, scope, value)
     for broken in broken_laws(result.verification.ledger):

@@ -65,7 +65,7 @@ class DrainWatch:
         if reached >= self._records and (self._goal != "either" or self._still_samples >= STILL_SAMPLES):
             return True
         became = "indexed or committed" if self._goal == "either" else self._goal
-        so_far = f"{reached} of {self._records} records are {became}"
+        so_far = f"{reached:,} of {self._records:,} records are {became}"
         if now_s - self._moved_s > STALLED_S:
             raise StackError(f"load: no progress for {STALLED_S:.0f} s: {so_far}; {WHERE_TO_LOOK[self._goal]}")
         if now_s - self._started_s > self._timeout_s:

@@ -72,7 +72,7 @@ class Producing:
     def on_produced(self, progress: Progress, earlier: int = 0) -> None:
         """Pass the producers' progress on, which begins anew with each step."""
         self.produced = earlier + progress.delivered
-        late = f", {progress.late_documents} late" if progress.late_documents else ""
+        late = f", {progress.late_documents:,} late" if progress.late_documents else ""
         self.run.progress.update(progress.delivered, f"{number(progress.delivery_rate_docs_per_s)}/s into Kafka{late}")
         if self._check_sink and progress.delivered + progress.failed < progress.documents:
             self._check_sink()

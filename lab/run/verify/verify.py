@@ -165,7 +165,7 @@ def verify(
     dead = hashes_of(ids.dead(letter) for letter in letters)
     comparison = compare(expected, stored_hashes(cluster, index, on_progress), dead)
     sample = ids.sample(target.sample, random.Random(target.seed), dead)  # noqa: S311 - a sample, no secret
-    on_progress(comparison.indexed, f"comparing {len(sample)} documents")
+    on_progress(comparison.indexed, f"comparing {len(sample):,} documents")
     mismatches = altered(sample, stored_documents(cluster, index, list(sample)), cluster.rebuilt_vectors(index))
     # Several records may share an id: the first one names it.
     missing = [int(np.flatnonzero(expected == gone)[0]) for gone in comparison.missing[:NAMED]]

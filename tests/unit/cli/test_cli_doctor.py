@@ -111,7 +111,7 @@ def test_memory_is_enough_for_the_default_servers(
 ) -> None:
     """To the megabyte."""
     monkeypatch.setattr(doctor_module.psutil, "virtual_memory", lambda: Memory(available_mb * 2**20))
-    sentence = f"{available_mb} MB available, 3460 MB needed for one Elasticsearch node, Kafka and Connect"
+    sentence = f"{available_mb:,} MB available, 3,460 MB needed for one Elasticsearch node, Kafka and Connect"
     assert found(memory) == {"memory": (verdict, sentence + remedy)}
 
 

@@ -134,7 +134,7 @@ def test_a_document_over_the_brokers_limit_is_refused(tmp_path: Path) -> None:
     size = len(line) + 1 + 150
     assert file_dataset(tmp_path / "books.ndjson", line, max_message_bytes=size).documents == 1
     assert refusal(tmp_path / "books.ndjson", line, max_message_bytes=size - 1) == (
-        f"books.ndjson:1: the record has {size} bytes, the broker accepts {size - 1}; "
+        f"books.ndjson:1: the record has {size:,} bytes, the broker accepts {size - 1:,}; "
         "raise message.max.bytes of broker, topic and producer, and max_message_bytes here"
     )
 
@@ -149,7 +149,7 @@ def test_a_missing_timestamp_is_refused(tmp_path: Path) -> None:
 def test_more_documents_than_lines_are_refused(tmp_path: Path) -> None:
     """A file cannot be longer than it is."""
     message = refusal(tmp_path / "books.ndjson", LINES, documents=1010)
-    assert message == "books.ndjson: got 1009 documents, expected 1010; request fewer, or all"
+    assert message == "books.ndjson: got 1,009 documents, expected 1,010; request fewer, or all"
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

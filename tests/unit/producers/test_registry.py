@@ -28,7 +28,7 @@ from producers.registry import DATASETS, make_dataset
         ("aladin", {"books": True}, "books: got True, expected a whole number"),
         ("aladin", {"shops_mean": "many"}, "shops_mean: got 'many', expected a number"),
         ("aladin", {"documents": 0}, "documents: got 0, expected at least 1"),
-        ("file", {"key": "k"}, "path: dataset file needs it: the file"),
+        ("file", {"key": "x"}, "path: dataset file needs it: the file"),
     ],
 )
 def test_what_is_not_known_is_refused(name: str, options: dict[str, Any], message: str) -> None:

@@ -121,7 +121,7 @@ def test_too_little_memory_is_one_sentence(stack: LocalStack, monkeypatch: pytes
     with pytest.raises(StackError) as refusal:
         stack._check_memory(StackShape())
     assert str(refusal.value) == (
-        "memory: 1999 MB available, 3460 MB needed for 1 Elasticsearch node(s) of 1024 MB heap, Kafka, Connect; free "
+        "memory: 1,999 MB available, 3,460 MB needed for 1 Elasticsearch node of 1,024 MB heap, Kafka, Connect; free "
         "some memory or lower elasticsearch.heap_mb or elasticsearch.data_nodes"
     )
 

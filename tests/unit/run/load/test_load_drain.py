@@ -50,7 +50,7 @@ def test_a_direct_load_is_watched_by_what_is_indexed(clock: Clock) -> None:
     with pytest.raises(StackError) as caught:
         watch.done(None)
     assert str(caught.value) == (
-        "load: no progress for 300 s: 503 of 1009 records are indexed; "
+        "load: no progress for 300 s: 503 of 1,009 records are indexed; "
         "check Elasticsearch's log (local: `./sluice logs elasticsearch-1`)"
     )
     assert watch.done(sample(2, indexed=1009))
@@ -90,7 +90,7 @@ def test_a_drain_in_which_nothing_moves_is_given_up(clock: Clock) -> None:
     with pytest.raises(StackError) as failure:
         watch.done(sample(2, committed=7, indexed=11))
     assert str(failure.value) == (
-        "load: no progress for 300 s: 7 of 1009 records are committed; check the worker's log "
+        "load: no progress for 300 s: 7 of 1,009 records are committed; check the worker's log "
         "(local: `./sluice logs connect`)"
     )
 
@@ -122,7 +122,7 @@ def test_a_drain_that_takes_too_long_is_given_up(clock: Clock) -> None:
     clock.now_s += 62
     with pytest.raises(StackError) as failure:
         watch.done(sample(1, committed=7, indexed=11))
-    assert str(failure.value) == ("load: not done after load.timeout_s = 61.5 s: 7 of 1009 records are committed")
+    assert str(failure.value) == ("load: not done after load.timeout_s = 61.5 s: 7 of 1,009 records are committed")
 
 
 def test_a_drain_that_ends_with_its_time_is_done(clock: Clock) -> None:
