@@ -1,8 +1,9 @@
 """The terminal that commands write to."""
 
 import os
+import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -26,12 +27,25 @@ class PipeProofConsole(Console):
     def on_broken_pipe(self) -> None:
         """Drop the rest of the output."""
         self.quiet = True
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.file.fileno())
-        os.close(nowhere)
+        drop_output(self.file)
 
 
 console = PipeProofConsole(highlight=False)
+
+
+def drop_output(file: IO[str]) -> None:
+    """Have what is written to a file from here on go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, file.fileno())
+    os.close(nowhere)
+
+
+def print_answer(text: str) -> None:
+    """Print what a program reads on the standard output; a program that has gone does not change how we end."""
+    try:
+        print(text, flush=True)  # noqa: T201 - an answer, not a log
+    except BrokenPipeError:
+        drop_output(sys.stdout)
 
 
 def table_of(rows: Iterable[Sequence[str]], *columns: str, right: Collection[str] = ()) -> Table:
@@ -60,4 +74,4 @@ def print_json(answer: object) -> None:
         return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
 
     options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
-    print(orjson.dumps(answer, default=plain, option=options).decode())  # noqa: T201 - the answer
+    print_answer(orjson.dumps(answer, default=plain, option=options).decode())

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from lab.cli.options import JsonOption
-from lab.console import console, print_json, table_of
+from lab.console import console, print_answer, print_json, table_of
 from lab.display import StackDisplay
 from lab.errors import ProfileError, StackError
 from lab.stack.engines import TITLES
@@ -79,7 +79,7 @@ def env() -> None:
         ("KAFKA_BOOTSTRAP", endpoints.kafka_bootstrap),
         ("CONNECT_URL", endpoints.connect_url),
     ):
-        print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - for a shell
+        print_answer(f"export {name}={shlex.quote(value)}")
 
 
 def status(*, as_json: JsonOption = False) -> int:

@@ -190,9 +190,12 @@ def test_a_command_ends_as_it_would_when_nobody_reads_on() -> None:
     """Neither `head` nor a closed terminal turns its exit status into another one."""
     program = """if True:
         import sys
+        from lab.console import print_json
         from lab.display import console
+        print_json("book " * 50_003)
         for _ in range(3):
             console.print("book " * 50_003)
+        print_json("book " * 50_003)
         sys.exit(4)
     """
     reading, writing = os.pipe()
