@@ -1,5 +1,6 @@
 """A user's own documents: a file of one JSON object per line, checked from first to last before anything is sent."""
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -8,7 +9,7 @@ import shutil
 import tempfile
 import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Final
@@ -25,6 +26,7 @@ RECORD_OVERHEAD_BYTES: Final = 150
 """What Kafka adds to key and value: the head of a batch (61), of a record (up to 21), and the send-time header (41)."""
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 COPY_CHUNK_BYTES: Final = 1 << 20
+COMPRESSED: Final = (".gz", ".zst")
 _COPIES: Final[dict[tuple[Path, int, int], Path]] = {}
 """Decompressed copies of this process, by file, size and time of change: a suite's variants share one."""
 
@@ -142,7 +144,7 @@ def make_file(
     return FileDocuments(path, key, str(plain), stamp, at, hashes, seed, keys_repeat, content.hexdigest())
 
 
-def _lines(lines: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+def _lines(lines: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
     """Line number, offset and document of every line that is not blank."""
     offset = 0
     for line_number, line in enumerate(lines, 1):
@@ -157,13 +159,13 @@ def _lines(lines: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def numbered_documents(path: str) -> Iterator[tuple[int, bytes]]:
-    """Line number and bytes of each document of a file, plain or compressed, not parsed.
+    """Line number and bytes of each document of a file, plain or compressed, read no further than asked for.
 
     Raises:
         DatasetError: The file cannot be read.
     """
-    with _plain(path).open("rb", buffering=COPY_CHUNK_BYTES) as lines:
-        for line_number, _, document in _lines(lines):
+    with _readable(path) as content:
+        for line_number, _, document in _lines(io.BufferedReader(_uncompressed(content, path), COPY_CHUNK_BYTES)):
             yield line_number, document
 
 
@@ -235,13 +237,19 @@ def _stamp(lines: BinaryIO) -> tuple[int, int]:
 def _plain(path: str) -> Path:
     """The file, or a decompressed copy of it."""
     source = Path(path)
+    with _readable(path) as content:
+        return _decompressed(content, source) if source.suffix in COMPRESSED else source.resolve()
+
+
+@contextlib.contextmanager
+def _readable(path: str) -> Iterator[BinaryIO]:
+    """The file while it is open; that it cannot be read, or be decompressed, is one sentence."""
+    source = Path(path)
     try:
         if source.is_dir():
             raise DatasetError(f"{path}: is a directory, expected a file of one JSON object per line")
         with source.open("rb") as content:
-            if source.suffix not in {".gz", ".zst"}:
-                return source.resolve()
-            return _decompressed(content, source)
+            yield content
     except FileNotFoundError as error:
         raise DatasetError(f"{path}: no such file") from error
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
@@ -252,13 +260,19 @@ def _decompressed(content: BinaryIO, source: Path) -> Path:
     known = source.resolve(), source.stat().st_size, source.stat().st_mtime_ns
     if known in _COPIES:
         return _COPIES[known]
-    if source.suffix == ".gz":
-        stream: io.BufferedIOBase | BinaryIO = gzip.GzipFile(fileobj=content)
-    else:
-        stream = zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
+    stream = _uncompressed(content, source.name)
     with tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(stream, copy, COPY_CHUNK_BYTES)
         copy.flush()
         # Without a name it goes with this process, however that ends; the producers open it by way of this process.
         _COPIES[known] = Path(f"/proc/{os.getpid()}/fd/{os.dup(copy.fileno())}")
         return _COPIES[known]
+
+
+def _uncompressed(content: BinaryIO, name: str) -> Any:
+    """What a file of that name holds, as a stream of bytes."""
+    if name.endswith(".gz"):
+        return gzip.GzipFile(fileobj=content)
+    if name.endswith(".zst"):
+        return zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True)
+    return content

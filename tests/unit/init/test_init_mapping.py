@@ -1,10 +1,13 @@
 """What `sluice init` makes of the documents of a file: the mapping, and the key."""
 
+import gzip
+import os
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+import zstandard
 
 from lab.errors import ProfileError
 from lab.init.mapping import mapping_of
@@ -159,3 +162,18 @@ def test_only_the_first_documents_are_read(sampled: Sampled) -> None:
 
     assert (sample.documents, sample.whole) == (1, False)
     assert mapping_of(sample.root)["mappings"]["properties"] == {"n": {"type": "long"}}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "why"), [("gz", "cannot be read: "), ("zst", r"is not JSON at column \d+: ")], ids=["gz", "zst"]
+)
+def test_of_a_compressed_file_no_more_is_decompressed_than_read(tmp_path: Path, suffix: str, why: str) -> None:
+    """What follows the sample may even be broken off; within it, that is a refusal."""
+    lines = b"".join(b'{"id":"%s"}\n' % os.urandom(500).hex().encode() for _ in range(5000))
+    packed = gzip.compress(lines) if suffix == "gz" else zstandard.compress(lines)
+    path = tmp_path / f"books.ndjson.{suffix}"
+    path.write_bytes(packed[: len(packed) * 3 // 4])
+
+    assert read_sample(str(path), 7).documents == 7
+    with pytest.raises(ProfileError, match=why):
+        read_sample(str(path), 5000)
