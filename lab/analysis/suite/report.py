@@ -1,12 +1,20 @@
 """The report of a suite: one HTML file that needs nothing else; a table and a summary for other tools beside it."""
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.suite.comparisons import is_detected
-from lab.analysis.suite.folder import last_attempts, planned_runs, read_suite
-from lab.analysis.suite.names import SUITE_TERMS, common_prefix, short_name, suite_title
+from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
+from lab.analysis.suite.names import (
+    SUITE_TERMS,
+    common_prefix,
+    lower_first,
+    metric_label,
+    short_name,
+    suite_title,
+)
 from lab.analysis.suite.rows import rows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
 from lab.records.suite import SuiteResult
@@ -19,35 +27,44 @@ def write_suite_report(folder: Path) -> Path:
         ProfileError: The folder is not a suite's, or it has not been analysed.
     """
     result = parsed(SuiteResult, content_of(folder / "suite.json", "an analysed suite"), str(folder / "suite.json"))
-    (folder / "suite.csv").write_text(suite_csv(read_suite(folder)), "utf-8")
+    suite = read_suite(folder)
+    (folder / "suite.csv").write_text(suite_csv(suite), "utf-8")
     (folder / "suite.md").write_text(suite_markdown(result), "utf-8")
     path = folder / "report.html"
-    path.write_text(suite_report(folder, result), "utf-8")
+    path.write_text(suite_report(suite, result), "utf-8")
     return path
 
 
-def suite_report(folder: Path, result: SuiteResult) -> str:
+def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
     """The page."""
     # To import Altair and Jinja2 takes half a second, which commands that draw nothing are spared.
-    from lab.analysis.page.templates import PAGES  # noqa: PLC0415
+    from lab.analysis.page.templates import PAGES, terms_in  # noqa: PLC0415
     from lab.analysis.suite import sections  # noqa: PLC0415
     from lab.analysis.suite.recall import recall_charts  # noqa: PLC0415
 
-    plan = result.plan
+    plan, folder = result.plan, suite.path
+    found, compared = sections.hero(result)
     began = datetime.fromtimestamp(plan.started_s, UTC)
-    return PAGES.get_template("suite/suite.html").render(
+    page = partial(
+        PAGES.get_template("suite/suite.html").render,
         title=f"{suite_title(plan)}: {result.repeats}",
         heading=suite_title(plan),
         question=plan.question,
         plan=plan,
         result=result,
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
+        found=found,
+        second=result.answer.partition(". ")[2],
+        compared=compared,
+        metric=lower_first(metric_label(plan.metrics[0])),
+        remarks=sections.what_counting_makes(suite, result),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),
         crossings=sections.crossings(result),
         recalls=recall_charts(result),
         vector_indices=list(sections.vector_indices(folder, result)),
         groups=sections.switch(result),
+        limits_in_short=sections.limits_in_short(result),
         limits=list(sections.limit_rows(result)),
         published=list(sections.published_rows(result)),
         published_in=sections.document_of(result.published[0].source) if result.published else "",
@@ -57,8 +74,7 @@ def suite_report(folder: Path, result: SuiteResult) -> str:
             f"block {block}: {'  '.join(short_name(plan, name) for name in names)}"
             for block, names in enumerate(plan.order, 1)
         ),
-        terms=SUITE_TERMS,
         prefix=common_prefix(plan),
-        footer=f"Suite {plan.suite_id}, begun {began:%Y-%m-%d %H:%M} UTC. All figures are in suite.json, one line for"
-        " each run and metric in suite.csv.",
+        footer=f"Suite {plan.suite_id}, begun {began:%Y-%m-%d %H:%M} UTC.",
     )
+    return page(terms=terms_in(page(terms={}), SUITE_TERMS))

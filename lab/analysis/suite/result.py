@@ -45,7 +45,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
     pairs, by_variant = planned_pairs(plan), figures(suite)
     compared = judged_effects(plan, published, by_variant)
     steps = published_steps(plan, published, pairs, compared)
-    findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, _counted_unlike(suite, pairs))
+    findings = Findings(plan, repeats_text(plan, suite.runs), pairs, compared, steps, counted_unlike(suite, pairs))
     ended_s = max(run.ended_s for run in suite.runs)
     of_control_first = [*suite.of_variant(plan.control), *suite.counted.values()]
     return SuiteResult(
@@ -122,7 +122,7 @@ def _starts_seen(suite: SuiteRecords) -> int:
     return max(1, len(nodes))
 
 
-def _counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:
+def counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:
     """Documents per entity of both variants, for the pairs of which one makes more documents of the same entities."""
     unlike = {}
     for pair in pairs:

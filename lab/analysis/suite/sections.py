@@ -5,16 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lab.analysis.figures.definitions import BY_NAME
+from lab.analysis.figures.limits import stage_text
 from lab.analysis.folder import read_run
 from lab.analysis.page.svg import Chart
-from lab.analysis.suite.answer import Findings
-from lab.analysis.suite.charts import crossing_chart, drift_chart, ladder_chart, rate_over_time
-from lab.analysis.suite.comparisons import of_pair, planned_pairs, verdict_of
+from lab.analysis.suite.answer import TOO_FEW, Findings, remarks
+from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
+from lab.analysis.suite.comparisons import is_detected, of_pair, planned_pairs, verdict_of
 from lab.analysis.suite.families import Family, families, family_label, lines, scope_names
 from lab.analysis.suite.figures import compared_metrics
-from lab.analysis.suite.folder import last_attempts
+from lab.analysis.suite.folder import SuiteRecords, last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
-from lab.analysis.suite.rows import HEAD, Row, agreement_text, agreement_word, head_and_cells, rows
+from lab.analysis.suite.result import counted_unlike
+from lab.analysis.suite.rows import HEAD, Row, agreement_text, agreement_word, rows
+from lab.analysis.suite.strips import axis, strip
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.errors import ProfileError
 from lab.profiles.mapping import leaves
@@ -29,6 +32,24 @@ def shown_metrics(result: SuiteResult) -> list[MetricKey]:
         for metric in compared_metrics(result.plan)
         if metric in result.plan.metrics or (metric.name, metric.scope) in known
     ]
+
+
+def hero(result: SuiteResult) -> tuple[int, int]:
+    """How many comparisons show a difference by the metric that matters most, and how many were measured."""
+    measured = [
+        row.effect
+        for row in rows(result, result.plan.metrics[0])
+        if row.is_planned and not row.is_check and row.effect is not None and row.effect.verdict != TOO_FEW
+    ]
+    return sum(map(is_detected, measured)), len(measured)
+
+
+def what_counting_makes(suite: SuiteRecords, result: SuiteResult) -> list[tuple[str, str]]:
+    """By comparison what its ratios do not say."""
+    plan = result.plan
+    pairs = planned_pairs(plan)
+    unlike = counted_unlike(suite, pairs)
+    return remarks(Findings(plan, result.repeats, pairs, result.effects, result.published, unlike))
 
 
 def switch(result: SuiteResult) -> list[dict[str, object]]:
@@ -90,19 +111,18 @@ def panel(result: SuiteResult, metric: MetricKey) -> dict[str, object]:
     every = rows(result, metric)
     planned = [row for row in every if row.is_planned]
     extra = [row for row in every if not row.is_planned and row.published is not None]
-    head, cells = head_and_cells(planned)
+    along = axis(planned, metric.name)
     return {
         "label": metric_label(metric),
         "title": metric_label(metric),
         "meaning": BY_NAME[metric.name].meaning if metric.name in BY_NAME else "",
         "agreements": agreements(planned),
-        "ladder": ladder_chart(planned, metric),
+        "axis": along,
+        "has_published": any(row.published for row in planned),
+        "comparisons": [
+            (row, row_kind(row), strip(row, along), dict(zip(HEAD, row.texts, strict=True))) for row in planned
+        ],
         "drift": drift_chart(result, metric),
-        "planned": {
-            "head": head,
-            "rows": cells,
-            "kinds": [row_kind(row) + (" check" if row.is_check else "") for row in planned],
-        },
         "notes": [
             f"`{row.variant}` ÷ `{row.against}`: {row.effect.explained}."
             for row in planned
@@ -133,6 +153,15 @@ def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
     for limit in result.limits:
         stages = ", ".join(f"{stage} ({runs})" for stage, runs in limit.limits.items())
         yield short_name(result.plan, limit.variant), stages, limit.evidence.evidence if limit.evidence else UNKNOWN
+
+
+def limits_in_short(result: SuiteResult) -> str:
+    """Such as `Elasticsearch in 82 of 83 runs, the sink in 1 of 83 runs`.."""
+    stages = Counter[str]()
+    for limit in result.limits:
+        stages.update(limit.limits)
+    runs = stages.total()
+    return ", ".join(f"{stage_text(stage)} in {times} of {runs} runs" for stage, times in stages.most_common()) + "."
 
 
 def published_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:

@@ -1,0 +1,105 @@
+"""Ratios along an axis, each beside its comparison: the places of points and intervals, in percent of its width."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.analysis.statistics.effects import change_text, is_speed
+from lab.analysis.suite.names import ratio_text
+from lab.analysis.suite.rows import Row
+
+TICKS = (0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20)
+BEYOND = 1.5
+"""How far an interval may stretch the axis beyond the outermost ratio."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A logarithmic axis of ratios.
+
+    Attributes:
+        less, more: What a ratio below 1 and one above it mean.
+    """
+
+    first: float
+    last: float
+    less: str
+    more: str
+
+    def place(self, ratio: float) -> float:
+        """Where a ratio is, from 0 on the left to 100 on the right; what is beyond stands at the end."""
+        share = math.log(ratio / self.first) / math.log(self.last / self.first)
+        return round(100 * min(1.0, max(0.0, share)), 2)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Places of round ratios, with the changes that they are."""
+        return [
+            (self.place(tick), "0" if tick == 1 else change_text(tick).replace(".0", ""))
+            for tick in ticks(self.first, self.last, gap=0.11)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One comparison along the axis.
+
+    Attributes:
+        low, high: Ends of the interval.
+        is_cut: Whether the interval goes on beyond the left and the right end of the axis.
+        blocks: The ratio in each block.
+        words: The same for those who point at it or cannot see it.
+    """
+
+    point: float
+    low: float | None
+    high: float | None
+    is_cut: tuple[bool, bool]
+    blocks: tuple[float, ...]
+    published: float | None
+    words: str
+
+
+def axis(rows: Sequence[Row], metric: str) -> Axis:
+    """From the smallest to the largest ratio, ours and published, and as much of the intervals as is of use."""
+    ratios = [1.0, *(row.effect.ratio for row in rows if row.effect and row.effect.ratio)]
+    ratios += [row.published.published_ratio for row in rows if row.published]
+    least, most = min(ratios), max(ratios)
+    ends = [end for row in rows if row.effect for end in (row.effect.low, row.effect.high) if end]
+    first = max(least / BEYOND, min([least, *ends]))
+    last = min(most * BEYOND, max([most, *ends]))
+    margin = max(1.01, (last / first) ** 0.04)
+    words = {1: ("slower", "faster"), -1: ("faster", "slower"), 0: ("lower", "higher")}[is_speed(metric)]
+    return Axis(first / margin, last * margin, *words)
+
+
+def strip(row: Row, along: Axis) -> Strip | None:
+    """A comparison along an axis; `None` where nothing was measured."""
+    effect = row.effect
+    if effect is None or not effect.ratio:
+        return None
+    low, high = effect.low, effect.high
+    blocks = tuple(ratio for ratio in effect.ratios if ratio)
+    return Strip(
+        point=along.place(effect.ratio),
+        low=along.place(low) if low else None,
+        high=along.place(high) if high else None,
+        is_cut=(low is not None and low < along.first, high is not None and high > along.last),
+        blocks=tuple(along.place(ratio) for ratio in blocks),
+        published=along.place(row.published.published_ratio) if row.published else None,
+        words=f"ratio {ratio_text(effect.ratio)}; by block {', '.join(map(ratio_text, blocks))}",
+    )
+
+
+def ticks(first: float, last: float, gap: float = 0.085) -> list[float]:
+    """Round ratios within an axis, 1 among them, that leave room for their labels.
+
+    Args:
+        gap: Smallest part of the axis between two labels.
+    """
+    least = gap * math.log(last / first)
+    chosen = [1.0]
+    for tick in sorted(TICKS, key=lambda tick: abs(math.log(tick))):
+        if first <= tick <= last and all(abs(math.log(tick / other)) >= least for other in chosen):
+            chosen.append(tick)
+    return sorted(chosen)
