@@ -275,7 +275,7 @@ TERMS = {
     " Rates are taken from it.",
     "dead letter": "A record that can never be indexed; it lies in a topic of its own with the reason.",
     "verified": "Every document produced was looked for in the index and found once, a random sample of them was"
-    " compared with what was sent, and the books balance.",
+    " compared with what was sent, and every document is accounted for.",
     "p99": "99 of 100 took no longer than this.",
     "CPU-second": "One core busy for one second.",
     "query load": "Queries that several clients send side by side, alone or while documents stream.",

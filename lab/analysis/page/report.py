@@ -7,7 +7,7 @@ from pathlib import Path
 from lab.analysis.figures.definitions import TERMS
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.page import books, key_figures, sections
+from lab.analysis.page import accounting, key_figures, sections
 from lab.analysis.page.answer import what_came_out, what_was_run
 from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, badges
 from lab.analysis.page.queries import STEPS_HEAD, steps_of, steps_rows
@@ -66,12 +66,12 @@ def report(analysis: RunAnalysis) -> str:
         steps=steps_rows(steps),
         queries=load and query_section(run, result, load) | {"charts": of_questions(load)},
         deployment=run.deployment and deployment_section(run.deployment, result),
-        run_sums=books.run_sums(run.documents),
-        sink_sum=books.last_sink_sum(run, folder.samples),
-        laws=books.law_rows(ledger),
+        run_sums=accounting.run_sums(run.documents),
+        sink_sum=accounting.last_sink_sum(run, folder.samples),
+        laws=accounting.law_rows(ledger),
         ledger_holds=ledger is not None and all(check.outcome == "holds" for check in ledger.checks),
-        partitions_head=books.PARTITIONS_HEAD,
-        partitions=books.partition_rows(run.sink_ledger),
+        partitions_head=accounting.PARTITIONS_HEAD,
+        partitions=accounting.partition_rows(run.sink_ledger),
         dead_letters=[(reason.reason, reason.first, count(reason.records)) for reason in run.verification.dead_letters],
         questions_head=sections.QUESTION_COLUMNS,
         questions=sections.questions(run, result),

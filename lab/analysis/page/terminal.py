@@ -10,7 +10,7 @@ from rich.text import Text
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
-from lab.analysis.page.books import broken_laws
+from lab.analysis.page.accounting import broken_laws
 from lab.analysis.page.sections import IF_KNOWN
 from lab.analysis.text import count, duration, figure, sparkline
 from lab.records.result import Result
@@ -104,7 +104,7 @@ def _main_figures(result: Result) -> Iterator[str]:
 
 
 def terminal_table(result: Result) -> Group:
-    """Key figures, the books and the verdict, and the questions of a query load, for a terminal of 60 columns."""
+    """Key figures, the accounting and the verdict, and the questions of a query load, for a terminal of 60 columns."""
     of_load = load_questions(result)
     figures = _key_figures(result, of_load)
     return Group(query_table(result, of_load), "", figures) if of_load else Group(figures)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from lab.analysis.figures.definitions import TERMS
 from lab.analysis.page import key_figures
-from lab.analysis.page.books import run_sums
+from lab.analysis.page.accounting import run_sums
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import machine_cpu
 from lab.analysis.page.templates import terms_in

@@ -1,4 +1,4 @@
-"""The books of a run: sums that a reader can check, and the sink's own ledger with its laws."""
+"""The accounting of a run: sums that a reader can check, and the sink's own ledger with its laws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
