@@ -60,60 +60,59 @@ DEFINITIONS = tuple(
 indexing_rate_docs_per_s | docs/s | Indexing rate
     Growth of Elasticsearch's own counter `index_total` per second of the measured window.
 indexing_latency_ms | ms | Indexing latency
-    Time of Elasticsearch's threads for one document, by the clock: growth of `index_time_in_millis` over growth of
-    `index_total`. On full cores it repeats the indexing rate.
+    Wall time of Elasticsearch's threads per document: growth of `index_time_in_millis` ÷ growth of `index_total`.
+    On full cores it repeats the indexing rate.
 index_finish_s | s | All documents of an index
-    From the first document of any of several indices to the last one of this index; `run`: to the last one of all.
+    Of several indices: from the first document of any to the last one of this index; `run`: to the last one of all.
 index_finish_spread_percent | % | Spread of the finish times
-    From the first of several indices that had all of its documents to the last one, of the time until the last one.
+    From the first complete index to the last one, as a share of the time until the last one.
 indexing_fairness | share | Fairness between indices
-    Jain's index of the documents in each of several indices when the first of them had all of its own: 1 is even, 1/n
-    is one of n alone.
+    Jain's index of the documents per index when the first index is complete: 1 is even, 1/n is one of n alone.
 source_mb_per_s | MB/s | Source indexed
-    Indexing rate on primaries times the mean size of a source document (1 MB = 10⁶ bytes).
+    Indexing rate on primaries × mean size of a source document (1 MB = 10⁶ bytes).
 entities_per_s | entities/s | Entities indexed
-    Books, or whatever the dataset counts, per second: comparable between document models.
+    Books, or what else the dataset counts, per second: comparable between document models.
 consumed_rate_docs_per_s | docs/s | Consumed rate
-    Records per second of the measured window that a sink which stores nothing has read.
+    Records read per second of the measured window by a sink that stores nothing.
 delivery_rate_docs_per_s | docs/s | Delivery rate
-    Documents acknowledged by Kafka, from the first one's due time to the last acknowledgement.
+    Documents acknowledged by Kafka per second, from the first due time to the last acknowledgement.
 delivery_latency_ms_{p50,p99} | ms | Delivery latency
     Due time until Kafka acknowledged
 end_to_end_latency_ms_{p50,p90,p99,p99_9,max} | ms | End to end
-    From the instant a document was due to be sent until Elasticsearch acknowledged it
+    Due time until Elasticsearch acknowledged
 bulk_service_time_ms_{p50,p99} | ms | Bulk service time
     Bulk request sent until its answer was read
 bulk_size_docs_mean | docs | Documents per bulk
-    Documents in a bulk request, as achieved, on average.
+    Mean documents in a bulk request, as sent.
 bulk_size_bytes_mean | bytes | Size of a bulk
-    Body of a bulk request, as achieved, on average.
+    Mean body of a bulk request, as sent.
 bulk_requests | requests | Bulk requests
     Bulk requests that the sink, or a direct load, sent.
 bulk_requests_failed | requests | Bulk requests failed
-    Bulk requests that were not answered with 200.
+    Bulk requests not answered with 200.
 bulk_retries | requests | Bulk requests repeated
-    Bulk requests that were sent again.
+    Bulk requests sent again.
 item_retries | docs | Documents repeated
-    Documents that were sent again after a temporary refusal.
+    Documents sent again after a temporary rejection.
 lag_records_max | records | Largest lag
-    Records in the topic that the sink had not committed, at the worst instant of the load.
+    Most records in the topic that the sink had not committed during the load.
 cpu_s_per_million_docs | CPU-s | CPU per million documents
-    CPU seconds of a process over the load, of Elasticsearch to the end of its merges, for a million documents.
+    CPU time of a process over the load per million documents; of Elasticsearch, to the end of its merges.
 cpu_cores_mean | cores | Cores busy
     Cores that a process kept busy over the measured window.
 machine_cpu_percent_mean | % | Machine busy
     Busy share of the cores that the run may use (affinity, cpuset, CPU quota) over the measured window.
 machine_steal_percent_mean | % | Taken by the hypervisor
-    Share of these cores' time in which they had work and the hypervisor ran another machine, over the measured window.
+    Share of these cores' time taken by the hypervisor while they had work, over the measured window.
 other_cpu_percent_mean | % | Taken by other programs
-    Share of these cores' time that programs took which are not the run's, over the measured window.
+    Share of these cores' time used by programs outside the run, over the measured window.
 probe_slowdown | × | Slowdown of fixed work
     Median wall time of a fixed piece of work in the measured window ÷ its least CPU time in the run: waiting for a
     core, also for the run's own servers, and slower cores.
 rss_bytes_max | bytes | Memory, most
     Largest resident memory of a process over the run.
 major_page_faults | faults | Major page faults
-    Page faults of a process that waited for the disk.
+    Page faults of a process that read from the disk.
 disk_write_bytes | bytes | Written to disk
     Bytes that a process wrote to the disk over the load phase.
 heap_used_bytes_max | bytes | Heap, most
@@ -121,17 +120,17 @@ heap_used_bytes_max | bytes | Heap, most
 gc_young_count | collections | Young collections
     Garbage collections of a node over the run.
 gc_young_time_ms | ms | Time in young collections
-    Pauses of a node for them over the run.
+    Pauses of a node for these collections over the run.
 gc_old_count | collections | Old collections
     Full garbage collections of a node over the run.
 gc_old_time_ms | ms | Time in old collections
-    Pauses of a node for them over the run.
+    Pauses of a node for these collections over the run.
 write_rejected | requests | Writes rejected
-    Bulk requests that a node refused, its queue being full.
+    Bulk requests that a node rejected because its queue was full.
 merge_count | merges | Merges
-    Merges of segments finished over the run.
+    Merges finished over the run.
 merge_time_ms | ms | Merge time
-    Time of merges over the run, summed over merges that ran side by side.
+    Time of merges over the run; parallel merges add up.
 merge_throttled_time_ms | ms | Merge time throttled
     Time that merges waited for their own rate limit.
 refresh_count | refreshes | Refreshes
@@ -143,114 +142,114 @@ flush_count | flushes | Flushes
 flush_time_ms | ms | Flush time
     Time of flushes over the run.
 indexing_throttle_time_ms | ms | Indexing throttled
-    Time that indexing was held back because merges could not keep up.
+    Time that indexing was throttled because merges could not keep up.
 index_failed_docs | docs | Indexing failed
-    Index operations that Elasticsearch refused.
+    Index operations that Elasticsearch rejected.
 segments_count | segments | Segments
     Segments of the index at the last sample.
 store_size_bytes | bytes | Size on disk
-    Size of the files of the index, read at the end of the run, not from Elasticsearch's cache of 10 s.
+    Size of the index files at the end of the run, not from Elasticsearch's 10-second cache.
 window_gc_time_ms | ms | Garbage collection in the window
     Pauses of a node for garbage collections, young and old, within the measured window.
 window_merge_count | merges | Merges in the window
-    Merges of segments that ended within the measured window.
+    Merges that ended within the measured window.
 window_merge_time_ms | ms | Merge time in the window
-    Time of the merges that ended within the measured window, also what they spent before it.
+    Time of the merges that ended within the measured window, including time before it.
 window_refresh_count | refreshes | Refreshes in the window
     Refreshes within the measured window.
 window_refresh_time_ms | ms | Refresh time in the window
-    Their time.
+    Time of refreshes within the measured window.
 window_jit_time_ms | ms | Compiling in the window
-    What the virtual machine of a server spent on compiling in the measured window; only Connect's says it.
+    Time that a server's virtual machine compiled in the measured window; known for Connect only.
 phase_wall_time_s | s | Wall time of a phase
     From the first to the last instant of a phase.
 drain_s | s | Drain time
-    From the start of the load phase to the last growth of the index (or of what a sink that stores nothing has
-    read); the connector's start is in it.
+    From the start of the load phase, connector start included, to the last growth of the index (or the last read of
+    a sink that stores nothing).
 query_rate_per_s | queries/s | Query rate
     Queries answered per second of the measured part of a query load.
 query_requests | queries | Queries sent
     Queries sent in the measured part of a query load.
 query_errors | queries | Query errors
-    Queries of these that got no answer, or an error for one; they are in no figure of time.
+    Queries without an answer, or with an error; no time includes them.
 query_latency_ms_{mean,p50,p90,p99,p99_9,max} | ms | Query latency
-    From the instant a query was due until its answer was read, which only an open loop has
+    Due time until the answer was read; only in an open loop
 query_service_time_ms_{mean,p50,p90,p99,p99_9,max} | ms | Query service time
-    First request of an answer sent until the last response was read
+    First request of an answer sent until its last response was read
 query_took_ms_{mean,p50,p99} | ms | Query took
-    The time that Elasticsearch itself gives for an answer, summed over its requests
+    Elasticsearch's own time for an answer, summed over its requests
 query_hits_mean | docs | Hits per query
-    Documents that matched a query, on average, however few of them were fetched.
+    Mean documents that matched a query, fetched or not.
 requests_per_answer | requests | Requests per answer
-    Search requests that an answer takes on average; a join takes at least two.
+    Mean search requests per answer; a join takes at least two.
 ids_joined_per_answer | ids | Ids joined per answer
-    Ids that an answer carries from one request into the next, on average; none where one request is enough.
+    Mean ids that an answer passes from one request to the next; none where one request is enough.
 books_per_answer | entities | Books per answer
-    Books that the right answers tell of, on average.
+    Mean books in the right answers.
 answers | answers | Answers
-    Answers that were compared with what the dataset says, warm-up not counted.
+    Answers compared with the dataset, without warm-up.
 answers_wrong | answers | Answers wrong
-    Answers that differ from what the dataset says.
+    Answers that differ from the dataset.
 rows_right_share | share | Rows right
-    Share of the rows of the compared answers that are right; of the nearest vectors, the recall.
+    Share of the compared rows that are right; for the nearest vectors, the recall.
 values_right_share | share | Values right
-    Share of these rows whose value is right, too.
+    Share of these rows whose value is right too.
 clients_busy_mean | clients | Clients busy
-    Clients with a query under way, on average, by Little's law: service times added up ÷ measured part.
+    Mean clients with a query under way, by Little's law: sum of service times ÷ measured part.
 search_rate_per_s | searches/s | Search rate
-    Growth of Elasticsearch's own counter `query_total` per second of the measured part of a query load; a query counts
-    once on every shard that it searches.
+    Growth of Elasticsearch's own counter `query_total` per second of the measured part; a query counts once per
+    shard.
 search_latency_ms | ms | Search latency
-    Growth of `query_time_in_millis` over growth of `query_total` in the measured part; fetching is not in it.
+    Growth of `query_time_in_millis` ÷ growth of `query_total` in the measured part, without fetching.
 query_cpu_ms | ms | CPU per query
-    CPU time of a server for one answered query, over the measured part of a query load.
+    CPU time of a server per answered query, over the measured part.
 query_read_bytes | bytes | Read per query
-    Bytes that a server read from the disk for one answered query.
+    Bytes that a server read from the disk per answered query.
 query_major_faults | faults | Major faults per query
-    Page faults of a server that waited for the disk, for one answered query.
+    Page faults of a server that read from the disk, per answered query.
 query_read_bytes_per_s | bytes/s | Read from disk
-    Bytes that a server read from the disk per second of the measured part of a query load.
+    Bytes that a server read from the disk per second of the measured part.
 query_major_faults_per_min | faults/min | Major faults per minute
-    Page faults of a server that waited for the disk, per minute of the measured part of a query load.
+    Page faults of a server that read from the disk, per minute of the measured part.
 request_cache_hit_share | share | Request cache, hits
-    Hits of the request cache ÷ hits and misses, in the measured part of a query load.
+    Request-cache hits ÷ hits and misses, in the measured part.
 request_cache_hits | hits | Request cache hits
-    Answers of shards out of the request cache between the first and the last sample of the measured part.
+    Shard answers from the request cache, between the first and the last sample of the measured part.
 request_cache_misses | misses | Request cache misses
-    Answers of shards that the request cache could have held, and did not, between these samples.
+    Cacheable shard answers that the request cache lacked, between these samples.
 query_cache_hit_share | share | Query cache, hits
-    Hits of the query cache ÷ hits and misses, in the measured part of a query load.
+    Query-cache hits ÷ hits and misses, in the measured part.
 query_cache_hits | hits | Query cache hits
-    Filters of segments out of the query cache between the first and the last sample of the measured part.
+    Segment filters from the query cache, between the first and the last sample of the measured part.
 query_cache_misses | misses | Query cache misses
-    Filters of segments that the query cache did not hold, between these samples.
+    Segment filters that the query cache lacked, between these samples.
 query_gc_time_ms | ms | Garbage collection during queries
-    Pauses of a node, young and old, between the first and the last sample of the measured part of a query load.
+    Pauses of a node, young and old, between the first and the last sample of the measured part.
 search_active_mean | threads | Search threads at work
-    Threads of a node's search pool that were at work, on average over the samples of the measured part.
+    Mean busy threads of a node's search pool over the samples of the measured part.
 search_queue_max | searches | Searches waiting
-    Searches of shards that waited for a thread of a node, at the worst sample of the measured part.
+    Most shard searches that waited for a thread of a node, over these samples.
 search_rejected | searches | Searches rejected
-    Searches of shards that a node refused, its queue being full, between the first and the last of these samples.
+    Shard searches that a node rejected because its queue was full, between the first and the last of these samples.
 page_cache_bytes_mean | bytes | Page cache
-    Pages of files in the control group of a server, on average over the samples of the measured part.
+    Mean file pages in a server's control group over the samples of the measured part.
 data_to_cache_ratio | × | Data to cache
     Size on disk on all shards ÷ page cache of all servers.
 knee_rate_per_s | /s | Knee
-    Highest rate of a ramp at which p99 keeps its bound, between the last step that kept it and the first that did not.
+    Highest rate of a ramp at which p99 keeps its bound: between the last step that kept it and the first that did
+    not.
 deployment_s | s | Deployment
-    From the request to deploy until the last copy of an index, or of all, was seen in place; seen every 0.3 s.
+    From the request to deploy until the last copy of an index, or of all, is in place; observed every 0.3 s.
 deployment_bytes | bytes | Deployed
-    Bytes that nodes have copied from others, or out of a repository, during a deployment.
+    Bytes that nodes copied from others, or from a repository, during a deployment.
 deployment_bytes_per_s | bytes/s | Deployment rate
     Bytes copied during a deployment ÷ its time.
 deployment_throttle_s | s | Deployment throttled
-    Time that sources and targets waited for `indices.recovery.max_bytes_per_sec`, added up over recoveries, which wait
-    side by side.
+    Time that sources and targets waited for `indices.recovery.max_bytes_per_sec`; parallel recoveries add up.
 deployment_bytes_from_index_node | bytes | Out of the index node
-    Bytes that nodes have copied from the one that the indices were loaded on.
+    Bytes that nodes copied from the index node.
 deployment_cpu_s | CPU-s | CPU of the deployment
-    CPU seconds of a node from the request until the last copy was in place.
+    CPU time of a node from the request until the last copy was in place.
 """)
 )
 
