@@ -135,9 +135,7 @@ def make_file(
     if not key_hashes:
         raise DatasetError(f"{path}: is empty; expected one JSON object per line")
     if documents is not None and len(key_hashes) < documents:
-        raise DatasetError(
-            f"{path}: got {len(key_hashes):,} documents, expected {documents:,}; request fewer, or all"
-        )
+        raise DatasetError(f"{path}: got {len(key_hashes):,} documents, expected {documents:,}; request fewer, or all")
     hashes = np.array(key_hashes, np.int64)
     keys_repeat = len(np.unique(hashes)) < len(hashes)
     at = np.array(offsets, np.int64)
