@@ -50,7 +50,7 @@ def node_colours(names: Sequence[str]) -> dict[str, str]:
 
 def time_x(scale: alt.Scale, since: str = "the load began") -> alt.X:
     """Seconds since the load, or something else, began."""
-    axis = alt.Axis(grid=False, tickCount=5)
+    axis = alt.Axis(grid=False, tickCount=7)
     return alt.X("x:Q", title=f"seconds since {since}", scale=scale, axis=axis)
 
 
@@ -84,7 +84,7 @@ def share_x(scale: alt.Scale, shown: list[int]) -> alt.X:
     """How many took no longer: logarithmic in the number of which one took longer."""
     names = "{" + ", ".join(f"'{end}': '{share}'" for end, share in SHARES.items()) + "}"
     axis = alt.Axis(values=shown, labelExpr=f"({names})[toString(datum.value)]")
-    return alt.X("x:Q", title="share that took no longer", scale=scale, axis=axis)
+    return alt.X("x:Q", title="share of records, or of bulk requests, that took no longer", scale=scale, axis=axis)
 
 
 def latency_y(scale: alt.Scale) -> alt.Y:

@@ -32,6 +32,7 @@ WIDTH, HEIGHT = 340, 180
 LABELLED = 0.2
 """A phase narrower than this part of the axis carries no label."""
 FEW_POINTS = 33
+FEW_LABELS = 5
 
 CONFIG = {
     "background": "transparent",
@@ -148,7 +149,8 @@ def _values(rows: Sequence[Row]) -> alt.InlineData:
 
 
 def _x(axis: Axis) -> alt.X:
-    return time_x(alt.Scale(domain=[axis.first, axis.last], nice=False), axis.since)
+    x = time_x(alt.Scale(domain=[axis.first, axis.last], nice=False), axis.since)
+    return x.axis(grid=False, tickCount=FEW_LABELS)
 
 
 def _colour(colours: dict[str, str]) -> alt.Color:
@@ -254,7 +256,7 @@ def percentile_chart(rows: Sequence[Row], colours: dict[str, str]) -> str:
         x=share_x(
             alt.Scale(type="log", domain=[2, max(10, furthest)], nice=False),
             [end for end in SHARES if end <= furthest * 1.2],
-        ),
+        ).title("share that took no longer"),
         y=latency_y(alt.Scale(type="log", domain=decades, nice=False)),
         color=_colour(colours),
     )

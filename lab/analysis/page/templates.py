@@ -34,6 +34,7 @@ def in_one_line(environment: MachineAndSoftware) -> str:
         f"{environment.cpu_cores} cores",
         bytes_text(environment.memory_bytes),
         engine(environment),
+        *(f"Java {version}" for version in sorted(set(environment.java_versions.values()))),
         *kafka,
         f"Sluice {environment.sluice_version}",
     )

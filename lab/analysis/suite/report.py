@@ -6,11 +6,11 @@ from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.suite.comparisons import is_detected
+from lab.analysis.suite.families import family_label
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import (
     SUITE_TERMS,
     common_prefix,
-    lower_first,
     metric_label,
     short_name,
     suite_title,
@@ -43,7 +43,8 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
     from lab.analysis.suite.recall import recall_charts  # noqa: PLC0415
 
     plan, folder = result.plan, suite.path
-    found, compared = sections.hero(result)
+    main = sections.main_metrics(plan)
+    found, compared = sections.found_and_compared(result, main)
     began = datetime.fromtimestamp(plan.started_s, UTC)
     page = partial(
         PAGES.get_template("suite/suite.html").render,
@@ -56,7 +57,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         found=found,
         second=result.answer.partition(". ")[2],
         compared=compared,
-        metric=lower_first(metric_label(plan.metrics[0])),
+        metric=family_label(main) if len(main) > 1 else metric_label(main[0]),
         remarks=sections.what_counting_makes(suite, result),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),

@@ -11,7 +11,7 @@ from lab.analysis.page.svg import Chart
 from lab.analysis.suite.answer import TOO_FEW, Findings, remarks
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
 from lab.analysis.suite.comparisons import is_detected, of_pair, planned_pairs, verdict_of
-from lab.analysis.suite.families import Family, families, family_label, lines, scope_names
+from lab.analysis.suite.families import Family, families, family_label, family_of, lines, scope_names
 from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
@@ -34,11 +34,17 @@ def shown_metrics(result: SuiteResult) -> list[MetricKey]:
     ]
 
 
-def hero(result: SuiteResult) -> tuple[int, int]:
-    """How many comparisons show a difference by the metric that matters most, and how many were measured."""
+def main_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
+    """The metric that matters most, by all of its scopes where it has many."""
+    return family_of(plan.metrics, plan.metrics[0]) or plan.metrics[:1]
+
+
+def found_and_compared(result: SuiteResult, metrics: Sequence[MetricKey]) -> tuple[int, int]:
+    """How many comparisons show a difference by these metrics, and how many were measured."""
     measured = [
         row.effect
-        for row in rows(result, result.plan.metrics[0])
+        for metric in metrics
+        for row in rows(result, metric)
         if row.is_planned and not row.is_check and row.effect is not None and row.effect.verdict != TOO_FEW
     ]
     return sum(map(is_detected, measured)), len(measured)

@@ -43,7 +43,16 @@ def test_sizes_are_decimal(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.25, "0.25 s"), (4.31, "4.31 s"), (83, "83 s"), (133, "2 min 13 s"), (7500, "2 h 5 min")]
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (6.2e-06, "< 1 ms"),
+        (0.25, "0.25 s"),
+        (4.31, "4.31 s"),
+        (83, "83 s"),
+        (133, "2 min 13 s"),
+        (7500, "2 h 5 min"),
+    ],
 )
 def test_durations_have_the_unit_that_fits(seconds: float, text: str) -> None:
     """Nobody reads 7500 s."""

@@ -10,9 +10,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from rich.console import Console
 
-from lab.analysis.figures.definitions import TERMS
+from lab.analysis.figures.definitions import BY_NAME, TERMS
 from lab.analysis.page import key_figures
 from lab.analysis.page.accounting import run_sums
+from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, TOUCHED
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import machine_cpu
 from lab.analysis.page.templates import terms_in
@@ -333,6 +334,15 @@ def test_a_warning_is_a_badge_on_all_that_it_touches(tmp_path: Path) -> None:
     section = html[html.index("Where every document went") :]
     assert section[: section.index("</h2>")].count('href="#warning-') == 1
     assert 'href="#warning-dead_letters">Dead letters</a>' in section[: section.index("</h2>")]
+
+
+def test_every_warning_of_a_run_touches_something() -> None:
+    """One that is forgotten would stand far from what it makes doubtful."""
+    of_suites = {WarningKind.ENVIRONMENTS_DIFFER, WarningKind.REPETITION_DIFFERS, WarningKind.RUNS_FAILED}
+    assert set(WarningKind) - of_suites == set(TOUCHED)
+    parts = {name for touched in TOUCHED.values() for name in touched}
+    known = {*BY_NAME, DOCUMENTS, COSTS, SAMPLES}
+    assert [part for part in parts if not any(name.startswith(part) for name in known)] == []
 
 
 def test_every_badge_leads_to_its_warning(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
 from lab.records.run import Run
 from lab.records.suite import MetricKey, SuiteResult
-from tests.unit.analysis.page.test_report import Page
+from tests.unit.analysis.page.test_report import Page, plain
 from tests.unit.analysis.suite.suite_folders import CPU, Rung, small, suite_folder
 from tests.unit.analysis.synthetic import encoded, question
 
@@ -92,6 +92,7 @@ def test_the_page_shows_the_family_first_and_lets_choose_one_scope(folder: Path,
     labels = re.findall(r'<label for="metric-\d+">([^<]+)</label>', html)
     assert labels[:5] == ["all", "by-rating", "over-time", "total", "CPU per million documents (elasticsearch)"]
     assert html.count('<div class="card heat">') == 1
+    assert "✓ Differences found Query service time, median 2 of 6 comparisons differ" in plain(html)
     assert (page.open, len(set(page.ids))) == ([], len(page.ids))
     assert "## Query service time, median\n" in (folder / "suite.md").read_text("utf-8")
     assert "## Query service time, median (" not in (folder / "suite.md").read_text("utf-8")
