@@ -1,6 +1,7 @@
 """The pages: as a site without a dead link, and a tutorial that shows what its commands say."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,20 +13,43 @@ from lab.init.mapping import mapping_of
 from lab.init.sample import read_sample
 from lab.stack.places import ROOT
 
+CONFIG = ROOT / "docs/mkdocs.yml"
 TUTORIAL = (ROOT / "docs/tutorial.md").read_text("utf-8")
 
 
+def build(config: Path, site: Path) -> tuple[int, list[str]]:
+    """Build a site strictly; the exit status and the warnings."""
+    command = (sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", config, "--site-dir", site)
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, re.findall(r"^(?:WARNING|ERROR) +- +(.*)$", done.stderr, re.MULTILINE)
+
+
 def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
-    """Built strictly: a link to a page, a file or a heading that does not exist is a warning, and fails."""
-    command = (sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", "docs/mkdocs.yml")
+    """All pages are found by search, down to their sections."""
+    assert build(CONFIG, tmp_path) == (0, [])
 
-    done = subprocess.run([*command, "--site-dir", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    searched = json.loads((tmp_path / "search/search_index.json").read_text("utf-8"))["docs"]
-    assert {"", "docs/tutorial/", "docs/glossary/#checks", "connect/#settings"} <= {
-        page["location"] for page in searched
+    found = {
+        page["location"] for page in json.loads((tmp_path / "search/search_index.json").read_text("utf-8"))["docs"]
     }
+    assert {"", "docs/tutorial/", "docs/glossary/#checks", "connect/#settings", "mappings/"} <= found
+
+
+def test_a_dead_link_fails_the_site(tmp_path: Path) -> None:
+    """To a page, to a heading, or to a folder, which has no page."""
+    config = tmp_path / "pages/docs/mkdocs.yml"
+    config.parent.mkdir(parents=True)
+    config.write_text(CONFIG.read_text("utf-8").partition("\nnav:")[0], "utf-8")
+    (config.parent.parent / "README.md").write_text("# A\n[b](b.md), [c](#c), [docs](docs/)\n", "utf-8")
+
+    assert build(config, tmp_path / "site") == (
+        1,
+        [
+            "Doc file 'README.md' contains a link 'b.md', but the target is not found among documentation files.",
+            "Doc file 'README.md' contains an unrecognized relative link 'docs/', it was left as is.",
+            "Doc file 'README.md' contains a link '#c', but there is no such anchor on this page.",
+        ],
+    )
 
 
 def test_the_tutorials_file_gives_the_proposals_that_it_shows(tmp_path: Path) -> None:
