@@ -388,7 +388,7 @@ def print_result(result: SuiteResult) -> None:
         for metric in primary_metrics(result.plan):
             console.print(suite_table(result, metric))
     for text in filter(None, (result.headline, result.answer)):
-        console.print(escape(text), soft_wrap=True)
+        console.print(escape(text), soft_wrap=not console.is_terminal)
     for sentence in result.factors:
-        console.print(f"· {escape(sentence)}", soft_wrap=True)
+        console.print(f"· {escape(sentence)}", soft_wrap=not console.is_terminal)
     print_warnings(result.warnings)

@@ -24,17 +24,19 @@ from lab.suite.plan import LEAST_RATIOS, Estimate, first_blocks, seconds_left
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     """What is going to be done, in which order, and for how long."""
     console.print(f"[bold]{escape(suite_title(plan))}[/bold]: {escape(plan.question)}")
+    shared = [text for text in plan.variants[0].overrides if all(text in each.overrides for each in plan.variants)]
+    if shared:
+        console.print(f"all variants: {escape(' '.join(shared))}")
     rows = (
         (
-            escape(variant.name),
+            named_with(variant, [text for text in variant.overrides if text not in shared]),
             escape(variant.against or ("(control)" if variant.name == plan.control else "(nothing)")),
             str(variant.data_nodes),
             "" if variant.documents is None else f"{variant.documents:,}",
-            escape(" ".join(variant.overrides)),
         )
         for variant in plan.variants
     )
-    columns = ("variant", "against", "nodes", "documents", "what it sets")
+    columns = ("variant", "against", "nodes", "documents")
     console.print(table_of(rows, *columns, right=("nodes", "documents")))
     for name, reason in plan.skipped.items():
         console.print(f"[yellow]![/yellow] left out: {escape(name)}: {escape(reason)}")
@@ -49,12 +51,18 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
         console.print(text)
 
 
+def named_with(variant: Variant, overrides: Sequence[str]) -> str:
+    """The name of a variant, and in lines below it what it sets."""
+    return "\n".join([escape(variant.name), *(f"  [dim]{escape(text)}[/dim]" for text in overrides)])
+
+
 def how_long(plan: SuitePlan, expected: Estimate) -> str:
     """How many runs there will be, and how long they take together; of a width, what ends the suite."""
     block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
-        return f"{expected.runs} runs in {plan.repeats} blocks and some warm-up drains: about {told(taken)}"
+        blocks = f"{plan.repeats} block{'' if plan.repeats == 1 else 's'}"
+        return f"{expected.runs} runs in {blocks} and some warm-up drains: about {told(taken)}"
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
     until = f"until every interval is within {width}, or within a quarter of its effect"
     if plan.minutes is None:

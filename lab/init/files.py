@@ -41,8 +41,8 @@ variants:
   - {{profile: {name}, name: two tasks, set: {{sink.tasks: 2, topic.partitions: 2}}}}
   # Are larger bulk requests better than those of 2,000 documents?
   - {{profile: {name}, name: batch.size=5000, set: {{sink.config.batch.size: 5000}}}}
-  # What does the mapping save, against one that Elasticsearch works out itself?
-  - {{profile: {name}, name: dynamic mapping, set: {{mapping: dynamic}}}}
+  # What does it cost to store documents smaller?
+  - {{profile: {name}, name: best_compression, set: {{index.codec: best_compression}}}}
 minutes: 15
 precision: 0.05
 metrics:

@@ -170,7 +170,7 @@ def dead_letters(run: Run) -> RunWarning | None:
         seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
         likely_cause=f"Elasticsearch refused them; the most frequent reason: {first}",
         remedy="look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
-        " `./sluice dead-letters replay`, or correct the documents and run again",
+        " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again",
     )
 
 

@@ -61,7 +61,7 @@ def test_the_files_that_it_writes_can_be_run(
         ("refresh every 30 s", ('index.refresh_interval="30s"',)),
         ("two tasks", ("sink.tasks=2", "topic.partitions=2")),
         ("batch.size=5000", ("sink.config.batch.size=5000",)),
-        ("dynamic mapping", ('mapping="dynamic"',)),
+        ("best_compression", ('index.codec="best_compression"',)),
     ]
 
 

@@ -102,6 +102,18 @@ def test_a_value_is_a_line_in_80_columns_with_the_profile_and_line_that_it_comes
     assert ["topic.replication_factor", "1", "default"] in lines
 
 
+def test_what_all_variants_of_a_plan_share_is_said_once(sluice: Command) -> None:
+    """What one sets stands below its name."""
+    status, output, _ = sluice("suite", "sink-choices", "--plan", "--repeats", "1")
+
+    lines = output.splitlines()
+    names = [line.partition("│")[0].rstrip() for line in lines if "│" in line]
+    assert (status, output.count("dataset.documents")) == (0, 1)
+    assert "all variants: dataset.documents=200000" in lines
+    assert names[names.index(" batch.size=500") :][:2] == [" batch.size=500", "   sink.config.batch.size=500"]
+    assert any(line.startswith("14 runs in 1 block and some warm-up drains: about ") for line in lines)
+
+
 @pytest.mark.parametrize("name", profile_names())
 def test_a_profile_written_as_a_file_is_the_same_profile(sluice: Command, tmp_path: Path, name: str) -> None:
     """Whatever it extends, and with what the command line sets."""
