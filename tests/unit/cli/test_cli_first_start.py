@@ -85,7 +85,7 @@ def test_the_pip_of_the_lock_file_installs_the_packages_where_python_brings_none
     assert (first.returncode, first.stdout, first.stderr) == (0, "started run\n", told)
     (environment,) = machine.environments()
     asked = (environment / "installed").read_text()
-    assert asked.startswith("install --quiet --no-input")
+    assert asked.startswith("install --ignore-installed --quiet --no-input")
     assert asked.endswith(f"--require-hashes -r {machine.root}/requirements.lock")
     assert (second.returncode, second.stdout, second.stderr) == (0, "started run\n", "")
 
