@@ -26,9 +26,12 @@ def build(config: Path, site: Path) -> tuple[int, list[str]]:
 
 
 def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
-    """All pages are found by search, down to their sections."""
+    """All pages are found by search, down to their sections; the theme's files are there, too."""
     assert build(CONFIG, tmp_path) == (0, [])
 
+    links = re.findall(r'(?:href|src)="(assets/[^"]+)"', (tmp_path / "index.html").read_text("utf-8"))
+    assert {Path(link).suffix for link in links} >= {".css", ".js"}
+    assert [link for link in links if not (tmp_path / link).is_file()] == []
     found = {
         page["location"] for page in json.loads((tmp_path / "search/search_index.json").read_text("utf-8"))["docs"]
     }
