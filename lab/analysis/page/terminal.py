@@ -75,8 +75,8 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
     line = Text("✓ verified" if good else "✗ VOID", style="bold green" if good else "bold red")
     if short:
         line.append(f" · {short}", "bold yellow")
-    if result.documents.dead_lettered:
-        line.append(f" · {count(result.documents.dead_lettered)} dead letters", "bold yellow")
+    if letters := result.documents.dead_lettered:
+        line.append(f" · {count(letters)} dead letter{'s' if letters > 1 else ''}", "bold yellow")
     for text in filter(None, (*_main_figures(result), _limit(result))):
         line.append(f" · {text}", "not bold default")
     series = [point.value for point in indexing_rate_series(samples, "primaries") if point.value is not None]

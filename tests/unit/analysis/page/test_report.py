@@ -285,6 +285,13 @@ def test_a_run_ends_with_one_line(tmp_path: Path, width: int, course: str) -> No
     assert len(line) <= width
 
 
+def test_the_line_of_a_run_names_a_single_dead_letter(tmp_path: Path) -> None:
+    """One is no plural."""
+    analysis = analyse(written(tmp_path, run(Truth(dead_lettered=1)), samples(Truth(dead_lettered=1))))
+    line = verdict_line(analysis.result, analysis.folder.samples, 200).plain
+    assert line.startswith("✓ verified · 1 dead letter · 5,000/s indexed")
+
+
 def test_the_line_of_a_run_names_dead_letters_and_a_rate_that_was_missed(tmp_path: Path) -> None:
     """Before any figure, and in amber."""
     truth = Truth(load="stream", rate_docs_per_s=9001.0, lag_records=39_427, dead_lettered=13)
