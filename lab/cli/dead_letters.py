@@ -46,7 +46,7 @@ def show(
     *,
     documents: Annotated[int, typer.Option(min=0, help="Show this many, with full reason and content.")] = 0,
     everything: Annotated[bool, typer.Option("--all", help="Include those already sent again.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,

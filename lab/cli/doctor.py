@@ -42,11 +42,12 @@ MARKS = {"good": "[green]✓[/green]", "optional": "[yellow]–[/yellow]", "bad"
 
 def doctor(
     *,
-    compose: Annotated[
-        bool, typer.Option("--compose", help="What `docker compose up` needs, and nothing else.")
-    ] = False,
+    compose: Annotated[bool, typer.Option("--compose", help="Check only what `docker compose up` needs.")] = False,
     containers: Annotated[
-        bool, typer.Option("--containers", hidden=True, help="The same, asked from inside by the service `preflight`.")
+        bool,
+        typer.Option(
+            "--containers", hidden=True, help="The same from inside a container, for the service `preflight`."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> int:

@@ -17,9 +17,9 @@ SAMPLE = 20_000
 def init(
     file: Annotated[str, typer.Argument(help="One JSON object per line; also .gz and .zst.")],
     *,
-    name: Annotated[str | None, typer.Option(help="Of the profile; by default, made of the file's.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the profile; by default from the name of the file.")] = None,
     key: Annotated[str | None, typer.Option(help="Field that holds the key, dotted where nested.")] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Read so many documents.")] = SAMPLE,
+    sample: Annotated[int, typer.Option(min=1, help="Documents to read, at most.")] = SAMPLE,
 ) -> None:
     """Propose a profile, mapping and suite for your own file."""
     read = read_sample(file, sample, key)

@@ -29,7 +29,9 @@ def produce(
     seed: Annotated[int, typer.Option(help="The same seed gives the same documents.")] = 1,
     rate: Annotated[
         float | None,
-        typer.Option(metavar="DOCS_PER_S", help="On an absolute schedule; as fast as possible if not given."),
+        typer.Option(
+            metavar="DOCS_PER_S", help="Documents per second, on an absolute schedule; default: as fast as possible."
+        ),
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Producer processes.")] = 1,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of a new topic.")] = 1,

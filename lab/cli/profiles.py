@@ -93,7 +93,7 @@ def show(
     settings: SettingsOption = None,
     *,
     as_yaml: Annotated[
-        bool, typer.Option("--yaml", help="As a file to begin a profile of your own with; defaults are left out.")
+        bool, typer.Option("--yaml", help="Print a YAML file to start your own profile; omits defaults.")
     ] = False,
 ) -> None:
     """Show every value of a profile and where it comes from."""

@@ -32,7 +32,7 @@ def publish(
     *,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="Elasticsearch that Kibana reads.")],
     kibana: Annotated[
-        str | None, typer.Option("--kibana", metavar="URL", help="Import the dashboard there as well.")
+        str | None, typer.Option("--kibana", metavar="URL", help="Also import the dashboard into this Kibana.")
     ] = None,
     bucket: Annotated[
         int,

@@ -38,7 +38,7 @@ def up(
     data_nodes: Annotated[int, typer.Option(min=1, max=MAX_NODES, help="Elasticsearch nodes.")] = 1,
     heap_mb: Annotated[int, typer.Option(min=128, help="Java heap of each Elasticsearch node, MiB.")] = 1024,
     elasticsearch_port: Annotated[
-        int | None, typer.Option(min=1, max=HIGHEST, help="Port of the first node; any free one if not given.")
+        int | None, typer.Option(min=1, max=HIGHEST, help="Port of the first node; default: any free one.")
     ] = None,
     kafka_port: Annotated[int | None, typer.Option(min=1, max=HIGHEST, help="Port of the broker.")] = None,
     connect_port: Annotated[
