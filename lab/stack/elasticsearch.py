@@ -13,7 +13,7 @@ import yaml
 from lab.errors import StackError
 from lab.stack.jdk import Jdk, extra_jvm_options
 from lab.stack.kafka import fingerprint, write_if_changed
-from lab.stack.modules import entitlement_option, with_present_modules
+from lab.stack.modules import entitlement_options, with_present_modules
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
 
@@ -164,7 +164,7 @@ def write_config(
     options = (home / "config" / "jvm.options").read_text("utf-8")
     # Each time: it may be another Java than before.
     usable = with_present_modules(with_own_folders(options, folder), jdk)
-    write_if_changed(config / "jvm.options", usable + entitlement_option(home, jdk, folder / "modules"))
+    write_if_changed(config / "jvm.options", usable + entitlement_options(home, jdk, folder / "modules"))
     write_if_changed(config / file_name, yaml.safe_dump(settings, sort_keys=False))
     for name in ("data", "logs", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)

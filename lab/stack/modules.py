@@ -35,8 +35,8 @@ def with_present_modules(jvm_options: str, jdk: Jdk) -> str:
     return "".join(line for line in jvm_options.splitlines(keepends=True) if is_usable(line))
 
 
-def entitlement_option(home: Path, jdk: Jdk, folder: Path) -> str:
-    """The line of JVM options with which a node finds the modules that it requires; empty where this Java has them.
+def entitlement_options(home: Path, jdk: Jdk, folder: Path) -> str:
+    """The JVM options with which a node finds the modules that it requires; empty where this Java has them.
 
     A Java without `jdk.jdi` and `jdk.jlink` ends while it starts (`Module jdk.jdi not found`), although only a module's
     description names them. There the node takes a copy of the jar that requires others; its classes are the same.
@@ -49,7 +49,8 @@ def entitlement_option(home: Path, jdk: Jdk, folder: Path) -> str:
     if present is None or present >= NAMED_ONLY.keys():
         return ""
     copies = [_copied(jar, folder) for jar in home.glob("lib/elasticsearch-entitlement-*.jar")]
-    return f"--upgrade-module-path={folder}\n" if any(copies) else ""
+    # The node's short-lived first JVM has these options alone, and resolves the copy, too.
+    return f"--upgrade-module-path={folder}\n--module-path={home / 'lib'}\n" if any(copies) else ""
 
 
 def _copied(jar: Path, folder: Path) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab.stack.jdk import Jdk
-from lab.stack.modules import entitlement_option, with_present_modules
+from lab.stack.modules import entitlement_options, with_present_modules
 
 VECTORS = "-Xlog:gc\n20-:--add-modules=jdk.incubator.vector\n-XX:+UseG1GC\n"
 REQUIRES = b"\x07\x01\x00\x07jdk.net\x01\x00\x07jdk.jdi\x01\x00\x09jdk.jlink\x01\x00\x09java.base"
@@ -48,15 +48,16 @@ def test_a_java_without_a_release_file_has_every_module(tmp_path: Path) -> None:
     """Nothing is known against it."""
     jdk = Jdk(tmp_path / "java", 21, "21.0.8")
     assert with_present_modules(VECTORS, jdk) == VECTORS
-    assert entitlement_option(distribution(tmp_path), jdk, tmp_path / "copies") == ""
+    assert entitlement_options(distribution(tmp_path), jdk, tmp_path / "copies") == ""
 
 
 def test_entitlements_do_not_require_modules_that_a_java_lacks(tmp_path: Path) -> None:
     """A copy requires others, its classes are the same, and the distribution stays as it is."""
     home, copies = distribution(tmp_path), tmp_path / "copies"
     before = next(home.glob("lib/*.jar")).read_bytes()
+    options = f"--upgrade-module-path={copies}\n--module-path={home}/lib\n"
 
-    assert entitlement_option(home, java(tmp_path / "java", SMALL), copies) == f"--upgrade-module-path={copies}\n"
+    assert entitlement_options(home, java(tmp_path / "java", SMALL), copies) == options
 
     with zipfile.ZipFile(copies / "elasticsearch-entitlement-9.5.3.jar") as jar:
         assert jar.read("module-info.class") == (
@@ -69,10 +70,10 @@ def test_entitlements_do_not_require_modules_that_a_java_lacks(tmp_path: Path) -
 def test_a_copy_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     """A node may be running on it."""
     home, copies, small = distribution(tmp_path), tmp_path / "copies", java(tmp_path / "java", SMALL)
-    entitlement_option(home, small, copies)
+    options = entitlement_options(home, small, copies)
     (copy,) = copies.iterdir()
     written = copy.stat()
-    assert entitlement_option(home, small, copies) == f"--upgrade-module-path={copies}\n"
+    assert entitlement_options(home, small, copies) == options
     assert (copy.stat().st_ino, copy.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
 
 
@@ -84,5 +85,5 @@ def test_a_copy_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_node_that_finds_its_modules_gets_no_copy(tmp_path: Path, release: str, requires: bytes) -> None:
     """It starts as Elastic ships it."""
     home = distribution(tmp_path, requires)
-    assert entitlement_option(home, java(tmp_path / "java", release), tmp_path / "copies") == ""
+    assert entitlement_options(home, java(tmp_path / "java", release), tmp_path / "copies") == ""
     assert not (tmp_path / "copies").exists()
