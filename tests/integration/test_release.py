@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,28 @@ def environment(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     wheel = release / f"sluice-{VERSION}-py3-none-any.whl"
     subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", str(wheel)], check=True)
     return folder
+
+
+def members(wheel: Path) -> dict[str, bytes]:
+    """What a wheel holds, beside the plugin, whose compiler may be another one, and the list of all."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("RECORD")]
+        return {name: archive.read(name) for name in names if "connect/target/" not in name}
+
+
+def test_the_source_makes_the_same_wheel(release: Path, environment: Path, tmp_path: Path) -> None:
+    """By pip alone, which fetches the build backend that `pyproject.toml` names; the plugin is built without Maven."""
+    source = release / f"sluice-{VERSION}.tar.gz"
+
+    subprocess.run(
+        [str(environment / "bin" / "pip"), "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(source)],
+        check=True,
+    )
+
+    (wheel,) = tmp_path.iterdir()
+    with zipfile.ZipFile(wheel) as made, zipfile.ZipFile(release / wheel.name) as expected:
+        assert sorted(made.namelist()) == sorted(expected.namelist())
+    assert members(wheel) == members(release / wheel.name)
 
 
 @dataclass(frozen=True)
