@@ -61,8 +61,8 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
-        blocks = f"{plan.repeats} block{'' if plan.repeats == 1 else 's'}"
-        return f"{expected.runs} runs in {blocks} and some warm-up drains: about {told(taken)}"
+        in_blocks = f"{plan.repeats} block{'' if plan.repeats == 1 else 's'}"
+        return f"{expected.runs} runs in {in_blocks} and some warm-up drains: about {told(taken)}"
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
     until = f"until every interval is within {width}, or within a quarter of its effect"
     if plan.minutes is None:
