@@ -81,7 +81,7 @@ class Field:
         kinds: `boolean`, `long`, `double`, `string`, `object`, and `number` for whole numbers beyond 64 bits.
         keys: Hashes of the values as long as each document has had one of its own; `None` from then on.
         has_several: Whether an array of it held two objects or more.
-        unfit: Why the fields of an object cannot be declared one by one; `None` where they can.
+        unfit: Whether the fields of an object cannot be declared one by one: their names are values, or too deep.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Field:
     children: dict[str, "Field"] = field(default_factory=dict)
     keys: set[int] | None = field(default_factory=set)
     has_several: bool = False
-    unfit: str | None = None
+    unfit: bool = False
 
     def see(self, value: Any, document: int, *, in_array: bool = False) -> None:
         """Take note of a value.
@@ -130,13 +130,10 @@ class Field:
         """The field of that name in this object; `None` for no name, or where there are too many or too deep ones."""
         if not name:
             return None
-        if self.unfit is None and name not in self.children:
-            if len(self.children) == MOST_CHILDREN:
-                self.unfit = f"has more than {MOST_CHILDREN} names, which are taken for values"
-            elif self.depth == DEEPEST:
-                self.unfit = "is nested too deep"
+        if not self.unfit and name not in self.children:
+            self.unfit = len(self.children) == MOST_CHILDREN or self.depth == DEEPEST
             self.children[name] = Field(f"{self.name}.{name}" if self.name else name, self.depth + 1)
-        if self.unfit is not None:
+        if self.unfit:
             self.children.clear()
         return self.children.get(name)
 

@@ -46,7 +46,7 @@ def properties_of(of: Field) -> dict[str, Any]:
 def declaration(of: Field) -> dict[str, Any]:
     """A field as a mapping declares it. What varies in kind is a `keyword`, which takes every value but an object."""
     kinds = of.kinds
-    if kinds == {"object"} and of.unfit is None:
+    if kinds == {"object"} and not of.unfit:
         together = {"type": "nested"} if is_nested(of) else {}
         return together | {"properties": properties_of(of)}
     if "object" in kinds:
