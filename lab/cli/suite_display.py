@@ -68,8 +68,9 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     if plan.minutes is None:
         warm_up = f"after {told(expected.warm_up_s)} of warm-up"
         return f"{until}: blocks of about {told(block_s)}, at least {least_blocks(plan)}, {warm_up}"
-    blocks = blocks_in_time(plan, expected)
-    return f"{until}, at most {plan.minutes:g} min: about {blocks} blocks of {told(block_s)} after the warm-up"
+    fit = blocks_in_time(plan, expected)
+    blocks = f"{fit} block{'' if fit == 1 else 's'}"
+    return f"{until}, at most {plan.minutes:g} min: about {blocks} of {told(block_s)} after the warm-up"
 
 
 def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
