@@ -1,7 +1,8 @@
 """Makes a release of the last commit: `python -m tools.release FOLDER`.
 
 The folder gets the wheel, which holds the built plugin, the source, the plugin's archive, and their checksums. All are
-made from a clone: nothing gets in that is not committed. The same commit and JDK make the same bytes.
+made from a clone: nothing gets in that is not committed. Maven builds the plugin, as for its own tests, once for wheel
+and archive. The same commit and JDK make the same bytes.
 """
 
 import hashlib
@@ -13,23 +14,27 @@ import tempfile
 from pathlib import Path
 
 from lab import ROOT
+from lab.stack.plugin import source_fingerprint, stamp_file
+from tools.maven import maven
 
 CHECKSUMS = "SHA256SUMS"
-PLUGIN_ARCHIVES = Path("connect") / "target" / "components" / "packages"
+ARCHIVES = Path("target") / "components" / "packages"
 
 
 def release(clone: Path) -> Path:
     """Make a release of a clean clone; the folder that holds it."""
     last_commit = ("git", "-C", str(clone), "log", "-1", "--format=%ct")
     epoch = subprocess.run(last_commit, check=True, capture_output=True, text=True).stdout.strip()
-    made = clone / "dist"
+    project, made = clone / "connect", clone / "dist"
+    maven(project, "package", "-Dmaven.test.skip=true")
+    stamp_file(project).write_text(source_fingerprint(project), "utf-8")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "--directory", str(made)],
         cwd=clone,
         env={**os.environ, "SOURCE_DATE_EPOCH": epoch},
         check=True,
     )
-    for archive in (clone / PLUGIN_ARCHIVES).iterdir():
+    for archive in (project / ARCHIVES).iterdir():
         shutil.copy(archive, made)
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(made.iterdir())]
     (made / CHECKSUMS).write_text("".join(sums))

@@ -1,16 +1,13 @@
 """The sink plugin, built on a copy of its project: by Maven, for developers, and by the lab itself."""
 
-import os
 import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
-from lab.stack.artifacts import ArtifactCache, read_lock
-from lab.stack.jdk import Jdk, choose_jdk, find_jdks, java_for_kafka
-from lab.stack.places import ROOT, cache_dir
+from lab.stack.places import ROOT
+from tools.maven import jdk
 
 CALL = re.compile(r"= (?:Field|Method|InterfaceMethod)ref\s+\S+\s+// (javax?/\S+)")
 
@@ -21,29 +18,6 @@ def copy_of_the_project(folder: Path) -> Path:
     shutil.copytree(ROOT / "docs", folder / "docs")
     shutil.copy(ROOT / "LICENSE", folder)
     return folder / "connect"
-
-
-def maven(project: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
-    """Run the machine's Maven, or else one that is fetched."""
-    mvn = shutil.which("mvn")
-    if mvn is None:
-        cache, (fetched,) = ArtifactCache(cache_dir()), read_lock().sets["maven"]
-        cache.fetch((fetched,))
-        mvn = str(cache.unpacked(fetched) / "bin" / "mvn")
-    done = subprocess.run(
-        [mvn, "-B", "--no-transfer-progress", "-f", str(project / "pom.xml"), *arguments],
-        env={**os.environ, "JAVA_HOME": str(jdk().home), **(environment or {})},
-        capture_output=True,
-        text=True,
-        timeout=540,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-8000:]
-
-
-def jdk() -> Jdk:
-    """The development kit that Maven runs on."""
-    return choose_jdk(find_jdks(), java_for_kafka(), "Maven")
 
 
 def plugin_files(target: Path) -> dict[str, Path]:

@@ -25,7 +25,8 @@ from lab.stack.shape import StackShape, kafka_version
 from tests.integration.conftest import Sluice
 from tests.integration.hub_archive import install
 from tests.integration.keyed_drain import keyed_drain
-from tests.integration.plugin_builds import calls_into_java, copy_of_the_project, entries, maven, plugin_files
+from tests.integration.plugin_builds import calls_into_java, copy_of_the_project, entries, plugin_files
+from tools.maven import maven
 
 OLDER = "3.9.1"
 NEWER = kafka_version(read_lock())

@@ -16,8 +16,9 @@ from lab.stack import server
 from lab.stack.engines import Engine
 from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.shape import StackShape
-from tests.integration.plugin_builds import copy_of_the_project, maven
+from tests.integration.plugin_builds import copy_of_the_project
 from tests.integration.search_servers import java_for, running, spec_of
+from tools.maven import maven
 
 pytestmark = pytest.mark.timeout(900)
 
