@@ -8,7 +8,7 @@ from pathlib import Path
 from lab.errors import ProfileError
 from lab.init.mapping import WHY_NOT_DYNAMIC, mapping_of
 from lab.init.sample import Sample
-from lab.profiles.files import REPOSITORY, found, is_there
+from lab.profiles.files import REPOSITORY, file_of, is_there
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 ENDINGS = re.compile(r"(\.(ndjson|jsonl|json))?(\.(gz|zst))?$", re.IGNORECASE)
@@ -92,7 +92,7 @@ def write_files(texts: Mapping[Path, str]) -> None:
     Raises:
         ProfileError: One of them exists, there or among those of Sluice, or cannot be written.
     """
-    taken = [path for path in texts if is_there(found(path.parent, path.name, REPOSITORY))]
+    taken = [path for path in texts if is_there(file_of(path.parent, path.name, REPOSITORY))]
     if taken:
         raise ProfileError(f"{', '.join(map(str, taken))}: exists; choose another --name, or remove it")
     written: list[Path] = []

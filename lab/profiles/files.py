@@ -20,7 +20,7 @@ def folders(kind: Path | str, root: Path) -> tuple[Path, ...]:
     return (Path(kind), root / kind) if root == REPOSITORY else (root / kind,)
 
 
-def found(kind: Path | str, file_name: str, root: Path) -> Path:
+def file_of(kind: Path | str, file_name: str, root: Path) -> Path:
     """The file of a kind: your own, or else the one that comes with Sluice, whether that exists or not."""
     *own, ours = (folder / file_name for folder in folders(kind, root))
     return next(filter(is_there, own), ours)
@@ -42,7 +42,7 @@ def yaml_file(name_or_path: str, kind: Path, root: Path, beside: Path = Path()) 
     if name_or_path.endswith(_SUFFIXES):
         path = beside / name_or_path
     elif _NAME.fullmatch(name_or_path):
-        path = found(kind, f"{name_or_path}.yaml", root)
+        path = file_of(kind, f"{name_or_path}.yaml", root)
     else:
         return None
     return path if is_there(path) else None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lab.errors import ProfileError
 from lab.profiles.checks import checked
 from lab.profiles.datasets import DEFAULT_MAPPINGS, dataset_in
-from lab.profiles.files import REPOSITORY, folders, found, label_of, names_in, not_there, yaml_file
+from lab.profiles.files import REPOSITORY, file_of, folders, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
 from lab.profiles.mapping import leaves, load_mapping, load_template
@@ -76,7 +76,7 @@ def override(key: str, value: object) -> str:
 
 def list_profiles(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every profile below experiments/profiles, by name."""
-    return [list_entry(name, found(FOLDER, f"{name}.yaml", root), root) for name in profile_names(root)]
+    return [list_entry(name, file_of(FOLDER, f"{name}.yaml", root), root) for name in profile_names(root)]
 
 
 def profile_names(root: Path = REPOSITORY) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ProfileError
-from lab.profiles.files import REPOSITORY, found, is_there, names_in, why_unreadable
+from lab.profiles.files import REPOSITORY, file_of, is_there, names_in, why_unreadable
 from lab.profiles.problems import suggestion
 
 FOLDER = "mappings"
@@ -24,7 +24,7 @@ def load_mapping(name: str, root: Path = REPOSITORY) -> MappingFile:
     Raises:
         ProfileError: There is none, or it is not what a mapping file is.
     """
-    path = found(FOLDER, f"{name}.json", root)
+    path = file_of(FOLDER, f"{name}.json", root)
     label = f"{FOLDER}/{name}.json"
     if not is_there(path):
         remedy = suggestion(name, names_in(FOLDER, root, ".json"), "a mapping")
@@ -40,7 +40,7 @@ def load_template(name: str, root: Path = REPOSITORY) -> dict[str, Any]:
     Raises:
         ProfileError: There is none, or it is no JSON object.
     """
-    path = found(TEMPLATES, f"{name}.json", root)
+    path = file_of(TEMPLATES, f"{name}.json", root)
     if not is_there(path):
         remedy = suggestion(name, names_in(TEMPLATES, root, ".json"), "a connector template")
         raise ProfileError(f'sink.connector: unknown connector template "{name}", {remedy}')

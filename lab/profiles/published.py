@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.files import REPOSITORY, found, names_in
+from lab.profiles.files import REPOSITORY, file_of, names_in
 from lab.profiles.located import Located
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
@@ -221,7 +221,7 @@ def load_published(name: str, root: Path = REPOSITORY) -> Published:
     Raises:
         ProfileError: Every problem of the file, a line each.
     """
-    path = found(FOLDER, f"{name}.yaml", root)
+    path = file_of(FOLDER, f"{name}.yaml", root)
     if not re.fullmatch(r"[\w-][\w.-]*", name) or not path.is_file():
         remedy = suggestion(name, published_names(root), "one of")
         raise ProfileError(f'unknown published figures "{name}", {remedy}')

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.profiles.datasets import DEFAULT_MAPPINGS, KnownDataset, dataset_in
-from lab.profiles.files import found
+from lab.profiles.files import file_of
 from lab.profiles.located import Located
 from lab.profiles.mapping import FOLDER
 from lab.profiles.models import QueryLoad
@@ -203,7 +203,7 @@ def _mapping_in(tree: Located, root: Path) -> tuple[str, Mapping[str, Any] | Non
     default = DEFAULT_MAPPINGS.get((dataset.name, dataset.model_in(tree)), "dynamic") if dataset is not None else ""
     name = str(entry.value) if entry is not None else default
     try:
-        body = json.loads(found(FOLDER, f"{name}.json", root).read_text(encoding="utf-8-sig"))
+        body = json.loads(file_of(FOLDER, f"{name}.json", root).read_text(encoding="utf-8-sig"))
         return name, dict(body["mappings"])
     except (OSError, ValueError, KeyError, TypeError):
         return name, None

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, JsonValue, PositiveInt, model_validator
 
-from lab.profiles.files import found, names_in
+from lab.profiles.files import file_of, names_in
 from lab.profiles.located import Located
 from lab.profiles.models import Section
 from lab.profiles.problems import Problem, refusal, suggestion
@@ -201,7 +201,7 @@ def load_question(name: str, root: Path) -> Question:
 def read_question(name: str, root: Path) -> tuple[Question | None, list[Problem]]:
     """The question of this name, which must exist, and what is wrong with its file."""
     label = f"experiments/queries/{name}.yaml"
-    path = found(FOLDER, f"{name}.yaml", root)
+    path = file_of(FOLDER, f"{name}.yaml", root)
     question, tree, problems = read_model(path, label, Question, what="a question")
     if question is None:
         return None, problems

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
 from lab.errors import ProfileError
-from lab.profiles.files import REPOSITORY, found, label_of, names_in, not_there, yaml_file
+from lab.profiles.files import REPOSITORY, file_of, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS
 from lab.profiles.loader import ListEntry, list_entry, load_profile, override
 from lab.profiles.located import Located
@@ -249,7 +249,7 @@ def suite_names(root: Path = REPOSITORY) -> list[str]:
 
 def list_suites(root: Path = REPOSITORY) -> list[ListEntry]:
     """Every suite with its question, by name."""
-    return [list_entry(name, found(FOLDER, f"{name}.yaml", root), root) for name in suite_names(root)]
+    return [list_entry(name, file_of(FOLDER, f"{name}.yaml", root), root) for name in suite_names(root)]
 
 
 def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path = REPOSITORY) -> Suite:
