@@ -14,6 +14,8 @@ from lab.analysis.page.queries import STEPS_HEAD, steps_of, steps_rows
 from lab.analysis.page.queries import section as query_section
 from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
+from lab.records.result import Result
+from lab.records.run import Run
 
 
 def write_report(analysis: RunAnalysis) -> Path:
@@ -37,29 +39,11 @@ def report(analysis: RunAnalysis) -> str:
     load = run.query_load
     steps, bound, due = steps_of(run)
     dataset = (folder.profile or {}).get("dataset")
-    hero = key_figures.hero(run, result)
-    doubts = dict.fromkeys((*hero.badges, *badges(result.warnings, DOCUMENTS)))
     ledger = run.verification.ledger
     page = partial(
         PAGES.get_template("page/run.html").render,
-        title=f"{run.profile}: {result.status}",
-        heading=run.profile,
-        question=run.question,
-        run=run,
-        result=result,
+        **_answer(run, result),
         profile=folder.profile,
-        failed=result.status == "failed",
-        behind=shortfall(result),
-        what_was_run=what_was_run(run),
-        what_came_out=what_came_out(run, result),
-        caption=key_figures.hero_caption(run, result),
-        hero=hero,
-        limiting=result.limited_by and stage_text(result.limited_by.stage, run.environment.product),
-        doubts=doubts,
-        is_doubtful=bool(doubts or run.documents.dead_lettered),
-        tiles=key_figures.tiles(run, result),
-        not_measured=key_figures.not_measured(run, result),
-        touching={name: badges(result.warnings, name) for name in (COSTS, DOCUMENTS, SAMPLES)},
         charts=charts(run, analysis.windows),
         ramp=ramp(steps, bound, due) if steps else None,
         steps_head=STEPS_HEAD,
@@ -88,3 +72,28 @@ def report(analysis: RunAnalysis) -> str:
         footer=f"Run {run.run_id}, begun {began:%Y-%m-%d %H:%M} UTC.",
     )
     return page(terms=terms_in(page(terms={}), TERMS))
+
+
+def _answer(run: Run, result: Result) -> dict[str, object]:
+    """What stands on top: the main figure with its verdict, what makes it doubtful, and the figures beside it."""
+    hero = key_figures.hero(run, result)
+    doubts = dict.fromkeys((*hero.badges, *badges(result.warnings, DOCUMENTS)))
+    return {
+        "title": f"{run.profile}: {result.status}",
+        "heading": run.profile,
+        "question": run.question,
+        "run": run,
+        "result": result,
+        "failed": result.status == "failed",
+        "behind": shortfall(result),
+        "what_was_run": what_was_run(run),
+        "what_came_out": what_came_out(run, result),
+        "caption": key_figures.hero_caption(run, result),
+        "hero": hero,
+        "limiting": result.limited_by and stage_text(result.limited_by.stage, run.environment.product),
+        "doubts": doubts,
+        "is_doubtful": bool(doubts or run.documents.dead_lettered),
+        "tiles": key_figures.tiles(run, result),
+        "not_measured": key_figures.not_measured(run, result),
+        "touching": {name: badges(result.warnings, name) for name in (COSTS, DOCUMENTS, SAMPLES)},
+    }
