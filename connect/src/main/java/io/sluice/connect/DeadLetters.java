@@ -17,6 +17,7 @@ import org.apache.kafka.connect.sink.SinkTaskContext;
 final class DeadLetters {
     private static final String WORKERS_REPORTER = "org.apache.kafka.connect.runtime.errors.WorkerErrantRecordReporter";
     private static final int LONGEST_REASON = 1_000;
+    private static final int ATTEMPTS = 5;
 
     private final ErrantRecordReporter reporter;
     private final boolean logged;
@@ -50,13 +51,13 @@ final class DeadLetters {
         String text = reason.length() > LONGEST_REASON ? reason.substring(0, LONGEST_REASON) + "…" : reason;
         Exception rejection = new RejectedRecordException(delivery.origin() + ": " + text);
         Future<Void> arrival = reporter.report(delivery.record(), rejection);
-        if (mayBeRefused(arrival)) {
-            // Should it have arrived as quickly as that, it arrives twice.
-            arrival = reporter.report(delivery.record(), rejection);
-            if (mayBeRefused(arrival)) {
+        // One that arrived before this thread looked arrives again: on a busy machine that happens, not each time.
+        for (int attempts = 1; mayBeRefused(arrival); attempts++) {
+            if (attempts == ATTEMPTS) {
                 throw new ConnectException("the producer refused it at once; it may be larger than the producer's"
                         + " max.request.size, or the topic may be missing or forbidden");
             }
+            arrival = reporter.report(delivery.record(), rejection);
         }
         synchronized (pending) {
             pending.add(new Pending(delivery, arrival));

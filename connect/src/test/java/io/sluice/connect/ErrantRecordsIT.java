@@ -61,6 +61,18 @@ class ErrantRecordsIT extends MisbehavingServer {
         }
     }
 
+    /** On a busy machine a letter may arrive before the task looks, which looks like a refusal; it is sent again. */
+    @Test
+    void aLetterThatArrivesAtOnceDoesNotFailTheTask() throws Exception {
+        try (TaskHarness harness = harness("flush.timeout.ms", "0")) {
+            harness.lettersThatArriveAtOnce.set(3);
+            harness.put(List.of(harness.record("a", "{}"), harness.record("b", "{")));
+            harness.putUntilDecided();
+            assertEquals(Map.of("Indexed", 1L, "DeadLettered", 1L), harness.fates());
+            assertEquals(4, harness.deadLetters.size());
+        }
+    }
+
     /** Where the worker logs what is reported, the reason is left out: it may quote the document. */
     @Test
     void reasonsThatAreLoggedQuoteNothing() throws Exception {
