@@ -43,7 +43,7 @@ class Case:
     failed: str | None
 
 
-def tested(project: Path, *arguments: str, url: str) -> None:
+def verify(project: Path, *arguments: str, url: str) -> None:
     """Run Maven for tests against the server at this URL."""
     options = {"JDK_JAVA_OPTIONS": os.environ[JVM_OPTIONS], "SLUICE_TEST_ELASTICSEARCH_URL": url}
     maven(project, *arguments, environment=options)
@@ -68,7 +68,7 @@ def outcome(wanted: Engine, folder: Path) -> list[Case]:
     reports = folder / str(wanted) / "reports"
     with running(spec_of(wanted, folder / str(wanted)), folder) as url:
         # Failed tests are in the report, which says more than Maven does.
-        tested(
+        verify(
             folder / "connect",
             "failsafe:integration-test",
             f"-Dit.test={','.join(TESTS)}",
@@ -97,7 +97,7 @@ def verified(folder: Path) -> None:
     target.mkdir()
     (target / "sluice-connect-elasticsearch-0.0.7.zip").touch()
     with running(spec_of(USUAL, folder / str(USUAL)), folder) as url:
-        tested(folder / "connect", "verify", url=url)
+        verify(folder / "connect", "verify", url=url)
     assert list(target.glob("*-0.0.7.*")) == []
 
 

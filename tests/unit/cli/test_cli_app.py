@@ -172,7 +172,8 @@ def test_ctrl_c_is_no_error(sluice: Command, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_request_to_end_is_treated_like_ctrl_c(
     sluice: Command, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    """Servers are stopped on the way out."""
+    """Servers are stopped on the way out. The tests themselves may run under `nohup`."""
+    signal.signal(number, signal.SIG_DFL)
     monkeypatch.setattr(report, "find_run", lambda *_: signal.raise_signal(number))
     assert sluice("report")[0] == 130
 
