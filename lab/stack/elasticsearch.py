@@ -144,6 +144,7 @@ def elasticsearch_spec(
             "ES_TMPDIR": str(folder / "tmp"),
             "ES_JAVA_OPTS": jvm_options,
             "CLI_JAVA_OPTS": LAUNCHER_OPTIONS,
+            **stand_in_for_ps(),
         },
         ports=dict(ports),
         run_as=user,
@@ -173,6 +174,14 @@ def write_config(
     repositories(folder).mkdir(exist_ok=True)
     give_to(user, repositories(folder))
     return config
+
+
+def stand_in_for_ps() -> dict[str, str]:
+    """The function that the start scripts of Elasticsearch 7 and OpenSearch take for `ps` where a machine has none.
+
+    They ask `ps -p PID` whether the node lives; small containers lack it.
+    """
+    return {} if shutil.which("ps") else {"BASH_FUNC_ps%%": '() { kill -0 "$2"; }'}
 
 
 def heap_options(heap_mb: int) -> str:

@@ -1,6 +1,8 @@
 """Specifications of the servers: what makes one differ from another, and what does not."""
 
 import os
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from lab.stack import elasticsearch as elasticsearch_module
 from lab.stack.elasticsearch import elasticsearch_spec, give_to, node_settings, vector_instructions
 from lab.stack.jdk import Jdk
 from lab.stack.kafka import Program, class_data_options, connect_spec, fingerprint, kafka_spec
@@ -320,6 +323,19 @@ def test_a_node_is_started_as_a_daemon_with_a_pid_file(home: Path, tmp_path: Pat
 def properties_of(path: Path) -> dict[str, str]:
     """A properties file."""
     return dict(line.split("=", 1) for line in path.read_text().splitlines())
+
+
+@pytest.mark.parametrize(("ps", "stands_in"), [(None, True), ("/usr/bin/ps", False)])
+def test_a_start_script_finds_out_whether_a_node_lives_without_ps(
+    monkeypatch: pytest.MonkeyPatch, home: Path, tmp_path: Path, ps: str | None, *, stands_in: bool
+) -> None:
+    """It asks `ps -p PID`; small containers have none."""
+    bash = shutil.which("bash")
+    monkeypatch.setattr(elasticsearch_module.shutil, "which", lambda _: ps)
+    environment = node(home, tmp_path).environment
+    asked = "ps -p $$ && ! ps -p 4194305"  # beyond the largest process id
+    done = subprocess.run([str(bash), "-c", asked], env={**environment, "PATH": ""}, capture_output=True, check=False)
+    assert (done.returncode == 0) is stands_in
 
 
 def test_a_broker_listens_on_its_ports_of_the_loopback_interface_only(tmp_path: Path) -> None:
