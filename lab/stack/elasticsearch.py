@@ -144,7 +144,7 @@ def elasticsearch_spec(
             "ES_TMPDIR": str(folder / "tmp"),
             "ES_JAVA_OPTS": jvm_options,
             "CLI_JAVA_OPTS": LAUNCHER_OPTIONS,
-            **stand_in_for_ps(),
+            **path_with_ps(folder),
         },
         ports=dict(ports),
         run_as=user,
@@ -176,12 +176,17 @@ def write_config(
     return config
 
 
-def stand_in_for_ps() -> dict[str, str]:
-    """The function that the start scripts of Elasticsearch 7 and OpenSearch take for `ps` where a machine has none.
+def path_with_ps(folder: Path) -> dict[str, str]:
+    """The path on which start scripts find a `ps`: small containers have none, and get a stand-in below `folder`.
 
-    They ask `ps -p PID` whether the node lives; small containers lack it.
+    Those of Elasticsearch 7 and OpenSearch ask `ps -p PID` whether the node lives.
     """
-    return {} if shutil.which("ps") else {"BASH_FUNC_ps%%": '() { kill -0 "$2"; }'}
+    if shutil.which("ps"):
+        return {}
+    script = folder / "bin" / "ps"
+    write_if_changed(script, '#!/bin/sh\nkill -0 "$2"\n')
+    script.chmod(0o755)
+    return {"PATH": f"{os.environ['PATH']}{os.pathsep}{script.parent}"}
 
 
 def heap_options(heap_mb: int) -> str:

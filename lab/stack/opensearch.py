@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from lab.stack.elasticsearch import heap_options, node_name, node_settings, stand_in_for_ps, write_config
+from lab.stack.elasticsearch import heap_options, node_name, node_settings, path_with_ps, write_config
 from lab.stack.engines import TITLES
 from lab.stack.jdk import Jdk
 from lab.stack.kafka import fingerprint
@@ -40,7 +40,7 @@ def opensearch_spec(
             "OPENSEARCH_PATH_CONF": str(config),
             "OPENSEARCH_TMPDIR": str(folder / "tmp"),
             "OPENSEARCH_JAVA_OPTS": jvm_options,
-            **stand_in_for_ps(),
+            **path_with_ps(folder),
         },
         ports=dict(ports),
         run_as=user,
