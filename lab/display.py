@@ -147,8 +147,8 @@ class StackDisplay:
         """So much of the downloads is there."""
         if self._fetch_task is None:
             if not console.is_terminal:
-                console.print(f"fetching {count(needed_bytes / 1e6)} MB of servers (once)")
-            self._fetch_task = self._fetching.add_task("fetching servers (once)", total=needed_bytes / 1e6)
+                console.print(f"fetching {count(needed_bytes / 1e6)} MB (once)")
+            self._fetch_task = self._fetching.add_task("fetching (once)", total=needed_bytes / 1e6)
         self._show(self._fetching)
         self._fetching.update(self._fetch_task, completed=present_bytes / 1e6)
 

@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from lab import VERSION
@@ -75,6 +76,13 @@ def without_proxy_for_this_machine() -> None:
         os.environ[name] = ",".join(filter(None, (excluded, "127.0.0.1,localhost")))
 
 
+def print_error(errors: Console, error: SluiceError) -> None:
+    """The sentence, below the last lines of a server's log where one failed."""
+    for line in error.log_lines if isinstance(error, StackError) else ():
+        errors.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
+    errors.print(f"[bold red]sluice:[/bold red] {escape(str(error))}", soft_wrap=True)
+
+
 def main() -> int:
     """Run the command line; its exit status."""
     without_proxy_for_this_machine()
@@ -93,13 +101,12 @@ def main() -> int:
             raise
         outcome = INTERRUPTED
     except SluiceError as error:
-        if isinstance(error, StackError):
-            for line in error.log_lines:
-                errors.print(f"  [dim]{escape(line)}[/dim]", soft_wrap=True)
-        errors.print(f"[bold red]sluice:[/bold red] {escape(str(error))}", soft_wrap=True)
+        print_error(errors, error)
         return error.exit_status
-    except BrokenPipeError:
-        # Whoever read our output, such as `head`, has enough.
+    except (BrokenPipeError, SystemExit) as ending:
+        # Whoever read our output, such as `head`, has enough. The console of a help makes a SystemExit of it.
+        if not any(isinstance(error, BrokenPipeError) for error in (ending, ending.__context__)):
+            raise
         sys.stderr.close()
         return 0
     if outcome == INTERRUPTED:

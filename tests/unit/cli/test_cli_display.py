@@ -134,7 +134,7 @@ def test_downloads_say_how_much_is_left(terminal: Callable[[int], PipeProofConso
         clock.now_s += 1
     text = lines_of(console, shown._fetching)
     shown._show(None)
-    assert text == ["fetching servers (once)  33 %  9 s left  100 MB/s"]
+    assert text == ["fetching (once)  33 %  9 s left  100 MB/s  5 s elapsed"]
 
 
 def test_without_a_terminal_servers_leave_no_blank_lines(
@@ -152,7 +152,7 @@ def test_without_a_terminal_servers_leave_no_blank_lines(
         clock.now_s += 7
         shown.step("kafka", "ready")
     assert capsys.readouterr().out.replace(NARROW_SPACE, " ").splitlines() == [
-        "fetching 160 MB of servers (once)",
+        "fetching 160 MB (once)",
         "✓ kafka ready after 7 s",
     ]
 
@@ -203,3 +203,13 @@ def test_a_command_ends_as_it_would_when_nobody_reads_on() -> None:
     done = subprocess.run([sys.executable, "-c", program], stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (4, b"")
+
+
+def test_a_help_that_nobody_reads_is_no_failure() -> None:
+    """`./sluice --help | head` ends like a help that was read to its end."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "lab.cli", "--help"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
