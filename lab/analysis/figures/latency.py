@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from lab.analysis.figures.rates import Point, answered, differences, shards
@@ -70,8 +71,19 @@ def is_known(percentile: str, recorded: int) -> bool:
 
 
 def mean_ms(histogram: HdrHistogram | None) -> float | None:
-    """Mean of a histogram in µs, to its three digits; `None` when there is none."""
-    return None if histogram is None else histogram.get_mean_value() / 1000
+    """Mean of a histogram in µs, to its three digits; `None` when there is none.
+
+    As `HdrHistogram.get_mean_value`, which visits each of some 20,000 counts in Python where a hundred are not zero.
+    """
+    if histogram is None:
+        return None
+    counts = np.ctypeslib.as_array(histogram.counts)
+    total_us = 0.0
+    for index in np.flatnonzero(counts).tolist():
+        lowest_us = histogram.get_value_from_index(index)
+        middle_us = (lowest_us + histogram.get_highest_equivalent_value(lowest_us) + 1) // 2
+        total_us += int(counts[index]) * middle_us
+    return total_us / histogram.get_total_count() / 1000
 
 
 def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
