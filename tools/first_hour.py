@@ -26,7 +26,8 @@ REPLACED = {
     "compare RUN RUN": "compare $(ls runs/quickstart | head -2)",
     "./sluice logs connect --follow": "timeout --signal INT 5 ./sluice logs connect --follow || test $? = 124",
     "sink.tasks=1,2,4": "sink.tasks=1,2,4 --minutes 5",
-    " --open": "",
+    "report latest --open": "report latest",
+    "report race-orders --open": "report race-orders",
 }
 """What the pages leave to the reader, and what waits for one."""
 

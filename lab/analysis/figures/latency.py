@@ -83,7 +83,7 @@ def mean_ms(histogram: HdrHistogram | None) -> float | None:
         lowest_us = histogram.get_value_from_index(index)
         middle_us = (lowest_us + histogram.get_highest_equivalent_value(lowest_us) + 1) // 2
         total_us += int(counts[index]) * middle_us
-    return total_us / histogram.get_total_count() / 1000
+    return float(total_us / histogram.get_total_count() / 1000)
 
 
 def percentile_curve_ms(encoded: str | None) -> list[tuple[float, float]]:
