@@ -110,20 +110,6 @@ def test_a_run_starts_containers_measures_them_and_stops_them(launcher: Launcher
     assert running(launcher.project) == {}
 
 
-def test_containers_that_run_already_stay_as_far_as_they_fit(launcher: Launcher) -> None:
-    """Another heap is another Elasticsearch; Kafka and the worker go on. All stay when the run is over."""
-    launcher.project("up", "--detach", "--wait", "kafka", "elasticsearch", "connect")
-    before = running(launcher.project)
-
-    done = launcher("run", "quickstart", "--documents", str(DOCUMENTS), "--set", "elasticsearch.heap_mb=769")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert launcher.result().documents.indexed == DOCUMENTS
-    after = running(launcher.project)
-    assert after.keys() == before.keys()
-    assert {service for service in before if after[service] != before[service]} == {"elasticsearch"}
-
-
 def test_a_suite_uses_warm_containers(launcher: Launcher, tmp_path: Path) -> None:
     """It leaves out what they cannot run, and nothing is started again for the rest."""
     launcher.project("up", "--detach", "--wait", "kafka", "elasticsearch", "connect")
@@ -140,6 +126,20 @@ def test_a_suite_uses_warm_containers(launcher: Launcher, tmp_path: Path) -> Non
     assert result.complete
     assert {run.status for run in result.runs} == {"verified"}
     assert running(launcher.project) == before
+
+
+def test_containers_that_run_already_stay_as_far_as_they_fit(launcher: Launcher) -> None:
+    """Another heap is another Elasticsearch; Kafka and the worker go on. All stay when the run is over."""
+    launcher.project("up", "--detach", "--wait", "kafka", "elasticsearch", "connect")
+    before = running(launcher.project)
+
+    done = launcher("run", "quickstart", "--documents", str(DOCUMENTS), "--set", "elasticsearch.heap_mb=769")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert launcher.result().documents.indexed == DOCUMENTS
+    after = running(launcher.project)
+    assert after.keys() == before.keys()
+    assert {service for service in before if after[service] != before[service]} == {"elasticsearch"}
 
 
 def test_node_settings_that_containers_do_not_have_are_refused(launcher: Launcher) -> None:
