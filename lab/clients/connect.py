@@ -9,6 +9,7 @@ import httpx
 from lab.clients.http import UNAUTHORIZED, HttpService, parsed
 from lab.endpoints import Access
 from lab.errors import ProfileError, StackError
+from lab.monitor.connect import causes_in, innermost
 
 
 class ConnectWorker:
@@ -176,8 +177,5 @@ def is_busy(status: int) -> bool:
 
 def failed(what: str, trace: str) -> StackError:
     """The error for a failed connector or task: its innermost cause, and the whole chain of causes as log lines."""
-    causes = [
-        line.strip() for line in trace.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "..."))
-    ]
-    innermost = causes[-1].removeprefix("Caused by: ") if causes else "no cause given"
-    return StackError(f"{what}: failed: {innermost}", tuple(causes))
+    causes = causes_in(trace)
+    return StackError(f"{what}: failed: {innermost(causes)}", tuple(causes))

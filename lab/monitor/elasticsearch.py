@@ -58,6 +58,10 @@ NODE_FIELDS = {
     "search_completed": "thread_pool.search.completed",
     "memory_limit_bytes": "os.cgroup.memory.limit_in_bytes",
     "memory_used_bytes": "os.cgroup.memory.usage_in_bytes",
+    "index_total": "indices.indexing.index_total",
+    "index_time_ms": "indices.indexing.index_time_in_millis",
+    "segments_count": "indices.segments.count",
+    "merges_current": "indices.merges.current",
 }
 
 UNLIMITED_BYTES = 1 << 62
@@ -66,7 +70,7 @@ UNLIMITED_BYTES = 1 << 62
 INDEX_PATH = "_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache"
 INDEX_FILTER = ",".join(f"_all.*.{field}" for field in SHARD_FIELDS.values())
 EACH_INDEX_FILTER = ",".join(f"indices.*.primaries.{SHARD_FIELDS[name]}" for name in IndexCounters.model_fields)
-NODES_PATH = "_nodes/stats/jvm,process,os,thread_pool"
+NODES_PATH = "_nodes/stats/jvm,process,os,thread_pool,indices/indexing,segments,merge"
 NODES_FILTER = ",".join(["nodes.*.name", *(f"nodes.*.{field}" for field in NODE_FIELDS.values())])
 
 

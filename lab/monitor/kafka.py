@@ -48,7 +48,7 @@ class KafkaReader:
         )
 
     def read(self) -> KafkaSample:
-        """The offsets at this instant, summed over all partitions.
+        """The offsets at this instant, of each partition and summed over all of them.
 
         The committed offsets are read first, so that the lag is never negative.
 
@@ -56,7 +56,12 @@ class KafkaReader:
             KafkaException: As for each of them.
         """
         committed = self.committed_offsets()
-        return KafkaSample(end_offset=sum(self.end_offsets().values()), committed_offset=sum(committed.values()))
+        ends = self.end_offsets()
+        return KafkaSample(
+            end_offset=sum(ends.values()),
+            committed_offset=sum(committed.values()),
+            partitions={f"{place[0]}-{place[1]}": (end, committed.get(place, 0)) for place, end in ends.items()},
+        )
 
     def committed_offsets(self) -> dict[tuple[str, int], int]:
         """For each topic and partition the next offset that the group wants; 0 before its first commit.

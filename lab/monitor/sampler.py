@@ -17,6 +17,7 @@ import orjson
 
 from lab.endpoints import Endpoints
 from lab.errors import StackError
+from lab.monitor.connect import ConnectorReader
 from lab.monitor.containers import ContainerReader, Containers
 from lab.monitor.control_groups import own_groups
 from lab.monitor.elasticsearch import ElasticsearchReader
@@ -81,6 +82,8 @@ class Sources:
         topic: The topic under test; `None` where there is none, and Kafka is then not asked.
         consumer_group: Whose committed offset counts; a sink connector's is `connect-<connector>`.
         connector: Name of the sink connector; `None` where the sink keeps no ledger of ours.
+        any_connector: Name of the sink connector, whoever made it; `None` where there is none: its state is asked for.
+        reads_ages: Whether the sink is asked for the ages of its records now and then, as of a stream.
         containers: `None` for servers that are processes of this machine, or are elsewhere.
     """
 
@@ -90,6 +93,8 @@ class Sources:
     consumer_group: str
     connector: str | None
     containers: Containers | None = None
+    any_connector: str | None = None
+    reads_ages: bool = False
 
 
 def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]) -> dict[str, Reader]:
@@ -106,7 +111,15 @@ def open_readers(sources: Sources, *, timeout_s: float, now: Callable[[], float]
         )
     if endpoints.metrics_url and sources.connector:
         readers["sink"] = SinkReader(
-            endpoints.metrics_url, sources.connector, timeout_s=timeout_s, access=access.metrics
+            endpoints.metrics_url,
+            sources.connector,
+            timeout_s=timeout_s,
+            access=access.metrics,
+            reads_ages=sources.reads_ages,
+        )
+    if sources.any_connector:
+        readers["connector"] = ConnectorReader(
+            endpoints.connect_url, sources.any_connector, timeout_s=timeout_s, access=access.connect, hide=access.hide
         )
     if sources.containers:
         readers["containers"] = ContainerReader(sources.containers, timeout_s=timeout_s)

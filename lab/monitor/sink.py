@@ -13,10 +13,13 @@ from lab.records.run import SinkHistograms
 from lab.records.samples import SinkSample
 from lab.records.verification import Ledger, SinkLedger, TaskLedger
 
-LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name not in {"tasks", "jit_time_ms"})
+OTHER_FIELDS = frozenset({"tasks", "jit_time_ms", "record_age_ms_p50", "record_age_ms_p99"})
+LEDGER_FIELDS = tuple(name for name in SinkSample.model_fields if name not in OTHER_FIELDS)
 BY_PARTITION = "LedgerByPartition"
 RECORD_AGE = "RecordAgeHistogram"
 BULK_SERVICE_TIME = "BulkServiceTimeHistogram"
+AGES_EVERY = 5
+"""Readings: to encode the histogram keeps a task waiting for a millisecond or two."""
 TASK = re.compile(r"[:,]task=(\w+)")
 
 
@@ -29,19 +32,33 @@ class JolokiaError(LookupError):
 
 
 class SinkReader:
-    """Sums the ledger over the tasks of one connector; two small requests per reading."""
+    """Sums the ledger over the tasks of one connector; two small requests per reading.
 
-    def __init__(self, url: str, connector: str, *, timeout_s: float, access: HttpAccess = OPEN) -> None:
+    Args:
+        reads_ages: Whether the ages of records are read as well, at every fifth reading.
+    """
+
+    def __init__(
+        self, url: str, connector: str, *, timeout_s: float, access: HttpAccess = OPEN, reads_ages: bool = False
+    ) -> None:
         self._url = url
         self._connector = connector
+        self._reads_ages = reads_ages
+        self._readings = 0
         self._client = access.client(timeout=timeout_s)
 
     def read(self) -> SinkSample:
-        """The ledger at this instant; the histograms, which are costly to encode, are not read."""
+        """The ledger at this instant; of the histograms, which are costly to encode, at most one and now and then."""
         attributes = {field: attribute(field) for field in LEDGER_FIELDS}
-        beans = read_beans(self._client, self._url, self._connector, list(attributes.values())).values()
+        wants_ages = self._reads_ages and self._readings % AGES_EVERY == 0
+        self._readings += 1
+        wanted = [*attributes.values(), *([RECORD_AGE] if wants_ages else [])]
+        beans = read_beans(self._client, self._url, self._connector, wanted).values()
         sums = {field: sum(int(bean[name]) for bean in beans) for field, name in attributes.items()}
-        return SinkSample(tasks=len(beans), jit_time_ms=self._jit_time_ms(), **sums)
+        p50, p99 = percentiles_ms(bean.get(RECORD_AGE) for bean in beans)
+        return SinkSample(
+            tasks=len(beans), jit_time_ms=self._jit_time_ms(), record_age_ms_p50=p50, record_age_ms_p99=p99, **sums
+        )
 
     def _jit_time_ms(self) -> int | None:
         """What the worker's virtual machine has spent on compiling so far; `None` where it does not say."""
@@ -95,8 +112,26 @@ def read_sink_histograms(
     )
 
 
+def percentiles_ms(encoded: Iterable[str | None]) -> tuple[float | None, float | None]:
+    """Median and p99 of all values of these histograms in µs; `None` when nothing was recorded."""
+    whole = merged(encoded)
+    if whole is None or not whole.get_total_count():
+        return None, None
+    values_us = whole.get_percentile_to_value_dict([50.0, 99.0])
+    return values_us[50.0] / 1000, values_us[99.0] / 1000
+
+
 def merged_histogram(encoded: Iterable[str | None]) -> str | None:
     """One histogram that holds the values of all, in the same encoding; `None` when there is none to merge."""
+    whole = merged(encoded)
+    if whole is None:
+        return None
+    text: bytes = whole.encode()
+    return text.decode("ascii")
+
+
+def merged(encoded: Iterable[str | None]) -> HdrHistogram | None:
+    """One histogram that holds the values of all; `None` when there is none to merge."""
     histograms = [HdrHistogram.decode(text) for text in encoded if text]
     if not histograms:
         return None
@@ -105,8 +140,7 @@ def merged_histogram(encoded: Iterable[str | None]) -> str | None:
     widest, *others = histograms
     for other in others:
         widest.add(other)
-    merged: bytes = widest.encode()
-    return merged.decode("ascii")
+    return widest
 
 
 def attribute(field: str) -> str:

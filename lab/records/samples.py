@@ -52,6 +52,9 @@ class NodeCounters(Record):
         write_active: Those of them that were at work at this instant.
         search_threads: Threads of the search pool, as those of the write pool.
         memory_limit_bytes: That of its control group, as Elasticsearch itself reads it; `None` where there is none.
+        index_total: Operations that its shards have indexed, of primaries, replicas and other indices alike; `None`, as
+            the three after it, in older records.
+        index_time_ms: What that has taken, as for an index.
     """
 
     cpu_percent: int | None
@@ -73,6 +76,10 @@ class NodeCounters(Record):
     search_completed: Count | None = None
     memory_limit_bytes: Count | None = None
     memory_used_bytes: Count | None = None
+    index_total: Count | None = None
+    index_time_ms: Count | None = None
+    segments_count: Count | None = None
+    merges_current: Count | None = None
 
 
 class IndexCounters(Record):
@@ -105,10 +112,12 @@ class KafkaSample(Record):
     Attributes:
         end_offset: Records in the topic.
         committed_offset: Records that the sink's consumer group has committed; 0 before its first commit.
+        partitions: `topic-partition` → (end offset, committed offset); empty in older records.
     """
 
     end_offset: Count
     committed_offset: Count
+    partitions: dict[str, tuple[Count, Count]] = Field(default_factory=dict)
 
     @property
     def lag_records(self) -> int:
@@ -124,6 +133,8 @@ class SinkSample(Record):
 
     Attributes:
         jit_time_ms: What the worker's virtual machine has spent on compiling since it started; no other server says it.
+        record_age_ms_p50: Median from the due time of a record to its acknowledgement by Elasticsearch, over all
+            records so far; `None`, as p99, in most samples: it is read every few seconds, and only of a stream.
     """
 
     tasks: Count
@@ -147,6 +158,30 @@ class SinkSample(Record):
     bulk_bytes_total: Count
     time_blocked_ms_total: Count
     jit_time_ms: Count | None = None
+    record_age_ms_p50: float | None = None
+    record_age_ms_p99: float | None = None
+
+
+class TaskSample(Record):
+    """One task of the connector, as its worker sees it.
+
+    Attributes:
+        state: In the worker's words: `RUNNING`, `FAILED`, `PAUSED`, `UNASSIGNED` …
+        worker: `host:port` of the worker that it runs on.
+        reason: The innermost cause of a failure.
+    """
+
+    id: Count
+    state: str
+    worker: str
+    reason: str | None = None
+
+
+class ConnectorSample(Record):
+    """The connector and its tasks, as the Connect worker sees them."""
+
+    state: str
+    tasks: tuple[TaskSample, ...]
 
 
 class ProcessSample(Record):
@@ -189,6 +224,7 @@ class Sample(Record):
         at_s: Instant of the tick.
         phase: The phase of the run that was under way.
         produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
+        connector: `None` also while there is no such connector. No figure is made of it.
         processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
         control_groups: By server name; only those of servers that have one of their own.
         machine_cpu_percent: Busy share of the cores that the run may use since the tick before, stolen time included.
@@ -210,6 +246,7 @@ class Sample(Record):
     elasticsearch: ElasticsearchSample | None = None
     kafka: KafkaSample | None = None
     sink: SinkSample | None = None
+    connector: ConnectorSample | None = None
     processes: dict[str, ProcessSample] = Field(default_factory=dict)
     control_groups: dict[str, ControlGroupSample] = Field(default_factory=dict)
     machine_cpu_percent: float | None = None

@@ -295,6 +295,9 @@ class _RunUnderWay:
             consumer_group=self.names.consumer_group,
             connector=self.names.connector if self.sink.keeps_ledger else None,
             containers=self.target.containers,
+            any_connector=self.names.connector if self.uses_kafka and not self.profile.sink.command else None,
+            # Of a drain it is the time that records have waited in the topic.
+            reads_ages=self.profile.load.mode == "stream",
         )
         return Sampler(
             sources,

@@ -39,6 +39,8 @@ from lab.records.samples import Sample
 GC_SHARE = 0.10
 MAJOR_FAULTS_PER_S = 100.0
 DRIVER_MOST = 0.5
+OF_NO_FIGURE = "connector"
+"""Source of samples that only the live page shows."""
 
 
 def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, ...]:
@@ -138,7 +140,7 @@ def samples_lost(run: Run, cut: Windows) -> RunWarning | None:
     interval_s = sampling_interval_s(cut.growing)
     if interval_s:
         expected = floor((cut.growing[-1].at_s - cut.growing[0].at_s) / interval_s + 0.5) + 1
-        lost = Counter(source for sample in cut.growing for source in sample.lost)
+        lost = Counter(source for sample in cut.growing for source in sample.lost if source != OF_NO_FIGURE)
         lost["whole samples"] = max(0, expected - len(cut.growing))
         sources = ", ".join(f"{source} {times}" for source, times in sorted(lost.items()) if times)
         if sources:

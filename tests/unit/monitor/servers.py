@@ -84,6 +84,11 @@ def node_stats(name: str = "elasticsearch-1") -> dict[str, Any]:
             "write": {"threads": 2, "active": 1, "queue": 3, "rejected": 5, "completed": 11},
             "search": {"threads": 4, "active": 2, "queue": 13, "rejected": 17, "completed": 19},
         },
+        "indices": {
+            "indexing": {"index_total": 1013, "index_time_in_millis": 1019},
+            "segments": {"count": 23},
+            "merges": {"current": 2},
+        },
         "os": {"cgroup": {"memory": {"limit_in_bytes": "899997696", "usage_in_bytes": "123457"}}},
     }
 

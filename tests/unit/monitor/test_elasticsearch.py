@@ -82,6 +82,10 @@ def test_a_node_is_named_as_it_names_itself() -> None:
             search_completed=19,
             memory_limit_bytes=899_997_696,
             memory_used_bytes=123_457,
+            index_total=1013,
+            index_time_ms=1019,
+            segments_count=23,
+            merges_current=2,
         )
     }
 
@@ -98,7 +102,7 @@ def test_only_what_is_used_is_asked_for() -> None:
         reader(url).read()
     assert [path.partition("?")[0] for path in asked] == [
         "/books/_stats/docs,store,indexing,search,merge,refresh,flush,segments,translog,request_cache,query_cache",
-        "/_nodes/stats/jvm,process,os,thread_pool",
+        "/_nodes/stats/jvm,process,os,thread_pool,indices/indexing,segments,merge",
     ]
     assert all("filter_path=" in path for path in asked)
 
@@ -166,3 +170,13 @@ def test_when_one_node_is_gone_the_next_reading_asks_another() -> None:
         with pytest.raises(httpx.ConnectError):
             two.read()
         assert two.read().primaries.index_total == 1002
+
+
+def test_a_node_of_an_older_record_has_indexed_nobody_knows_how_much() -> None:
+    """Samples that were taken before nodes were asked for it can still be read."""
+    stats = node_stats()
+    del stats["indices"]
+    counters = node_counters(stats)
+    assert (counters.index_total, counters.segments_count, counters.merges_current) == (None, None, None)
+    written = counters.model_dump_json(exclude_none=True)
+    assert "index_total" not in written

@@ -8,11 +8,13 @@ from hdrh.histogram import HdrHistogram
 
 from lab.monitor.sink import (
     LEDGER_FIELDS,
+    OTHER_FIELDS,
     JolokiaError,
     SinkNotRegisteredError,
     SinkReader,
     attribute,
     merged_histogram,
+    percentiles_ms,
     read_sink_histograms,
 )
 from lab.records.run import SinkHistograms
@@ -80,7 +82,7 @@ def test_the_ledger_is_summed_over_tasks() -> None:
     }
     with server(agent(beans, asked)) as url:
         sample = SinkReader(f"{url}/jolokia/", "sluice-books", timeout_s=2).read()
-    assert sample.model_dump() == {"tasks": 3, "jit_time_ms": None} | dict.fromkeys(LEDGER_FIELDS, 31)
+    assert sample.model_dump() == dict.fromkeys(OTHER_FIELDS) | {"tasks": 3} | dict.fromkeys(LEDGER_FIELDS, 31)
     assert asked == [
         (
             "/jolokia/",
@@ -159,3 +161,30 @@ def test_a_connector_without_tasks_has_no_histograms() -> None:
     """The end of a run is no place to fail for want of a percentile."""
     with server(lambda _path, _body: (200, {"status": 404})) as url:
         assert read_sink_histograms(url, "sluice-books") == SinkHistograms(record_age=None, bulk_service_time=None)
+
+
+def test_ages_are_read_at_every_fifth_reading_and_only_of_a_stream() -> None:
+    """To encode them holds a task up; of a drain they are the time in the topic."""
+    asked: list[Any] = []
+    ages = encoded(*(1000 * (number + 1) for number in range(100)))
+    bean = {**dict.fromkeys(LEDGER_ATTRIBUTES, 7), "RecordAgeHistogram": ages}
+    name = "sluice.connect:connector=sluice-books,task=0,type=sink-task-metrics"
+    with server(agent({name: bean}, asked)) as url:
+        of_stream = SinkReader(url, "sluice-books", timeout_s=2, reads_ages=True)
+        for _ in range(6):
+            of_stream.read()
+        SinkReader(url, "sluice-books", timeout_s=2).read()
+    ledgers = [question["attribute"] for _, question in asked if isinstance(question["attribute"], list)]
+    assert ["RecordAgeHistogram" in attributes for attributes in ledgers] == [
+        True,
+        *[False] * 4,
+        True,
+        False,
+    ]
+
+
+def test_ages_are_those_of_all_tasks_together() -> None:
+    """Of 1 … 100 ms and 101 … 200 ms the median is 100 ms, and p99 198 ms, to three digits."""
+    low, high = (encoded(*(1000 * (number + first) for number in range(100))) for first in (1, 101))
+    assert percentiles_ms([low, high]) == pytest.approx((100.0, 198.0), rel=1e-3)
+    assert percentiles_ms([None, encoded()]) == (None, None)

@@ -1,0 +1,67 @@
+"""Reads the state of a connector and of its tasks from a Kafka Connect worker."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import httpx
+import orjson
+
+from lab.endpoints import OPEN, HttpAccess
+from lab.records.samples import ConnectorSample, TaskSample
+
+MOST_CHARACTERS = 300
+"""Of a failure's reason in a sample; the worker's log has all of it."""
+
+
+class ConnectorReader:
+    """Asks the worker for the state of one connector: a request of some hundred bytes.
+
+    Args:
+        hide: Keeps secrets out of a failure's reason.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        connector: str,
+        *,
+        timeout_s: float,
+        access: HttpAccess = OPEN,
+        hide: Callable[[str], str] = str,
+    ) -> None:
+        self._url = f"{url.rstrip('/')}/connectors/{connector}/status"
+        self._hide = hide
+        self._client = access.client(timeout=timeout_s)
+
+    def read(self) -> ConnectorSample | None:
+        """The states at this instant; `None` while there is no such connector.
+
+        Raises:
+            httpx.HTTPError: No answer, or a refusal.
+        """
+        response = self._client.get(self._url)
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return None
+        status = orjson.loads(response.raise_for_status().content)
+        tasks = tuple(self._task(task) for task in status["tasks"])
+        return ConnectorSample(state=status["connector"]["state"], tasks=tasks)
+
+    def _task(self, task: Mapping[str, Any]) -> TaskSample:
+        causes = causes_in(task.get("trace") or "")
+        reason = self._hide(innermost(causes))[:MOST_CHARACTERS] if causes else None
+        return TaskSample(id=task["id"], state=task["state"], worker=task.get("worker_id", ""), reason=reason)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def causes_in(trace: str) -> list[str]:
+    """The chain of causes in a Java stack trace, as it stands there without its frames; the innermost comes last."""
+    lines = (line.strip() for line in trace.splitlines())
+    return [line for line in lines if line and not line.startswith(("at ", "..."))]
+
+
+def innermost(causes: Sequence[str]) -> str:
+    """What a failure came from."""
+    return causes[-1].removeprefix("Caused by: ") if causes else "no cause given"

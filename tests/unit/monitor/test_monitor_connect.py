@@ -1,0 +1,78 @@
+"""The state of a connector and of its tasks, as a worker gives it."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from lab.monitor.connect import MOST_CHARACTERS, ConnectorReader
+from lab.records.samples import ConnectorSample, TaskSample
+from tests.unit.monitor.servers import server
+
+TRACE = (
+    "org.apache.kafka.connect.errors.ConnectException: gave up\n"
+    "\tat io.sluice.connect.Task.put(Task.java:7)\n"
+    "Caused by: java.net.ConnectException: Connection refused by hunter2\n"
+    "\t... 11 more\n"
+)
+
+
+def status(*tasks: dict[str, Any]) -> dict[str, Any]:
+    """A worker's answer."""
+    return {"name": "sluice-books", "connector": {"state": "RUNNING", "worker_id": "127.0.0.1:8083"}, "tasks": tasks}
+
+
+def read(answer: dict[str, Any], code: int = 200) -> tuple[ConnectorSample | None, list[str]]:
+    """What is read of an answer, and what was asked."""
+    asked: list[str] = []
+
+    def reply(path: str, _body: bytes) -> tuple[int, Any]:
+        asked.append(path)
+        return code, answer
+
+    with server(reply) as url:
+        reader = ConnectorReader(
+            f"{url}/", "sluice-books", timeout_s=2, hide=lambda text: text.replace("hunter2", "(hidden)")
+        )
+        sample = reader.read()
+        reader.close()
+    return sample, asked
+
+
+def test_each_task_has_its_state_and_its_worker() -> None:
+    """One small request."""
+    sample, asked = read(status({"id": 0, "state": "RUNNING", "worker_id": "a:1"}, {"id": 1, "state": "UNASSIGNED"}))
+    assert asked == ["/connectors/sluice-books/status"]
+    assert sample == ConnectorSample(
+        state="RUNNING",
+        tasks=(
+            TaskSample(id=0, state="RUNNING", worker="a:1"),
+            TaskSample(id=1, state="UNASSIGNED", worker=""),
+        ),
+    )
+
+
+def test_a_failed_task_says_what_it_came_from_without_a_secret() -> None:
+    """The innermost cause, not the frames."""
+    sample, _ = read(status({"id": 0, "state": "FAILED", "worker_id": "a:1", "trace": TRACE}))
+    assert sample is not None
+    assert sample.tasks[0].reason == "java.net.ConnectException: Connection refused by (hidden)"
+
+
+def test_a_long_reason_is_cut() -> None:
+    """A sample is written each second."""
+    sample, _ = read(status({"id": 0, "state": "FAILED", "worker_id": "a:1", "trace": "x" * 10_007}))
+    assert sample is not None
+    assert sample.tasks[0].reason == "x" * MOST_CHARACTERS
+
+
+def test_a_connector_that_is_not_there_yet_is_no_lost_reading() -> None:
+    """While a topic is filled there is none."""
+    assert read({"error_code": 404, "message": "No status found"}, 404)[0] is None
+
+
+def test_a_worker_that_rebalances_is_a_lost_reading() -> None:
+    """It answers again at the next tick."""
+    with pytest.raises(httpx.HTTPStatusError) as failure:
+        read({"error_code": 409, "message": "rebalance"}, 409)
+    assert failure.value.response.status_code == 409
