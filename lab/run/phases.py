@@ -25,20 +25,26 @@ SETTLE_S = 60.0
 
 @dataclass
 class PhaseClock:
-    """The phases so far. `current` is read by the sampler's thread."""
+    """The phases so far. `current` is read by the sampler's thread.
+
+    Attributes:
+        begun_s: When the phase under way began; `None` between two of them.
+    """
 
     phases: list[Phase] = field(default_factory=list)
     current: PhaseName = "prepare"
+    begun_s: float | None = None
 
     @contextlib.contextmanager
     def phase(self, name: PhaseName) -> Iterator[None]:
         """Time a phase."""
         self.current = name
-        started_s = CLOCK.now_s()
+        self.begun_s = started_s = CLOCK.now_s()
         try:
             yield
         finally:
             self.phases.append(Phase(name=name, started_s=started_s, ended_s=CLOCK.now_s()))
+            self.begun_s = None
 
 
 class RunProgress(Protocol):

@@ -29,8 +29,9 @@ from lab.run.maintain.nodes import checked_targets
 from lab.run.maintain.repository import remove_repository
 from lab.run.names import Names
 from lab.run.paging import pages_taken_away
-from lab.run.phases import RunContext, RunProgress, WatchedProgress, wait_for_merges
+from lab.run.phases import PhaseClock, RunContext, RunProgress, WatchedProgress, wait_for_merges
 from lab.run.prepare import create_indices, create_topics, remove_connectors, remove_earlier, remove_topics
+from lab.run.progress import ProgressFile
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
 from lab.run.query.layout import have_layout, put_away
 from lab.run.query.send import QuerySending, refresh_interval_s, wrong_answers
@@ -73,13 +74,17 @@ def run_profile(
         ProfileError: A server refuses a setting of the profile.
         StackError: A server, the connector or a task failed for good.
     """
-    watched = WatchedProgress(progress, target.check)
-    run = _RunUnderWay(RunContext(profile, dataset, target, folder, root, watched, inputs=inputs), watched.sleep)
-    try:
-        record = run.record_of(command)
-        folder.write("run.json", record)
-    finally:
-        run.close()
+    clock = PhaseClock()
+    with ProgressFile(folder, profile, progress, clock) as written:
+        watched = WatchedProgress(written, target.check)
+        context = RunContext(profile, dataset, target, folder, root, watched, clock=clock, inputs=inputs)
+        run = _RunUnderWay(context, watched.sleep)
+        try:
+            record = run.record_of(command)
+            folder.write("run.json", record)
+            written.end(record.verification)
+        finally:
+            run.close()
     return record
 
 
