@@ -40,8 +40,8 @@ def analyse(run_dir: Path) -> RunAnalysis:
     limit = queries_limited_by(run, alone, cut.window) if alone else limited_by(run, cut.window)
     found = warnings(run, cut, limit)
     if run.environment.product != "Elasticsearch":
-        limit = limit and _worded(limit, run.environment.product)
-        found = tuple(_worded(each, run.environment.product) for each in found)
+        limit = limit and worded(limit, run.environment.product)
+        found = tuple(worded(each, run.environment.product) for each in found)
     result = Result(
         run_id=run.run_id,
         profile=run.profile,
@@ -63,7 +63,7 @@ def analyse(run_dir: Path) -> RunAnalysis:
     return RunAnalysis(folder, cut, result)
 
 
-def _worded(said: Said, product: str) -> Said:
+def worded(said: Said, product: str) -> Said:
     """The same of another product than Elasticsearch, which these sentences are written for."""
     texts = {name: text for name, text in said if isinstance(text, str) and "Elasticsearch" in text}
     return said.model_copy(update={name: text.replace("Elasticsearch", product) for name, text in texts.items()})

@@ -71,9 +71,13 @@ class SuiteFolder:
             file.write(run.model_dump_json().encode() + b"\n")
 
     def new_run(self, variant: Variant, *, warm_up: bool) -> RunFolder:
-        """A folder for another run of the variant, whose name is written in the characters of a folder's."""
-        name = re.sub(r"[^A-Za-z0-9._=-]+", "-", variant.name).strip("-")
-        return RunFolder.create(self.path / ("warm-up" if warm_up else "runs"), name)
+        """A folder for another run of the variant."""
+        return RunFolder.create(self.path / ("warm-up" if warm_up else "runs"), folder_name(variant))
+
+
+def folder_name(variant: Variant) -> str:
+    """The name of a variant in the characters of a folder's."""
+    return re.sub(r"[^A-Za-z0-9._=-]+", "-", variant.name).strip("-")
 
 
 def is_suite(runs: Path, name: str) -> bool:

@@ -81,6 +81,21 @@ def cpu_cores_series(samples: Sequence[Sample], name: str) -> list[Point]:
     ]
 
 
+def other_cores_series(samples: Sequence[Sample], processes: Sequence[Sequence[Point]], cores: float) -> list[Point]:
+    """Cores that the machine kept busy beside the processes that are sampled, from each sample to the next.
+
+    Args:
+        processes: `cpu_cores_series` of each of them.
+        cores: Those that the run may use.
+    """
+    others = []
+    for place, sample in enumerate(samples[1:]):
+        percent = sample.machine_cpu_percent
+        taken = sum(points[place].value or 0.0 for points in processes)
+        others.append(Point(sample.at_s, None if percent is None else max(0.0, percent / 100 * cores - taken)))
+    return others
+
+
 def restarted(samples: Sequence[Sample]) -> list[str]:
     """The servers whose pid changed."""
     pids = {(name, process.pid) for sample in samples for name, process in sample.processes.items()}

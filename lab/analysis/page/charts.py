@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from lab.analysis.figures.cost import cpu_cores_series, process_names, servers_are_here
+from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names, servers_are_here
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.rates import Point, indexing_rate_series, read_s
 from lab.analysis.figures.windows import Windows
-from lab.analysis.page.drawing import BLUE, GREY, ORANGE, PROCESS_COLOURS, RED, cycle_of_colours, node_colours
+from lab.analysis.page.drawing import BLUE, GREY, ORANGE, RED, cycle_of_colours, process_colours
 from lab.analysis.page.query_charts import meanwhile, query_axis
 from lab.analysis.page.svg import (
     Axis,
@@ -154,8 +154,8 @@ def cpu(run: Run, samples: Sequence[Sample], axis: Axis) -> Chart:
     """Who keeps the cores busy."""
     cores = run.environment.cpu_cores
     lines = {name: cpu_cores_series(samples, name) for name in process_names(samples)}
-    lines["other programs"] = _other_programs(samples, list(lines.values()), cores)
-    colours = _process_colours(list(lines))
+    lines["other programs"] = other_cores_series(samples, list(lines.values()), cores)
+    colours = process_colours(list(lines))
     rows = [row for name, points in lines.items() for row in axis.rows(name, points)]
     whose = "" if servers_are_here(run) else "Cores busy on the machine that drove the run, not the servers'. "
     return Chart(
@@ -196,20 +196,3 @@ def _in_kibana(series: Mapping[str, str]) -> str:
         if len(series) > 1
         else ""
     )
-
-
-def _other_programs(samples: Sequence[Sample], processes: Sequence[Sequence[Point]], cores: float) -> list[Point]:
-    """What the machine was busy with beside the processes that are sampled."""
-    others = []
-    for place, sample in enumerate(samples[1:]):
-        percent = sample.machine_cpu_percent
-        taken = sum(points[place].value or 0.0 for points in processes)
-        others.append(Point(sample.at_s, None if percent is None else max(0.0, percent / 100 * cores - taken)))
-    return others
-
-
-def _process_colours(names: Sequence[str]) -> dict[str, str]:
-    colours = node_colours([name for name in names if name.startswith("elasticsearch")])
-    for name in names:
-        colours.setdefault(name, PROCESS_COLOURS.get(name.split("-")[0], RED))
-    return colours

@@ -37,6 +37,23 @@ AXIS: dict[str, Any] = {
 }
 """How axes look, whatever the colours of the page are."""
 
+CONFIG: dict[str, Any] = {
+    "background": "transparent",
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+    "view": {"stroke": None},
+    "aria": False,
+    "axis": {
+        **AXIS,
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "gridColor": "currentColor",
+        "gridOpacity": 0.13,
+        "domainColor": "currentColor",
+        "domainOpacity": 0.4,
+    },
+}
+"""How a drawing looks within a page: its text has the page's colour."""
+
 
 def cycle_of_colours(length: int) -> list[str]:
     """So many colours, told apart as far as there are some."""
@@ -46,6 +63,14 @@ def cycle_of_colours(length: int) -> list[str]:
 def node_colours(names: Sequence[str]) -> dict[str, str]:
     """A colour for each node."""
     return {name: ELASTICSEARCH_COLOURS[place % len(ELASTICSEARCH_COLOURS)] for place, name in enumerate(names)}
+
+
+def process_colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each process of a run: shades of one for the nodes."""
+    colours = node_colours([name for name in names if name.startswith("elasticsearch")])
+    for name in names:
+        colours.setdefault(name, PROCESS_COLOURS.get(name.split("-")[0], RED))
+    return colours
 
 
 def time_x(scale: alt.Scale, since: str = "the load began") -> alt.X:

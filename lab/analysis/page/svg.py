@@ -11,8 +11,8 @@ import vl_convert
 
 from lab.analysis.figures.rates import Point
 from lab.analysis.page.drawing import (
-    AXIS,
     BLUE,
+    CONFIG,
     GREY,
     ORANGE,
     SHARES,
@@ -33,22 +33,6 @@ LABELLED = 0.2
 """A phase narrower than this part of the axis carries no label."""
 FEW_POINTS = 33
 FEW_LABELS = 5
-
-CONFIG = {
-    "background": "transparent",
-    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
-    "view": {"stroke": None},
-    "aria": False,
-    "axis": {
-        **AXIS,
-        "labelColor": "currentColor",
-        "titleColor": "currentColor",
-        "gridColor": "currentColor",
-        "gridOpacity": 0.13,
-        "domainColor": "currentColor",
-        "domainOpacity": 0.4,
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
