@@ -21,6 +21,7 @@ GROUPS = {
         "compare": ".compare:compare_runs",
         "report": ".report:report",
         "runs": ".history:runs",
+        "page": ".page:page",
     },
     "Choose": {
         "init": ".init:init",

@@ -20,6 +20,7 @@ from lab.cli.options import (
     TargetFileOption,
     TargetOption,
 )
+from lab.cli.page import PageOption, meanwhile
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
 from lab.errors import ExpectationError, ProfileError, VerificationError
@@ -52,6 +53,7 @@ def run(
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    page: PageOption = None,
     open_it: OpenOption = False,
     as_json: JsonOption = False,
     expect: Annotated[
@@ -90,7 +92,8 @@ def run(
     check_runs(runs)
     check_places(junit=junit, summary=summary)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
-    folder, result = servers.run(fitted, documents_of, runs)
+    with meanwhile(page, runs):
+        folder, result = servers.run(fitted, documents_of, runs)
     show_result(result, folder.path, open_it=open_it)
     if servers.stay and target is TargetName.LOCAL:
         index = kept_index(fitted, documents_of, ROOT) or index_name(fitted)

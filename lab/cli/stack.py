@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
-from lab.cli.options import JsonOption
+from lab.cli.options import RUNS, JsonOption
+from lab.cli.page import PageOption, is_wanted
 from lab.console import console, print_answer, print_json, table_of
 from lab.display import StackDisplay
 from lab.errors import ProfileError, StackError
+from lab.page.serve import KeptPage
 from lab.stack.engines import TITLES
 from lab.stack.local import LocalStack
 from lab.stack.plugin import given_plugin_folders
@@ -47,6 +49,7 @@ def up(
     ports: Annotated[
         Literal["free", "default"], typer.Option(help="free: any; default: 9200, 9092 and 8083, unless stated.")
     ] = "free",
+    page: PageOption = None,
 ) -> None:
     """Start the servers and leave them running. Servers that fit already keep running."""
     if elasticsearch and opensearch:
@@ -64,10 +67,13 @@ def up(
     stack = LocalStack()
     with stack.exclusively(), StackDisplay().showing() as progress:
         endpoints = stack.ensure(shape, kept=True, progress=progress)
+    page_stays = KeptPage.start(stack.folder, RUNS) if is_wanted(page) else None
     console.print(f"{TITLES[shape.engine.product]:<15}{'  '.join(endpoints.elasticsearch_urls)}")
     console.print(f"Kafka          {endpoints.kafka_bootstrap}")
     console.print(f"Kafka Connect  {endpoints.connect_url}")
     console.print(f"Sink metrics   {endpoints.metrics_url}")
+    if page_stays:
+        console.print(f"page           {page_stays.address}", soft_wrap=True, markup=False)
     console.print('addresses for a shell: eval "$(./sluice env)"; stop them with: ./sluice down')
 
 
@@ -135,6 +141,7 @@ def down() -> None:
     """Stop every server of this checkout and keep its data. Also after the command that started it was killed."""
     stack = LocalStack()
     with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
+        KeptPage.stop(stack.folder)
         stopped = stack.stop(progress)
     console.print(f"{stopped} servers stopped" if stopped else "no servers were running")
 
@@ -146,6 +153,7 @@ def clean(
     """Stop the servers and remove their data and logs. Runs and reports are kept."""
     stack = LocalStack()
     with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
+        KeptPage.stop(stack.folder)
         stack.stop(progress)
         removed = stack.clean(cache=cache)
     for folder in removed:

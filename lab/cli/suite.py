@@ -29,6 +29,7 @@ from lab.cli.options import (
     TargetFileOption,
     TargetOption,
 )
+from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of
 from lab.cli.suite_display import SuiteDisplay, show_plan
 from lab.console import console, print_json
@@ -79,13 +80,14 @@ def suite(
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    page: PageOption = None,
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
     measures = measures_of(repeats, minutes, precision)
-    asked = Asked(measures, rate, starts, seed, plan, resume, target, target_file, runs, open_it, as_json)
+    asked = Asked(measures, rate, starts, seed, plan, resume, target, target_file, runs, page, open_it, as_json)
     return perform(chosen, asked)
 
 
@@ -110,13 +112,15 @@ def race(
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    page: PageOption = None,
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Compare some values of a setting, as a suite does. Example: `race quickstart --set sink.tasks=1,2,4`."""
     chosen = ad_hoc_suite(profile, settings or ())
     measures = measures_of(None, minutes, precision)
-    return perform(chosen, Asked(measures, rate, None, seed, plan, resume, target, target_file, runs, open_it, as_json))
+    asked = Asked(measures, rate, None, seed, plan, resume, target, target_file, runs, page, open_it, as_json)
+    return perform(chosen, asked)
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,7 @@ class Asked:
     Attributes:
         measures: As far as it says anything of them.
         plan: Only the plan is wanted.
+        page: Whether the live page is served meanwhile; `None` where the command line does not say.
     """
 
     measures: Measures
@@ -137,6 +142,7 @@ class Asked:
     target: TargetName
     target_file: Path | None
     runs: Path
+    page: bool | None
     open_it: bool
     as_json: bool
 
@@ -171,21 +177,24 @@ def perform(suite: Suite, asked: Asked) -> int:
     wanted = begun.plan() if begun else fixed
     expected = estimate(wanted, runs)
     show_plan(wanted, expected)
-    with servers.bench(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
-        # Only now: servers that another command holds must not leave a folder behind.
-        folder = begun or SuiteFolder.begin(runs, wanted)
-        display = SuiteDisplay(wanted, folder.runs(), expected.each)
-        try:
-            resize = Resizing(request, chosen, bench, folder)
-            if sizes:
-                resize(sizes)
-            SuiteExecution(folder, bench, display, is_warm=is_warm, resize=resize).execute()
-        except BaseException as error:
-            if not folder.removed_if_empty() and is_interrupt(error):
-                again = escape(shlex.join(wanted.command))
-                console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
-            raise
-    return conclude(folder, runs, open_it=asked.open_it, as_json=asked.as_json)
+    if begun:
+        begun.path.touch()  # The live page takes the suite that was written last for the one under way.
+    with meanwhile(asked.page, runs):
+        with servers.bench(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
+            # Only now: servers that another command holds must not leave a folder behind.
+            folder = begun or SuiteFolder.begin(runs, wanted)
+            display = SuiteDisplay(wanted, folder.runs(), expected.each)
+            try:
+                resize = Resizing(request, chosen, bench, folder)
+                if sizes:
+                    resize(sizes)
+                SuiteExecution(folder, bench, display, is_warm=is_warm, resize=resize).execute()
+            except BaseException as error:
+                if not folder.removed_if_empty() and is_interrupt(error):
+                    again = escape(shlex.join(wanted.command))
+                    console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
+                raise
+        return conclude(folder, runs, open_it=asked.open_it, as_json=asked.as_json)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,197 @@
+"""Commands that the page runs for a browser: a run in the background, and short ones whose answer is shown."""
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+
+from lab import ROOT
+from lab.errors import SluiceError, StackError
+from lab.page.choice import command_text
+from lab.records.progress import Progress
+from producers.children import last_lines
+
+SAID_LINES = 8
+STOP_WITHIN_S = 120.0
+"""A run that is broken off stops its servers, and may write their class-data archives."""
+ANSWER_WITHIN_S = 60.0
+
+
+class BusyError(SluiceError):
+    """A run is under way, and there is room for one."""
+
+
+def sluice(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The command line of a command of ours, by this very Python, and its environment."""
+    # -P: the code of this installation, also where the working folder has a `lab`.
+    return [sys.executable, "-P", "-m", "lab.cli", *arguments], {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+class Starter:
+    """Starts processes from the thread that called `serve`, so that they have its priority.
+
+    A server thread that has made way for the servers under test, by a higher nice value, hands it on to all that it
+    starts; and only root may take it back.
+    """
+
+    def __init__(self) -> None:
+        self._wanted: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+
+    def __call__(self, start: Callable[[], Any]) -> Any:
+        """Have it started, and wait for that."""
+        future: Future[Any] = Future()
+        self._wanted.put((start, future))
+        return future.result()
+
+    def serve(self) -> None:
+        """Start what is wanted, until `end`."""
+        while (wanted := self._wanted.get()) is not None:
+            start, future = wanted
+            try:
+                future.set_result(start())
+            except BaseException as error:
+                future.set_exception(error)
+
+    def end(self) -> None:
+        """Start nothing any more."""
+        self._wanted.put(None)
+
+
+@dataclass
+class RunningCommand:
+    """The command that was started last.
+
+    Attributes:
+        start: Starts a process.
+        runs: The folder of all runs.
+    """
+
+    start: Callable[[Callable[[], Any]], Any]
+    runs: Path
+    _arguments: tuple[str, ...] = field(default=(), init=False)
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _output: IO[bytes] | None = field(default=None, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def begin(self, arguments: tuple[str, ...]) -> None:
+        """Start a command in the background; it has no page of its own.
+
+        Raises:
+            BusyError: The one before has not ended.
+        """
+        with self._lock:
+            if self.is_running:
+                raise BusyError(f"{command_text(self._arguments)}: has not ended; stop it first")
+            if self._output is not None:
+                self._output.close()
+            output = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the command runs
+            words, environment = sluice([*arguments, "--runs", str(self.runs), "--no-page"])
+            self._arguments, self._output = arguments, output
+            self._process = self.start(
+                lambda: subprocess.Popen(
+                    words,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            )
+
+    def view(self) -> dict[str, Any] | None:
+        """What became of it; `None` while none was started."""
+        if self._process is None:
+            return None
+        return {
+            "command": command_text(self._arguments),
+            "running": self.is_running,
+            "exit_status": self._process.poll(),
+            "said": self._said(),
+        }
+
+    def _said(self) -> list[str]:
+        """The last lines of its output."""
+        if self._output is None:
+            return []
+        # Another description of the same file: where the command goes on to write must not move.
+        with contextlib.suppress(OSError), Path(f"/proc/self/fd/{self._output.fileno()}").open("rb") as reading:
+            return list(last_lines(reading, SAID_LINES))
+        return []
+
+    def stop(self, *, wait: bool = False) -> bool:
+        """Ask it to end, as Ctrl-C does; whether there was one to ask."""
+        process = self._process
+        if process is None or not self.is_running:
+            return False
+        process.send_signal(signal.SIGTERM)
+        if wait:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_WITHIN_S)
+        return True
+
+
+def stop_run(progress: Progress) -> None:
+    """Ask the command of a run to end, as Ctrl-C does.
+
+    Raises:
+        StackError: It is not the process that began the run any more, or is somebody else's.
+    """
+    try:
+        process = psutil.Process(progress.pid)
+        if abs(process.create_time() - progress.process_started_s) >= 1.0:
+            raise StackError(f"process {progress.pid}: has ended, and its number is another one's")
+        process.send_signal(signal.SIGTERM)
+    except psutil.Error as error:
+        raise StackError(f"process {progress.pid}: cannot be asked to end: {error}") from error
+
+
+def answer_of(start: Callable[[Callable[[], Any]], Any], arguments: Sequence[str]) -> tuple[int, str, str]:
+    """Exit status, output and errors of a short command."""
+    words, environment = sluice(arguments)
+    process = start(
+        lambda: subprocess.Popen(
+            words,
+            env={**environment, "COLUMNS": "10000"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    )
+    try:
+        output, errors = process.communicate(timeout=ANSWER_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise StackError(f"{command_text(arguments)}: no answer within {ANSWER_WITHIN_S:g} s") from None
+    return process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace")
+
+
+def refusal_in(errors: str) -> str:
+    """The sentence that a command ended with, as it was printed behind its name."""
+    lines = errors.strip().splitlines()
+    start = next((place for place, line in enumerate(lines) if line.startswith("sluice: ")), None)
+    if start is None:
+        return lines[-1] if lines else "the command failed without a word"
+    return "\n".join([lines[start].removeprefix("sluice: "), *lines[start + 1 :]])
+
+
+def environment_of_child(given: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a page's process: ours, with what it is to know and no argument may show."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), **given}

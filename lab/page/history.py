@@ -1,0 +1,300 @@
+"""Every run and suite that has been made, from an index beside their folders."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from lab.analysis.figures.limits import stage_text
+from lab.analysis.figures.rates import index_totals, rate_per_s, read_s
+from lab.errors import ProfileError
+from lab.page.tree import RunTree
+from lab.records.samples import Sample
+
+INDEX = ".page-index.json"
+VERSION = 1
+"""Of the index: one of another version is made anew."""
+SPARKS = 24
+RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
+SORTS = ("started_s", "profile", "status", *(name for name, _ in (RATE, LATENCY)))
+KINDS = ("run", "suite")
+MOST_ROWS = 500
+
+Row = dict[str, Any]
+Stamp = tuple[int, int]
+"""When the file that a row was made from was written, and its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a browser wants to see of the history.
+
+    Attributes:
+        words: A row has each of them in its profile, id, verdict or status.
+    """
+
+    words: tuple[str, ...] = ()
+    kind: str | None = None
+    sort: str = "started_s"
+    descending: bool = True
+    offset: int = 0
+    limit: int = 100
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Question":
+        """The question in an address.
+
+        Raises:
+            ProfileError: A value is none of those that there are.
+        """
+        return cls(
+            words=tuple(query.get("q", "").casefold().split()),
+            kind=one_of(query.get("kind") or None, "kind", (None, *KINDS)),
+            sort=one_of(query.get("sort") or "started_s", "sort", SORTS) or "started_s",
+            descending=one_of(query.get("order") or "desc", "order", ("asc", "desc")) == "desc",
+            offset=whole(query.get("offset") or "0", "offset", 10**9),
+            limit=whole(query.get("limit") or "100", "limit", MOST_ROWS),
+        )
+
+
+def one_of(value: str | None, what: str, known: Sequence[str | None]) -> str | None:
+    """The value, which must be one of those."""
+    if value not in known:
+        raise ProfileError(f"{what}: got {value}, expected one of {', '.join(filter(None, known))}")
+    return value
+
+
+def whole(text: str, what: str, most: int) -> int:
+    """A whole number from 0 on."""
+    if not (text.isascii() and text.isdigit()) or int(text) > most:
+        raise ProfileError(f"{what}: got {text}, expected a whole number from 0 to {most:,}")
+    return int(text)
+
+
+@dataclass
+class History:
+    """The rows of all runs and suites.
+
+    What has not changed since the index was written is not opened again. An index that is missing, broken or of another
+    version is made anew; one that cannot be written only costs time.
+
+    Attributes:
+        left: Folders whose rows are still to be made.
+        lock: For whoever asks from several threads.
+        opened: Folders that rows were made of so far.
+    """
+
+    tree: RunTree
+    rows: dict[str, Row] = field(default_factory=dict, init=False)
+    left: int = field(default=0, init=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    opened: int = field(default=0, init=False)
+    _stamps: dict[str, Stamp] = field(default_factory=dict, init=False)
+    _is_read: bool = field(default=False, init=False)
+
+    @property
+    def index(self) -> Path:
+        """Where the index is kept."""
+        return self.tree.runs / INDEX
+
+    def refresh(self, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Take up what has changed.
+
+        Args:
+            is_over: Whether the time for it is over; what is left then, the next refresh takes up.
+        """
+        if not self._is_read:
+            self._is_read = True
+            self._read_index()
+        found = dict(self._found())
+        gone = self.rows.keys() - found.keys()
+        for name in gone:
+            del self.rows[name], self._stamps[name]
+        new = sorted((name for name in found if self._stamps.get(name) != found[name][1]), reverse=True)
+        done = 0
+        for name in new:
+            if done and is_over():
+                break
+            self._take(name, *found[name])
+            done += 1
+        self.left = len(new) - done
+        if new or gone:
+            self._write_index()
+
+    def _found(self) -> Iterator[tuple[str, tuple[Path, Stamp]]]:
+        """Each folder by its name below that of all runs, with the file that tells most of it."""
+        for folders, names in ((self.tree.run_folders(), OF_A_RUN), (self.tree.suite_folders(), OF_A_SUITE)):
+            for folder in folders:
+                for name in names:
+                    with contextlib.suppress(OSError):
+                        status = (folder / name).stat()
+                        file = (folder / name, (status.st_mtime_ns, status.st_size))
+                        yield folder.relative_to(self.tree.runs).as_posix(), file
+                        break
+
+    def _take(self, name: str, file: Path, stamp: Stamp) -> None:
+        self.opened += 1
+        try:
+            row = MAKERS[file.name](file, name)
+        except (OSError, ValueError, KeyError, TypeError):
+            # Of a record that is being written, or of another version, no more is told than that it is there.
+            row = blank(name, "suite" if file.name in OF_A_SUITE else "run")
+        self.rows[name], self._stamps[name] = row, stamp
+
+    def _report(self, name: str) -> str | None:
+        """Where a report is; `None` where none was drawn."""
+        return f"/runs/{name}/report.html" if (self.tree.runs / name / "report.html").is_file() else None
+
+    def _read_index(self) -> None:
+        try:
+            tree = orjson.loads(self.index.read_bytes())
+            if tree["version"] == VERSION:
+                self.rows = {name: entry["row"] for name, entry in tree["rows"].items()}
+                self._stamps = {name: (entry["stamp"][0], entry["stamp"][1]) for name, entry in tree["rows"].items()}
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+            self.rows, self._stamps = {}, {}
+
+    def _write_index(self) -> None:
+        rows = {name: {"stamp": self._stamps[name], "row": row} for name, row in self.rows.items()}
+        partial = self.index.with_name(f"{INDEX}.{os.getpid()}.part")
+        with contextlib.suppress(OSError):
+            partial.write_bytes(orjson.dumps({"version": VERSION, "rows": rows}))
+            partial.rename(self.index)
+
+    def answer(self, question: Question) -> dict[str, Any]:
+        """The rows that a question asks for, those without a value of its sort last."""
+        chosen = [row for row in self.rows.values() if fits(row, question)]
+        known = [row for row in chosen if row[question.sort] is not None]
+        known.sort(key=lambda row: (row[question.sort], row["id"]), reverse=question.descending)
+        rows = [*known, *(row for row in chosen if row[question.sort] is None)]
+        # A report is drawn after the result that its row was made of.
+        shown = [row | {"report": self._report(row["id"])} for row in rows[question.offset :][: question.limit]]
+        return {"total": len(rows), "left": self.left, "rows": shown}
+
+
+def fits(row: Row, question: Question) -> bool:
+    """Whether a row is asked for."""
+    text = " ".join(str(row[name]) for name in ("id", "profile", "status", "verdict")).casefold()
+    return question.kind in (None, row["kind"]) and all(word in text for word in question.words)
+
+
+def blank(name: str, kind: str) -> Row:
+    """A row of which nothing is known but its folder."""
+    return {
+        "kind": kind,
+        "id": name,
+        "profile": Path(name).parent.as_posix().removeprefix("suites/"),
+        "started_s": None,
+        "ended_s": None,
+        "status": "unknown",
+        "indexing_rate_docs_per_s": None,
+        "indexing_latency_ms": None,
+        "spark": [],
+        "verdict": "",
+    }
+
+
+def of_result(file: Path, name: str) -> Row:
+    """The row of a run that came to its end, out of its `result.json`."""
+    result = orjson.loads(file.read_bytes())
+    figures = {(metric["name"], metric["scope"]): metric["value"] for metric in result["metrics"]}
+    return blank(name, "run") | {
+        "profile": result["profile"],
+        "started_s": result["started_s"],
+        "ended_s": result["ended_s"],
+        "status": result["status"],
+        "indexing_rate_docs_per_s": figures.get(RATE),
+        "indexing_latency_ms": figures.get(LATENCY),
+        "spark": spark(file.parent / "samples.ndjson"),
+        "verdict": verdict(result),
+    }
+
+
+def verdict(result: Mapping[str, Any]) -> str:
+    """What came of a run, in one line: what limited it, or why it is void."""
+    if result["status"] != "verified":
+        problems = result["verification"]["problems"]
+        return f"void: {problems[0]}" if problems else "void"
+    limit = result["limited_by"]
+    warned = len(result["warnings"])
+    warnings = f"; {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
+    return (f"limited by {stage_text(limit['stage'])}" if limit else "no limit seen") + warnings
+
+
+def of_progress(file: Path, name: str) -> Row:
+    """The row of a run without a result, out of its `progress.json`."""
+    progress = orjson.loads(file.read_bytes())
+    ended = progress["ended"]
+    reason = f": {progress['reason']}" if progress["reason"] else ""
+    return blank(name, "run") | {
+        "profile": progress["profile"],
+        "started_s": progress["started_s"],
+        "ended_s": progress["updated_s"] if ended else None,
+        "status": ended or "unfinished",
+        "verdict": f"{ended or 'not ended'} in “{progress['phase']}”{reason}",
+    }
+
+
+def of_suite(file: Path, name: str) -> Row:
+    """The row of a suite that has been analysed, out of its `suite.json`."""
+    suite = orjson.loads(file.read_bytes())
+    plan = suite["plan"]
+    figures = {
+        (figure["name"], figure["scope"]): figure for figure in suite["figures"] if figure["variant"] == plan["control"]
+    }
+    rate, latency = (figures.get(key, {}) for key in (RATE, LATENCY))
+    return of_plan(file, name, plan) | {
+        "ended_s": suite["ended_s"],
+        "status": "complete" if suite["complete"] else "unfinished",
+        "indexing_rate_docs_per_s": rate.get("median"),
+        "indexing_latency_ms": latency.get("median"),
+        "spark": [value for value in rate.get("values", []) if value is not None][-SPARKS:],
+        "verdict": suite.get("answer") or suite.get("headline") or plan["question"],
+    }
+
+
+def of_plan(file: Path, name: str, plan: Mapping[str, Any] | None = None) -> Row:
+    """The row of a suite that has not been analysed, out of its `plan.json`."""
+    plan = orjson.loads(file.read_bytes()) if plan is None else plan
+    return blank(name, "suite") | {
+        "profile": plan["suite"],
+        "started_s": plan["started_s"],
+        "status": "unfinished",
+        "verdict": plan["question"],
+    }
+
+
+MAKERS: Mapping[str, Callable[[Path, str], Row]] = {
+    "result.json": of_result,
+    "progress.json": of_progress,
+    "suite.json": of_suite,
+    "plan.json": of_plan,
+}
+OF_A_RUN, OF_A_SUITE = ("result.json", "progress.json"), ("suite.json", "plan.json")
+"""The first of these that a folder has tells most of it."""
+
+
+def spark(samples: Path) -> list[float]:
+    """The indexing rate over the load in at most 24 stretches of equal length, documents per second.
+
+    Only the samples between two stretches are read as such.
+    """
+    with contextlib.suppress(OSError, ValidationError):
+        lines = [line for line in samples.read_bytes().split(b"\n")[:-1] if b'"phase":"load"' in line]
+        cells = min(SPARKS, len(lines) - 1)
+        if cells < 1:
+            return []
+        places = sorted({round(cell * (len(lines) - 1) / cells) for cell in range(cells + 1)})
+        between = [Sample.model_validate_json(lines[place]) for place in places]
+        counted = index_totals(between)
+        pairs = zip(pairwise(between), pairwise(counted), strict=True)
+        rates = (rate_per_s(*grown, read_s(after) - read_s(before)) for (before, after), grown in pairs)
+        return [round(rate, 1) for rate in rates if rate is not None]
+    return []

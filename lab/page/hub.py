@@ -1,0 +1,209 @@
+"""What happens below the folder of all runs, as events for every browser that watches."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lab.page.run import RunView
+from lab.page.suite import SuiteView
+from lab.page.tree import RunTree
+
+LOG = logging.getLogger(__name__)
+LOOK_EVERY_S = 0.25
+"""So soon after it was written a sample is shown; its interval is a second."""
+FIND_EVERY_S = 1.0
+"""How often the newest run is looked for."""
+ALIVE_EVERY_S = 10.0
+MOST_WAITING = 200
+"""Events that a browser may be behind; one that is further begins anew."""
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of the stream."""
+
+    name: str
+    facts: Facts
+
+    def text(self, number: int) -> bytes:
+        """As a browser reads it."""
+        return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, self.name.encode(), orjson.dumps(self.facts))
+
+
+@dataclass
+class Watch:
+    """Follows the newest run, and its suite; looked at from one thread.
+
+    Attributes:
+        page: What the page says of itself.
+        child: What became of the command that the page started.
+    """
+
+    tree: RunTree
+    page: Facts
+    child: Callable[[], Facts | None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
+    run: RunView | None = field(default=None, init=False)
+    suite: SuiteView | None = field(default=None, init=False)
+    _found_s: float = field(default=float("-inf"), init=False)
+    _charts: object = field(default=None, init=False)
+    _alive: bool = field(default=False, init=False)
+    _child: Facts | None = field(default=None, init=False)
+    _shown: RunView | None = field(default=None, init=False)
+
+    def look(self) -> list[Event]:
+        """What has happened since the last look."""
+        self._find()
+        events = [*self._of_run(), *self._of_suite()]
+        shown, child = self._shown_run(), self.child()
+        if shown is not self._shown or child != self._child:
+            self._shown, self._child = shown, child
+            return [Event("now", self.now())]
+        return events
+
+    def _find(self) -> None:
+        """Follow the newest run."""
+        now_s = self.clock()
+        if now_s - self._found_s < FIND_EVERY_S:
+            return
+        self._found_s = now_s
+        newest = self.tree.newest_run()
+        if newest is not None and (self.run is None or self.run.folder != newest):
+            self.run = RunView(newest, self._name(newest))
+            self.suite = self._suite_of(newest)
+
+    def _shown_run(self) -> RunView | None:
+        """The newest run, once it has said where it is; those of older versions never do."""
+        return self.run if self.run and self.run.progress else None
+
+    def _name(self, folder: Path) -> str:
+        return folder.relative_to(self.tree.runs).as_posix()
+
+    def _suite_of(self, run: Path) -> SuiteView | None:
+        """The suite that a run is of: the one before, where it is still that."""
+        folder = run.parents[2]
+        if not folder.is_relative_to(self.tree.runs) or not (folder / "plan.json").is_file():
+            return None
+        if self.suite is not None and self.suite.folder == folder:
+            return self.suite
+        return SuiteView(folder, self._name(folder), self.tree.runs)
+
+    def _of_run(self) -> list[Event]:
+        run = self.run
+        if run is None:
+            return []
+        new, changed = run.look()
+        if run.progress is None:
+            return []
+        alive, before = run.is_alive, self._alive
+        self._alive = alive
+        events = []
+        if run.charts_key != self._charts:
+            self._charts = run.charts_key
+            events.append(Event("charts", {"run": run.folder.name, "charts": run.charts()}))
+        if new or changed or alive != before:
+            points = [point.row() for point in new]
+            events.append(Event("points", {"run": run.folder.name, "points": points, "state": run.state()}))
+        return events
+
+    def _of_suite(self) -> list[Event]:
+        if self.suite is None or not self.suite.look():
+            return []
+        view = self.suite.view(self.run.folder if self.run else None)
+        return [Event("suite", view)] if view else []
+
+    def now(self) -> Facts:
+        """NOW of the contract, as of the last look."""
+        run, suite = self._shown_run(), self.suite
+        return {
+            "run": run.now() if run else None,
+            "suite": suite.view(run.folder if run else None) if suite else None,
+            "page": self.page,
+            "child": self._child,
+            "server_s": time.time(),
+        }
+
+
+class Hub:
+    """Hands the events of one watch to any number of browsers; looks at nothing while there is none."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self._browsers: set[asyncio.Queue[Event | None]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._numbers = 0
+
+    def now(self) -> Facts:
+        """What is so now."""
+        self._look()
+        return self.watch.now()
+
+    def _look(self) -> None:
+        for event in self.watch.look():
+            self._send(event)
+
+    def _send(self, event: Event) -> None:
+        for waiting in self._browsers:
+            is_behind = waiting.qsize() >= MOST_WAITING
+            if is_behind:
+                _emptied(waiting)
+            waiting.put_nowait(Event("now", self.watch.now()) if is_behind else event)
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """The events for one browser, until it goes or the server ends."""
+        waiting: asyncio.Queue[Event | None] = asyncio.Queue()
+        first = Event("now", self.now())
+        self._browsers.add(waiting)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_on())
+        try:
+            yield self._text(first)
+            while True:
+                try:
+                    event = await asyncio.wait_for(waiting.get(), ALIVE_EVERY_S)
+                except TimeoutError:
+                    yield b": alive\n\n"
+                    continue
+                if event is None:
+                    return
+                yield self._text(event)
+        finally:
+            self._browsers.discard(waiting)
+            if not self._browsers and self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
+
+    def _text(self, event: Event) -> bytes:
+        self._numbers += 1
+        return event.text(self._numbers)
+
+    async def _look_on(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            try:
+                self._look()
+            except Exception:
+                # A folder that cannot be read as it is must not end what every other one is shown by.
+                LOG.exception("a look at the runs failed")
+
+    def end(self, reason: str) -> None:
+        """Tell every browser the last that there is to tell, and that the server ends on purpose."""
+        with contextlib.suppress(OSError):
+            self._look()
+        self._send(Event("end", {"reason": reason}))
+        for waiting in self._browsers:
+            waiting.put_nowait(None)
+
+
+def _emptied(waiting: "asyncio.Queue[Event | None]") -> None:
+    while not waiting.empty():
+        waiting.get_nowait()

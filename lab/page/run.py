@@ -1,0 +1,185 @@
+"""One run as the page shows it: where it is, its last ten minutes as points, what limits it, and its charts."""
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pydantic import ValidationError
+
+from lab.analysis.page.live import Spec, live_charts
+from lab.monitor.processes import usable_cores
+from lab.page.pipeline import pipeline
+from lab.page.points import BEFORE, OTHERS, LivePoint, points_of
+from lab.page.so_far import Judgement, judged
+from lab.page.tail import SampleTail
+from lab.profiles import Profile
+from lab.records.progress import Progress
+from lab.records.samples import Sample
+from lab.run.progress import FILE
+
+SHOWN_S = 600.0
+"""Points that are kept: the last ten minutes."""
+KEPT_SAMPLES = 100
+"""For what is told of the last seconds, and of gaps."""
+
+
+@dataclass
+class RunView:
+    """A run's folder, followed while the run works.
+
+    Attributes:
+        name: The folder below that of all runs, with which a browser asks for it.
+    """
+
+    folder: Path
+    name: str
+    cores: float = field(default_factory=usable_cores)
+    progress: Progress | None = field(default=None, init=False)
+    points: deque[LivePoint] = field(default_factory=deque, init=False)
+    processes: tuple[str, ...] = field(default=(OTHERS,), init=False)
+    _profile: Profile | None = field(default=None, init=False)
+    _samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=KEPT_SAMPLES), init=False)
+    _judgement: Judgement = field(default_factory=Judgement, init=False)
+    _has_replicas: bool = field(default=False, init=False)
+    _has_report: bool = field(default=False, init=False)
+    _progress_ns: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._tail = SampleTail(self.folder / "samples.ndjson")
+
+    def look(self) -> tuple[list[LivePoint], bool]:
+        """Read what has been written since the last look: the new points, and whether anything else has changed."""
+        changed = self._read_progress()
+        if self._profile is None:
+            changed |= self._read_profile()
+        new = self._take(self._tail.read())
+        has_report = self._has_report or (self.folder / "report.html").is_file()
+        changed |= has_report != self._has_report
+        self._has_report = has_report
+        return new, changed
+
+    def _read_progress(self) -> bool:
+        """Whether `progress.json` was written again, and can be read."""
+        path = self.folder / FILE
+        try:
+            written_ns = path.stat().st_mtime_ns
+            if written_ns == self._progress_ns:
+                return False
+            self.progress = Progress.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            return False
+        self._progress_ns = written_ns
+        return True
+
+    def _read_profile(self) -> bool:
+        try:
+            self._profile = Profile.model_validate_json((self.folder / "profile.json").read_bytes())
+        except (OSError, ValidationError):
+            return False
+        return True
+
+    def _take(self, samples: Sequence[Sample]) -> list[LivePoint]:
+        """The points of new samples, which become a part of the last ten minutes."""
+        if not samples:
+            return []
+        before = list(self._samples)[-BEFORE:]
+        new = points_of([*before, *samples], self.cores, first=len(before))
+        self._samples.extend(samples)
+        self.points.extend(new)
+        while self.points and self.points[0].at_s < self.points[-1].at_s - SHOWN_S:
+            self.points.popleft()
+        if self._profile:
+            self._judgement = judged(self._profile, self.cores, list(self._samples))
+        seen = {name for sample in samples for name in sample.processes}
+        self.processes = (*sorted({*self.processes, *seen} - {OTHERS}), OTHERS)
+        newest = samples[-1].elasticsearch
+        self._has_replicas |= newest is not None and newest.total.index_total > newest.primaries.index_total
+        return new
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process of the run is there, and still the one that began it."""
+        return self.progress is not None and self.progress.ended is None and is_same_process(self.progress)
+
+    def state(self) -> dict[str, Any]:
+        """Where the run is, STATE of the contract; of a run of an older version, next to nothing."""
+        progress = self.progress
+        known = progress.model_dump(include=OF_PROGRESS) if progress else dict.fromkeys(OF_PROGRESS)
+        limit = self._judgement.limit
+        return known | {
+            "phases": [phase.model_dump() for phase in progress.phases] if progress else [],
+            "left_s": left_s(progress) if progress and self.is_alive else None,
+            "alive": self.is_alive,
+            "report": f"/runs/{self.name}/report.html" if self._has_report else None,
+            "limit": limit and limit.model_dump(),
+            "warnings": [
+                {"heading": warning.kind.heading, "seen": warning.seen, "remedy": warning.remedy}
+                for warning in self._judgement.warnings
+            ],
+            "pipeline": self._pipeline(),
+        }
+
+    def _pipeline(self) -> dict[str, Any] | None:
+        if not (self._profile and self._samples and self.points):
+            return None
+        return pipeline(self._profile, list(self._samples), self.points[-1], self._judgement)
+
+    def charts(self) -> dict[str, Spec]:
+        """The charts of the run."""
+        profile = self._profile
+        return live_charts(
+            self.processes,
+            self.cores,
+            zero_s=self.progress.started_s if self.progress else 0.0,
+            has_replicas=self._has_replicas,
+            via_kafka=profile is None or profile.load.via == "kafka",
+            is_stream=profile is not None and profile.load.mode == "stream",
+        )
+
+    @property
+    def charts_key(self) -> tuple[object, ...]:
+        """What the charts depend on."""
+        return self.processes, self._has_replicas, self._profile is not None
+
+    def now(self) -> dict[str, Any]:
+        """The whole of the run, for a browser that has just come."""
+        progress, profile = self.progress, self._profile
+        return {
+            "id": self.folder.name,
+            "folder": self.name,
+            "profile": progress.profile if progress else self.folder.parent.name,
+            "question": progress.question if progress else None,
+            "started_s": progress.started_s if progress else None,
+            "pid_alive": self.is_alive,
+            "load": profile.load.mode if profile else None,
+            "via": profile.load.via if profile else None,
+            "target_rate": profile.load.rate_docs_per_s if profile else None,
+            "state": self.state(),
+            "points": [point.row() for point in self.points],
+            "charts": self.charts(),
+        }
+
+
+OF_PROGRESS = {"phase", "step", "done", "total", "detail", "ended", "reason", "updated_s"}
+
+
+def is_same_process(progress: Progress) -> bool:
+    """Whether the process that began a run is still there, by its pid and when it started."""
+    try:
+        process = psutil.Process(progress.pid)
+        is_same = abs(process.create_time() - progress.process_started_s) < 1.0
+        return is_same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def left_s(progress: Progress, now_s: float | None = None) -> float | None:
+    """How long the step will take still, at its pace so far; `None` where that is not known."""
+    spent_s = (time.time() if now_s is None else now_s) - progress.step_started_s
+    if not progress.total or not progress.done or spent_s <= 0:
+        return None
+    return max(0.0, spent_s / progress.done * (progress.total - progress.done))

@@ -1,0 +1,95 @@
+"""The page at work: its HTTP server in a thread that makes way for others, and this one, which starts processes."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+from pathlib import Path
+
+import uvicorn
+
+from lab.page.app import Server, app
+from lab.page.commands import Starter
+from lab.page.security import Access
+from lab.page.serve import END_WITHIN_S, HERE, make_way
+
+LONGEST_GOODBYE_S = 1
+STOPPED = "the page was stopped"
+
+
+class Page:
+    """A page that is served until it is told to end.
+
+    Args:
+        taking: Where browsers connect to.
+        token: For whatever writes.
+        command: The command that the page was started by; `None` of one that was started for itself.
+        ends_with_it: Whether it ends with that command.
+        host: The address that `taking` is bound to.
+        password: For every request, where other machines reach it.
+    """
+
+    def __init__(
+        self,
+        taking: socket.socket,
+        runs: Path,
+        token: str,
+        *,
+        command: str | None = None,
+        ends_with_it: bool = False,
+        host: str = HERE,
+        password: str | None = None,
+    ) -> None:
+        self.access = Access(host, taking.getsockname()[1], token, password)
+        self._taking = taking
+        self._starter = Starter()
+        self._server = Server(runs, self._starter, command, ends_with_it)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._uvicorn = uvicorn.Server(
+            uvicorn.Config(
+                app(self._server, self.access),
+                http="h11",
+                ws="none",
+                loop="asyncio",
+                lifespan="off",
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=LONGEST_GOODBYE_S,
+            )
+        )
+        self._thread = threading.Thread(target=self._run, name="page", daemon=True)
+
+    def serve(self) -> None:
+        """Serve until `end`; what browsers ask for is started from this thread, and stopped when it ends."""
+        self._thread.start()
+        try:
+            self._starter.serve()
+        finally:
+            self.end(STOPPED)
+            self._server.running.stop(wait=True)
+            self._thread.join(END_WITHIN_S)
+
+    def _run(self) -> None:
+        # Of this thread alone: what another one starts must not inherit it, and only root could take it back.
+        make_way()
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._uvicorn.serve(sockets=[self._taking])
+        self._starter.end()
+
+    def end(self, reason: str) -> None:
+        """Tell the browsers why, and end; from any thread."""
+
+        def goodbye() -> None:
+            self._server.hub.end(reason)
+            self._uvicorn.should_exit = True
+
+        if self._loop is None or not self._thread.is_alive():
+            self._starter.end()
+            return
+        # A loop that has ended meanwhile has said goodbye before.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(goodbye)

@@ -1,0 +1,206 @@
+"""A run under way as the report's rules take it: which stage limits it now, and what to know before believing it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.analysis.figures.limits import limited_by
+from lab.analysis.figures.warnings import busy_machine, memory_pressure, server_restarted
+from lab.analysis.figures.windows import LEAST_SAMPLES, Windows
+from lab.analysis.result import Said, worded
+from lab.profiles import Direct, Profile, Rally
+from lab.profiles.mapping import load_template
+from lab.records.result import Limit
+from lab.records.run import (
+    Delivery,
+    DirectLoad,
+    Environment,
+    RallyLoad,
+    Run,
+    RunWarning,
+    Server,
+    SinkHistograms,
+)
+from lab.records.samples import Sample
+from lab.records.verification import Documents, Verification
+from lab.stack.places import ROOT
+
+WINDOW_S = 10.0
+"""What limits at this moment is asked of so many seconds; warnings, of as many."""
+OF_A_REPORT, OF_NOW = "the measured window", f"the last {WINDOW_S:g} s"
+
+SLOW: Mapping[str, str] = {
+    "producer": "producers",
+    "broker": "topic",
+    "sink": "tasks",
+    "sender": "bulk",
+    "elasticsearch": "nodes",
+    "merge throttling": "nodes",
+    "disk": "nodes",
+}
+"""Stage that limits → its place in the picture of the pipeline; the machine and the requested rate have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the report's rules say of the last seconds; nothing outside of a load."""
+
+    limit: Limit | None = None
+    warnings: tuple[RunWarning, ...] = ()
+
+    @property
+    def slow(self) -> str | None:
+        """Where in the picture of the pipeline the limit is."""
+        return SLOW.get(self.limit.stage) if self.limit else None
+
+
+def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgement:
+    """What the last seconds of a run show.
+
+    Args:
+        cores: Those that the run may use.
+        samples: Oldest first; only the last ten seconds of them are looked at.
+    """
+    window = last_seconds(samples)
+    if len(window) < LEAST_SAMPLES or any(sample.phase != "load" for sample in window):
+        return Judgement()
+    run = run_so_far(profile, cores, window)
+    # Of queries alone nothing is indexed, and what their senders do is only known at the end.
+    limit = None if profile.load.mode == "query" else limited_by(run, window)
+    cut = Windows(window, window, window, window, (), None)
+    found = (server_restarted(cut), busy_machine(run, window), memory_pressure(window))
+    return Judgement(limit and said_now(limit, profile), tuple(said_now(each, profile) for each in found if each))
+
+
+def last_seconds(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """The samples of the last ten seconds before the newest one."""
+    newest_s = samples[-1].at_s if samples else 0.0
+    return tuple(sample for sample in samples[-100:] if sample.at_s >= newest_s - WINDOW_S)
+
+
+def said_now(said: Said, profile: Profile) -> Said:
+    """The same in words for a run under way, and of the engine that it runs on."""
+    texts = {name: text.replace(OF_A_REPORT, OF_NOW) for name, text in said if isinstance(text, str)}
+    return worded(said.model_copy(update=texts), profile.product)
+
+
+def run_so_far(profile: Profile, cores: float, window: Sequence[Sample]) -> Run:
+    """The record of a run as far as rules ask for it before it has ended; what only its end tells is left out."""
+    load, via = profile.load, profile.load.via
+    return Run(
+        run_id="",
+        profile=profile.name,
+        question=profile.question,
+        started_s=window[0].at_s,
+        ended_s=window[-1].at_s,
+        phases=(),
+        load=load.mode,
+        via=via,
+        index="",
+        topic=None,
+        documents=NO_DOCUMENTS,
+        verification=Verification(verified=False, expect=profile.verify.expect, problems=()),
+        delivery=delivery(profile, window) if via == "kafka" else None,
+        direct=direct(load, window) if isinstance(load, Direct) else None,
+        rally=rally(load) if isinstance(load, Rally) else None,
+        sink_histograms=SinkHistograms(record_age=None, bulk_service_time=None),
+        environment=environment(profile, cores, window),
+    )
+
+
+NO_DOCUMENTS = Documents(
+    produced=0,
+    delivered=None,
+    failed=None,
+    indexed=0,
+    already_there=0,
+    dead_lettered=None,
+    missing=0,
+    unexpected=0,
+    sampled=0,
+    sample_mismatches=0,
+)
+
+
+def delivery(profile: Profile, window: Sequence[Sample]) -> Delivery:
+    """What is known of the producers: the rate that they were asked for. A ramp's changes."""
+    return Delivery(
+        source_bytes=0,
+        entities=0,
+        rate_docs_per_s=None if profile.load.ramp else profile.load.rate_docs_per_s,
+        first_intended_s=window[0].at_s,
+        last_acknowledged_s=window[0].at_s,
+        late_documents=0,
+        latency_ms={},
+        cpu_s=0.0,
+    )
+
+
+def direct(load: Direct, window: Sequence[Sample]) -> DirectLoad:
+    """What is known of a direct load: connections and rate."""
+    return DirectLoad(
+        connections=load.connections,
+        rate_docs_per_s=load.rate_docs_per_s,
+        source_bytes=0,
+        entities=0,
+        body_bytes=0,
+        prepared_s=0.0,
+        started_s=window[0].at_s,
+        ended_s=window[-1].at_s,
+        bulk_requests=0,
+        bulk_requests_failed=0,
+        bulk_retries=0,
+        bulk_documents=0,
+        bulk_bytes=0,
+        item_retries=0,
+        accepted=0,
+        already_there=0,
+        refused={},
+    )
+
+
+def rally(load: Rally) -> RallyLoad:
+    """What is known of a load through Rally: its clients."""
+    return RallyLoad(
+        version="",
+        clients=load.clients,
+        bulk_size=load.bulk_size,
+        source_bytes=0,
+        entities=0,
+        corpus_bytes=0,
+        prepared_s=0.0,
+        error_percent=0.0,
+    )
+
+
+def environment(profile: Profile, cores: float, window: Sequence[Sample]) -> Environment:
+    """What is known of machine and software: the cores, the servers that are sampled, the sink's settings."""
+    return Environment(
+        sluice_version="",
+        git_commit=None,
+        machine="",
+        kernel="",
+        cpu_model="",
+        cpu_cores=cores,
+        memory_bytes=0,
+        python_version="",
+        java_versions={},
+        target="",
+        servers=tuple(servers_in(window)),
+        index_settings={},
+        connector=connector_settings(profile),
+    )
+
+
+def servers_in(window: Sequence[Sample]) -> Iterable[Server]:
+    """The servers on this machine, as the newest sample knows them; elsewhere, no process of theirs is sampled."""
+    for name, process in window[-1].processes.items():
+        if name.startswith(("elasticsearch", "kafka", "connect")):
+            yield Server(name=name, version="", pid=process.pid)
+
+
+def connector_settings(profile: Profile) -> dict[str, object]:
+    """The settings by which the connector bounds its bulk requests, as the template and the profile have them."""
+    if profile.load.via != "kafka" or profile.sink.command:
+        return {}
+    settings = {**load_template(profile.sink.connector, ROOT), **profile.sink.config}
+    return {**settings, "tasks.max": str(settings.get("tasks.max", "")).replace("${tasks}", str(profile.sink.tasks))}

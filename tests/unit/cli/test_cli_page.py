@@ -1,0 +1,82 @@
+"""`sluice page`, and when other commands serve it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from lab.cli import page
+from lab.cli.page import PASSWORD, asked_password, is_here, is_wanted
+from lab.errors import ProfileError
+
+
+@pytest.mark.parametrize(
+    ("option", "terminal", "ci", "wanted"),
+    [
+        (None, True, "", True),
+        (None, False, "", False),
+        (None, True, "true", False),
+        (None, False, "true", False),
+        (True, False, "true", True),
+        (False, True, "", False),
+    ],
+)
+def test_a_page_is_served_where_a_person_sees_its_address(
+    monkeypatch: pytest.MonkeyPatch, *, option: bool | None, terminal: bool, ci: str, wanted: bool
+) -> None:
+    """A script is spared the process; the option decides where it is given."""
+    monkeypatch.setattr(page, "console", SimpleNamespace(is_terminal=terminal))
+    monkeypatch.setenv("CI", ci)
+    assert is_wanted(option) == wanted
+
+
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [("127.0.0.1", True), ("127.0.0.7", True), ("::1", True), ("localhost", True), ("0.0.0.0", False)],  # noqa: S104
+)
+def test_an_address_that_others_can_reach_is_known(address: str, *, here: bool) -> None:
+    """All of this machine's at once is one of them."""
+    assert is_here(address) == here
+
+
+def test_a_name_is_no_address() -> None:
+    """It might lead anywhere."""
+    with pytest.raises(ProfileError) as refusal:
+        is_here("example.org")
+    expected = "--bind: got example.org, expected an address of this machine, such as 192.168.1.7 or 127.0.0.1"
+    assert str(refusal.value) == expected
+
+
+def test_a_password_comes_from_the_environment_and_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page starts does not get to see it."""
+    monkeypatch.setenv(PASSWORD, "correct horse")
+    assert asked_password("192.168.1.7") == "correct horse"
+    assert PASSWORD not in page.os.environ
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        (["short", "short"], "--bind 192.168.1.7: got a password of 5 characters, expected 12 or more"),
+        (
+            ["correct horse", "correct house"],
+            "--bind 192.168.1.7: got two different passwords, expected the same one twice",
+        ),
+    ],
+)
+def test_a_password_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, typed: list[str], sentence: str) -> None:
+    """Too short, or mistyped."""
+    monkeypatch.delenv(PASSWORD, raising=False)
+    monkeypatch.setattr(page.sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(page.getpass, "getpass", lambda _prompt: typed.pop(0))
+    with pytest.raises(ProfileError) as refusal:
+        asked_password("192.168.1.7")
+    assert str(refusal.value) == sentence
+
+
+def test_without_a_terminal_the_password_must_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is there to be asked."""
+    monkeypatch.delenv(PASSWORD, raising=False)
+    monkeypatch.setattr(page.sys, "stdin", SimpleNamespace(isatty=lambda: False))
+    with pytest.raises(ProfileError) as refusal:
+        asked_password("192.168.1.7")
+    assert str(refusal.value) == f"--bind 192.168.1.7: got no password, expected one in {PASSWORD}"

@@ -1,0 +1,234 @@
+"""The page's addresses, and what each answers."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lab.page import app as app_module
+from lab.page.app import Server, app
+from lab.page.commands import Starter
+from lab.page.security import OF_A_REPORT, OF_THE_PAGE, Access
+from tests.unit.page.run_folders import begun
+
+ACCESS = Access("127.0.0.1", 41833, "token")
+WRITES = {"Origin": "http://127.0.0.1:41833", "X-Sluice-Token": "token"}
+
+
+@pytest.fixture
+def static(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the browser loads."""
+    folder = tmp_path / "static"
+    folder.mkdir()
+    (folder / "index.html").write_text("<html>the page</html>", "utf-8")
+    (folder / "page.js").write_text("let x = 7;", "utf-8")
+    (folder / "notes.py").write_text("secret = 7", "utf-8")
+    monkeypatch.setattr(app_module, "STATIC", folder)
+    return folder
+
+
+@pytest.fixture
+def server(tmp_path: Path, static: Path) -> Server:  # noqa: ARG001 - it is served
+    """A server over a folder of runs."""
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    (tmp_path / "secret.html").write_text("secret", "utf-8")
+    return Server(runs, Starter())
+
+
+class Browser:
+    """Asks the application, at an address."""
+
+    def __init__(self, server: Server, address: str) -> None:
+        self._transport = httpx.ASGITransport(app(server, ACCESS))
+        self._address = address
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        """Ask for something."""
+        return self._ask("GET", path, **options)
+
+    def post(self, path: str, **options: Any) -> httpx.Response:
+        """Send something."""
+        return self._ask("POST", path, **options)
+
+    def _ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(transport=self._transport, base_url=self._address) as client:
+                return await client.request(method, path, **options)
+
+        return asyncio.run(ask())
+
+
+@pytest.fixture
+def browser(server: Server) -> Browser:
+    """A browser at the page's own address."""
+    return Browser(server, "http://127.0.0.1:41833")
+
+
+def error_of(response: Any) -> tuple[int, str]:
+    """Status and sentence of a refusal."""
+    return response.status_code, response.json()["error"]
+
+
+def test_the_page_and_its_files_are_served(browser: Browser) -> None:
+    """With a policy that runs no text as code and lets nobody frame it."""
+    page, script = browser.get("/"), browser.get("/static/page.js")
+    assert (page.text, script.text) == ("<html>the page</html>", "let x = 7;")
+    assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert page.headers["Content-Security-Policy"] == OF_THE_PAGE
+    assert "unsafe-eval" not in OF_THE_PAGE
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Access-Control-Allow-Origin" not in page.headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/gone.js",
+        "/static/notes.py",
+        "/static/%2e%2e/secret.html",
+        "/static/..%2fsecret.html",
+        "/static//etc/hostname",
+        "/static/page.js%00.html",
+        "/static/",
+    ],
+)
+def test_no_other_file_is_served(browser: Browser, path: str) -> None:
+    """Nor one that a path leads out of the folder to."""
+    status, sentence = error_of(browser.get(path))
+    assert (status, sentence.endswith(": no such file")) == (404, True)
+
+
+def test_a_report_is_a_page_of_its_own(browser: Browser, server: Server) -> None:
+    """It may run its scripts, and do nothing in the name of this page."""
+    folder = begun(server.runs / "quickstart/20260101-000007")
+    (folder / "report.html").write_text("<script>1</script>", "utf-8")
+    response = browser.get("/runs/quickstart/20260101-000007/report.html")
+    assert response.text == "<script>1</script>"
+    assert response.headers["Content-Security-Policy"] == OF_A_REPORT
+    assert OF_A_REPORT.startswith("sandbox allow-scripts")
+    assert "allow-same-origin" not in OF_A_REPORT
+
+
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("quickstart/20260101-000007/report.html", "no such file"),
+        ("quickstart/20260101-000007/profile.json", "got no report, expected a path that ends with /report.html"),
+        ("%2e%2e/other/report.html", "no such file"),
+        ("link/report.html", "no such file"),
+    ],
+)
+def test_nothing_of_a_run_is_served_but_its_report(browser: Browser, server: Server, path: str, detail: str) -> None:
+    """Nor a report that lies elsewhere, by whatever way."""
+    begun(server.runs / "quickstart/20260101-000007")
+    other = server.runs.parent / "other"
+    other.mkdir()
+    (other / "report.html").write_text("secret", "utf-8")
+    (server.runs / "link").symlink_to(other)
+    status, sentence = error_of(browser.get(f"/runs/{path}"))
+    assert (status, sentence.endswith(detail)) == (404, True)
+
+
+def test_a_strange_host_is_refused_before_anything_else(server: Server) -> None:
+    """As JSON, with the sentence."""
+    assert error_of(Browser(server, "http://evil.example").get("/api/now")) == (
+        403,
+        "Host: got evil.example, expected 127.0.0.1:41833 or localhost:41833",
+    )
+
+
+def test_without_token_or_origin_nothing_is_started(browser: Browser) -> None:
+    """A GET starts nothing either."""
+    for path in ("/api/start", "/api/stop", "/api/check"):
+        assert browser.post(path, json={}).status_code == 403
+        assert browser.post(path, json={}, headers={"Origin": "http://evil.example"}).status_code == 403
+        assert error_of(browser.get(path, headers=WRITES)) == (405, f"{path}: Method Not Allowed")
+
+
+def test_a_choice_is_checked_with_the_command_lines_sentence(browser: Browser) -> None:
+    """Or answered with the command."""
+    body = {"kind": "run", "name": "quickstart", "settings": ["sink.tasks=2"]}
+    assert browser.post("/api/check", json=body, headers=WRITES).json() == {
+        "ok": True,
+        "command": "./sluice run quickstart --set sink.tasks=2",
+    }
+    wrong = browser.post("/api/check", json={**body, "settings": ["sink.tasks=none"]}, headers=WRITES)
+    assert error_of(wrong)[0] == 400
+    assert error_of(wrong)[1].startswith('--set sink.tasks: got "none"')
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "sentence"),
+    [
+        (b"{", "application/json", "body: not JSON: "),
+        (b"{}", "text/plain", "Content-Type: got something else, expected application/json"),
+        (b" " * 65_537, "application/json", "body: got more, expected at most 65,536 bytes"),
+    ],
+)
+def test_a_body_that_is_none_is_refused(browser: Browser, body: bytes, kind: str, sentence: str) -> None:
+    """A form of another site can send text only."""
+    response = browser.post("/api/start", content=body, headers={**WRITES, "Content-Type": kind})
+    status, said = error_of(response)
+    assert (status, said.startswith(sentence)) == (400, True)
+
+
+def test_a_second_run_is_not_started_beside_one_under_way(browser: Browser, server: Server) -> None:
+    """Whoever started that."""
+    begun(server.runs / "quickstart/20260101-000007")
+    body = {"kind": "run", "name": "quickstart"}
+    assert error_of(browser.post("/api/start", json=body, headers=WRITES)) == (
+        409,
+        "quickstart 20260101-000007: is under way; stop it first",
+    )
+
+
+def test_where_nothing_runs_nothing_is_stopped(browser: Browser) -> None:
+    """409, with a sentence."""
+    assert error_of(browser.post("/api/stop", headers=WRITES)) == (409, "no run is under way")
+
+
+def test_now_is_what_the_contract_says(browser: Browser, server: Server) -> None:
+    """With and without a run."""
+    assert browser.get("/api/now").json()["run"] is None
+    begun(server.runs / "quickstart/20260101-000007")
+    server.hub.watch._found_s = 0.0
+    run = browser.get("/api/now").json()["run"]
+    assert (run["profile"], run["load"], run["via"]) == ("quickstart", "drain", "kafka")
+    assert sorted(run["charts"]) == ["cpu", "indexing_latency", "indexing_rate", "lag"]
+
+
+def test_the_history_is_asked_in_the_address(browser: Browser, server: Server) -> None:
+    """A wrong question is a 400."""
+    begun(server.runs / "quickstart/20260101-000007", ended="interrupted")
+    answer = browser.get("/api/history?q=quick").json()
+    assert (answer["total"], answer["left"], answer["rows"][0]["status"]) == (1, 0, "interrupted")
+    assert error_of(browser.get("/api/history?sort=colour"))[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("", "run: got 0, expected 2 to 6 different ones"),
+        ("run=a&run=a", "run: got 2, expected 2 to 6 different ones"),
+        ("run=a&run=b", "a: no such run or suite that has ended"),
+        ("run=../x&run=b", "../x: no such run or suite that has ended"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(browser: Browser, query: str, sentence: str) -> None:
+    """Before a process is started for it."""
+    assert error_of(browser.get(f"/api/compare?{query}")) == (400, sentence)
+
+
+def test_profiles_and_suites_are_listed(browser: Browser) -> None:
+    """With their questions; one that is not there is refused with the nearest."""
+    profiles = {profile["name"]: profile for profile in browser.get("/api/profiles").json()}
+    assert profiles["quickstart"]["dataset"] == "aladin"
+    assert browser.get("/api/profiles/aladin/static").json()["yaml"].startswith("question:")
+    assert {"a-a"} <= {suite["name"] for suite in browser.get("/api/suites").json()}
+    assert error_of(browser.get("/api/profiles/quikstart")) == (
+        400,
+        'unknown profile "quikstart", did you mean `quickstart`?',
+    )

@@ -1,0 +1,222 @@
+"""What browsers are told, event by event, while runs are written."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+import pytest
+
+from lab.page.hub import Event, Hub, Watch
+from lab.page.points import points_of
+from lab.page.tree import RunTree
+from tests.unit.analysis.suite.suite_folders import AGAIN, small, suite_folder
+from tests.unit.analysis.synthetic import Truth, samples
+from tests.unit.page.run_folders import append, begun, goes_on
+
+PAGE = {"command": None, "ends_with_it": False}
+
+
+class Clock:
+    """A clock that moves on by a second with each look at it: the newest run is looked for each time."""
+
+    def __init__(self) -> None:
+        self.time_s = 0.0
+
+    def __call__(self) -> float:
+        """Another second."""
+        self.time_s += 1.0
+        return self.time_s
+
+
+def watch_of(runs: Path) -> Watch:
+    """A watch that looks at everything each time."""
+    return Watch(RunTree(runs), PAGE, clock=Clock())
+
+
+def names(events: list[Event]) -> list[str]:
+    """The names of events."""
+    return [event.name for event in events]
+
+
+def test_nothing_runs_where_nothing_has_run(tmp_path: Path) -> None:
+    """Nor is the folder made."""
+    watch = watch_of(tmp_path / "runs")
+    assert watch.look() == []
+    assert watch.now()["run"] is None
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_is_shown_whole_when_it_begins_and_then_sample_by_sample(tmp_path: Path) -> None:
+    """Its points are those of all samples together."""
+    seen = samples(Truth())
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    watch = watch_of(tmp_path)
+    (first,) = watch.look()
+    assert first.name == "now"
+    assert (first.facts["run"]["id"], first.facts["run"]["points"]) == ("20260101-000007", [])
+    told = []
+    for sample in seen:
+        append(folder, sample)
+        events = watch.look()
+        told += [row for event in events if event.name == "points" for row in event.facts["points"]]
+    assert watch.run is not None
+    assert told == [point.row() for point in points_of(seen, watch.run.cores)]
+    assert watch.look() == []
+
+
+def test_a_second_run_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    """With its own points only."""
+    seen = samples(Truth())
+    first = begun(tmp_path / "quickstart/20260101-000007")
+    append(first, *seen[:7])
+    watch = watch_of(tmp_path)
+    watch.look()
+    goes_on(first, ended="verified")
+    assert names(watch.look()) == ["points"]
+    second = begun(tmp_path / "aladin/static/20260101-000011")
+    append(second, *seen[:3])
+    (event,) = watch.look()
+    assert (event.name, event.facts["run"]["folder"]) == ("now", "aladin/static/20260101-000011")
+    assert [row["at_s"] for row in event.facts["run"]["points"]] == [sample.at_s for sample in seen[:3]]
+
+
+def test_only_the_last_ten_minutes_are_kept(tmp_path: Path) -> None:
+    """Of a run of a quarter of an hour."""
+    seen = samples(Truth(ticks=907))
+    append(begun(tmp_path / "quickstart/20260101-000007"), *seen)
+    watch = watch_of(tmp_path)
+    watch.look()
+    points = watch.now()["run"]["points"]
+    assert (points[0]["at_s"], points[-1]["at_s"]) == (seen[-1].at_s - 600, seen[-1].at_s)
+
+
+def state_of(watch: Watch) -> dict[str, Any]:
+    """The state of the run."""
+    state: dict[str, Any] = watch.now()["run"]["state"]
+    return state
+
+
+def test_the_state_says_how_far_how_long_still_and_what_limits(tmp_path: Path) -> None:
+    """11 of 101 documents are done."""
+    folder = begun(tmp_path / "quickstart/20260101-000007", step_started_s=time.time() - 7)
+    append(folder, *[sample for sample in samples(Truth(throttled_ms_per_tick=503)) if sample.phase == "load"])
+    watch = watch_of(tmp_path)
+    watch.look()
+    state = state_of(watch)
+    assert (state["phase"], state["step"], state["done"], state["total"]) == ("load", "indexing", 11, 101)
+    assert (state["ended"], state["alive"], state["report"]) == (None, True, None)
+    assert state["left_s"] == pytest.approx(7 * 90 / 11, rel=0.2)
+    assert state["limit"]["stage"] == "merge throttling"
+    assert state["pipeline"]["slow"] == "nodes"
+
+
+def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) -> None:
+    """Another process has the number by now: it is told by its start."""
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert state_of(watch)["alive"]
+    goes_on(folder, process_started_s=psutil.Process().create_time() - 7)
+    watch.look()
+    state = state_of(watch)
+    assert (state["ended"], state["alive"], state["left_s"]) == (None, False, None)
+
+
+def test_the_end_of_the_process_is_told_though_nothing_was_written(tmp_path: Path) -> None:
+    """As after kill -9."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        started_s = psutil.Process(child.pid).create_time()
+        begun(tmp_path / "quickstart/20260101-000007", pid=child.pid, process_started_s=started_s)
+        watch = watch_of(tmp_path)
+        watch.look()
+        assert state_of(watch)["alive"]
+        child.kill()
+        child.wait()
+    (event,) = watch.look()
+    assert (event.name, event.facts["state"]["alive"], event.facts["state"]["ended"]) == ("points", False, None)
+
+
+def test_a_report_is_linked_once_it_is_drawn(tmp_path: Path) -> None:
+    """Which is after the run has ended."""
+    folder = begun(tmp_path / "quickstart/20260101-000007", ended="verified")
+    watch = watch_of(tmp_path)
+    watch.look()
+    (folder / "report.html").write_text("<html>", "utf-8")
+    (event,) = watch.look()
+    assert event.facts["state"]["report"] == "/runs/quickstart/20260101-000007/report.html"
+
+
+def test_a_process_that_appears_gives_the_charts_another_line(tmp_path: Path) -> None:
+    """They are sent again, without the points."""
+    seen = samples(Truth())
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    append(folder, *seen[:3])
+    watch = watch_of(tmp_path)
+    watch.look()
+    appears = seen[3].model_copy(update={"processes": {**seen[3].processes, "producer": seen[3].processes["kafka"]}})
+    append(folder, appears)
+    charts, points = watch.look()
+    assert (charts.name, points.name) == ("charts", "points")
+    assert "producer" in charts.facts["charts"]["cpu"]["usermeta"]["colours"]
+
+
+def test_a_suite_shows_its_ladder_as_it_fills(tmp_path: Path) -> None:
+    """Ratios and intervals of the blocks that are done; the result of no run is read twice."""
+    folder = suite_folder(tmp_path / "suites/synthetic/20270115-080000", small(after=2))
+    run = begun(folder / "runs/aladin-static/20270115-090000")
+    watch = watch_of(tmp_path)
+    (event,) = watch.look()
+    suite = event.facts["suite"]
+    assert (suite["blocks_done"], suite["blocks_planned"], suite["runs_done"]) == (2, 3, 8)
+    assert (suite["running"], suite["control"]) == ("aladin/static", "aladin/control")
+    ladder = {variant["name"]: variant["effects"] for variant in suite["variants"]}
+    assert ladder["aladin/control"] == []
+    faster = ladder["aladin/static"][0]
+    assert (faster["metric"], round(faster["ratio"], 2)) == ("indexing_rate_docs_per_s", 1.25)
+    assert [effect["verdict"] for effect in ladder[AGAIN]][:1] == ["too few runs"]
+    assert suite["left_s"] > 0
+
+    for result in folder.glob("runs/*/result.json"):
+        result.write_text("{}", "utf-8")
+    (folder / "runs.ndjson").touch()
+    append(run, samples(Truth())[0])
+    assert names(watch.look()) == ["charts", "points", "suite"]
+
+
+async def first_events(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, Any]]:
+    """Name and facts of so many events."""
+    events = []
+    for _ in range(count):
+        _, name, data = (await anext(stream)).decode().strip().split("\n")
+        events.append((name.removeprefix("event: "), orjson.loads(data.removeprefix("data: "))))
+    return events
+
+
+def test_every_browser_is_told_everything_and_the_end(tmp_path: Path) -> None:
+    """Two of them; nothing is looked at when both have gone."""
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    hub = Hub(watch_of(tmp_path))
+
+    async def watched() -> list[list[tuple[str, Any]]]:
+        streams = [hub.stream(), hub.stream()]
+        told = [await first_events(stream, 1) for stream in streams]
+        append(folder, samples(Truth())[0])
+        for place, stream in enumerate(streams):
+            told[place] += await first_events(stream, 2)
+        assert hub._looking is not None
+        hub.end("it is over")
+        for place, stream in enumerate(streams):
+            told[place] += await first_events(stream, 1)
+            assert [piece async for piece in stream] == []
+        assert hub._looking is None
+        return told
+
+    for events in asyncio.run(watched()):
+        assert [name for name, _ in events] == ["now", "charts", "points", "end"]
+        assert events[-1][1] == {"reason": "it is over"}

@@ -1,0 +1,80 @@
+"""What limits at this moment, by the report's rules."""
+
+import pytest
+
+from lab.analysis.figures.limits import limited_by
+from lab.page.so_far import Judgement, connector_settings, judged
+from lab.profiles import Profile, load_profile
+from lab.records.samples import Sample
+from tests.unit.analysis.synthetic import Truth, run, samples, with_samples
+
+CORES = 2
+QUICKSTART = load_profile("quickstart")
+STREAM = load_profile("quickstart", overrides=["load.mode=stream", "load.rate_docs_per_s=5003"])
+
+
+def in_load(truth: Truth, sample_count: int = 20) -> list[Sample]:
+    """Samples from the middle of a load."""
+    return [sample for sample in samples(truth) if sample.phase == "load"][:sample_count]
+
+
+@pytest.mark.parametrize(
+    ("profile", "truth"),
+    [
+        (QUICKSTART, Truth(machine_cpu_percent=97.0)),
+        (QUICKSTART, Truth(machine_cpu_percent=41.0)),
+        (QUICKSTART, Truth(machine_cpu_percent=41.0, write_active=0, bulks_in_flight=1)),
+        (QUICKSTART, Truth(throttled_ms_per_tick=503)),
+        (STREAM, Truth(load="stream", rate_docs_per_s=5003, lag_records=7, machine_cpu_percent=41.0)),
+    ],
+    ids=["machine", "write threads", "sink", "merge throttling", "requested rate"],
+)
+def test_the_limit_is_the_reports_of_the_same_seconds(profile: Profile, truth: Truth) -> None:
+    """In the same words, but for those that name the window."""
+    seen = in_load(truth)
+    ended = run(truth)
+    settings = connector_settings(profile)
+    alike = ended.model_copy(update={"environment": ended.environment.model_copy(update={"connector": settings})})
+    expected = limited_by(alike, seen[-11:])
+    live = judged(profile, CORES, seen).limit
+    assert expected is not None
+    assert live is not None
+    assert live.stage == expected.stage
+    assert live.evidence == expected.evidence.replace("the measured window", "the last 10 s")
+
+
+def test_nothing_limits_outside_of_a_load() -> None:
+    """Nor when only a part of the last seconds was one."""
+    of_fill = [sample for sample in samples(Truth(fill_s=23)) if sample.phase == "fill"]
+    assert judged(QUICKSTART, CORES, of_fill) == Judgement()
+    assert judged(QUICKSTART, CORES, [*of_fill, *in_load(Truth(), 3)]) == Judgement()
+    assert judged(QUICKSTART, CORES, []) == Judgement()
+
+
+def test_what_is_warned_of_is_told_in_words_for_now() -> None:
+    """Other programs on the machine, as the report would say, of the last seconds."""
+    seen = with_samples(in_load(Truth()), lambda _: {"other_cpu_percent": 31.0})
+    (warning,) = judged(QUICKSTART, CORES, seen).warnings
+    assert warning.seen == "other programs took 31 % of the cores' time in the last 10 s"
+
+
+def test_the_slow_stage_has_a_place_in_the_picture() -> None:
+    """Elasticsearch is its nodes; the machine as a whole has none."""
+    assert judged(QUICKSTART, CORES, in_load(Truth(throttled_ms_per_tick=503))).slow == "nodes"
+    alone = Truth(load="stream", rate_docs_per_s=5003, lag_records=7, machine_cpu_percent=41.0)
+    assert judged(STREAM, CORES, in_load(alone)).slow is None
+
+
+def test_opensearch_is_called_by_its_name() -> None:
+    """As in its report."""
+    profile = load_profile("quickstart", overrides=["opensearch=3.0.0"])
+    limit = judged(profile, CORES, in_load(Truth(throttled_ms_per_tick=503))).limit
+    assert limit is not None
+    assert limit.evidence.startswith("OpenSearch held indexing back")
+
+
+def test_the_settings_of_the_connector_are_those_of_template_and_profile() -> None:
+    """As many tasks as the profile asks for; its own settings win."""
+    profile = load_profile("quickstart", overrides=["sink.tasks=3", "sink.config={max.in.flight.requests: 7}"])
+    settings = connector_settings(profile)
+    assert (settings["tasks.max"], settings["max.in.flight.requests"]) == ("3", 7)
