@@ -1,10 +1,12 @@
 """`sluice stream`, `sluice watch`: a profile's documents without end, through servers that stay; for the containers."""
 
+import contextlib
 import inspect
 import signal
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
@@ -27,6 +29,7 @@ from lab.cli.options import (
     TargetFileOption,
     User,
 )
+from lab.cli.page import PageOption, is_wanted, meanwhile
 from lab.cli.publish import KIBANA, access_of, print_import, server_url
 from lab.cli.run import dataset_of
 from lab.clients.target import cluster_of, topics_of
@@ -41,8 +44,9 @@ from lab.publish.watch import Pipeline, Watch
 from lab.run.names import Names
 from lab.stack.places import ROOT
 from lab.stream.check import StreamAccounting, check_stream
-from lab.stream.laps import Pace
+from lab.stream.laps import Pace, Watcher
 from lab.stream.prepare import find_stream, prepare_stream
+from lab.stream.sampled import sampled_stream
 from lab.stream.sender import send_stream
 from lab.targets.choose import remote_endpoints
 
@@ -134,6 +138,7 @@ def send(
         ),
     ] = 200_000,
     heartbeat: HeartbeatOption = None,
+    page: PageOption = None,
 ) -> None:
     """Send the stream's documents until it is stopped; a restart continues where it was."""
     pace = Pace(rate_of(rate), most_lag)
@@ -141,7 +146,10 @@ def send(
     names = stream_of(profile, endpoints)
     stop = StopRequest()
     reporter = Reporter(dataset.documents, heartbeat)
-    position = send_stream(profile, dataset, endpoints, names, pace=pace, watcher=reporter, is_over=stop.is_requested)
+    with watched(profile, endpoints, names, reporter, page=page) as watcher:
+        position = send_stream(
+            profile, dataset, endpoints, names, pace=pace, watcher=watcher, is_over=stop.is_requested
+        )
     console.print(f"stopped at {position:,} documents; start it again to continue there")
 
 
@@ -253,6 +261,22 @@ def rate_of(text: str) -> float | None:
     if not 0 < rate < float("inf"):
         raise ProfileError(f"--rate: got {text}, expected documents per second above 0, or {AS_FAST_AS_THE_SINK}")
     return rate
+
+
+@contextlib.contextmanager
+def watched(
+    profile: Profile, endpoints: Endpoints, names: Names, reporter: Watcher, *, page: bool | None
+) -> Iterator[Watcher]:
+    """Who is told how the stream goes: the page, too, if there is to be one."""
+    if not is_wanted(page):
+        yield reporter
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="sluice-") as runs,
+        meanwhile(wanted=True, runs=Path(runs)),
+        sampled_stream(profile, endpoints, names, Path(runs), reporter) as sampled,
+    ):
+        yield sampled
 
 
 def stream_of(profile: Profile, endpoints: Endpoints) -> Names:
