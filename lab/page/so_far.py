@@ -60,8 +60,8 @@ def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgeme
         cores: Those that the run may use.
         samples: Oldest first; only the last ten seconds of them are looked at.
     """
-    window = last_seconds(samples)
-    if len(window) < LEAST_SAMPLES or any(sample.phase != "load" for sample in window):
+    window = tuple(sample for sample in last_seconds(samples) if sample.phase == "load")
+    if len(window) < LEAST_SAMPLES or samples[-1].phase != "load":
         return Judgement()
     run = run_so_far(profile, cores, window)
     # Of queries alone nothing is indexed, and what their senders do is only known at the end.

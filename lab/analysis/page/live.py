@@ -1,23 +1,14 @@
-"""The charts of a run under way, for a browser: the report's marks and axes over rows that come as they are sampled."""
+"""The charts of a run under way, for a browser: the report's marks and axes over rows that come as they are sampled.
+
+They are written out here, since Altair, which makes the report's, takes a second to load: as much as the page uses in
+some minutes. A test holds them against what Altair makes of the report's own parts.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-
-from lab.analysis.page.drawing import (
-    BLUE,
-    CONFIG,
-    ORANGE,
-    RED,
-    amount_y,
-    cores_y,
-    lines,
-    process_colours,
-    stacked,
-    time_x,
-)
+from lab.analysis.page.looks import BLUE, BREAK, CONFIG, LARGE, ORANGE, RED, process_colours
 
 POINTS = "points"
 """The dataset that the page fills: one row for each sample."""
@@ -96,25 +87,59 @@ def live_charts(
 
 
 def line_spec(chart: LiveChart, zero_s: float) -> Spec:
-    """A line for each series."""
-    base = _rows(chart.series, zero_s).encode(x=_x(), y=amount_y(chart.unit), color=_colour(chart.colours))
-    return _spec(lines(base, points=False, filled=chart.filled), chart)
+    """A line for each series; of a single one, the area below it."""
+    line = {"type": "line", "clip": True, "invalid": BREAK, "point": False, "strokeWidth": 2}
+    area = {"type": "area", "clip": True, "invalid": BREAK, "opacity": 0.25}
+    encoding = {"color": _colour(chart.colours), "x": X, "y": _amount_y(chart.unit)}
+    marks = [area, line] if chart.filled else [line]
+    return _spec(chart, zero_s, [{"mark": mark, "encoding": encoding} for mark in marks])
 
 
 def cpu_spec(processes: Sequence[str], cores: float, zero_s: float) -> Spec:
     """Areas upon each other below the line of what the run may use."""
     colours = process_colours(processes)
     series = {name: f"isValid(datum.cpu['{name}']) ? datum.cpu['{name}'] : 0" for name in colours}
-    order = "{" + ", ".join(f"'{name}': {place}" for place, name in enumerate(colours)) + "}"
-    base = (
-        _rows(series, zero_s)
-        .transform_calculate(order=f"({order})[datum.series]")
-        .encode(x=_x(), y=cores_y(), color=_colour(colours))
-    )
-    limit = alt.Chart(alt.InlineData(values=[{"y": cores}]))
-    rule = limit.mark_rule(strokeDash=[5, 4], stroke="currentColor").encode(y="y:Q")
-    reading = f"Dashed: the {cores} cores of the run."
-    return _spec([stacked(base), rule], LiveChart("CPU by process", reading, "cores", series, colours))
+    chart = LiveChart("CPU by process", f"Dashed: the {cores} cores of the run.", "cores", series, colours)
+    places = ", ".join(f"'{name}': {place}" for place, name in enumerate(colours))
+    encoding = {
+        "color": _colour(colours),
+        "order": {"field": "order", "type": "quantitative"},
+        "x": X,
+        "y": {"field": "y", "stack": "zero", "title": "cores busy", "type": "quantitative"},
+    }
+    stacked = {"mark": {"type": "area", "clip": True, "opacity": 0.85}, "encoding": encoding}
+    limit = {
+        "data": {"values": [{"y": cores}]},
+        "mark": {"type": "rule", "stroke": "currentColor", "strokeDash": [5, 4]},
+        "encoding": {"y": {"field": "y", "type": "quantitative"}},
+    }
+    order = {"calculate": f"({{{places}}})[datum.series]", "as": "order"}
+    return _spec(chart, zero_s, [stacked, limit], order)
+
+
+X: Spec = {
+    "axis": {"grid": False, "tickCount": 7},
+    "field": "x",
+    "scale": {"nice": False, "zero": False},
+    "title": "seconds since the run began",
+    "type": "quantitative",
+}
+
+
+def _amount_y(unit: str) -> Spec:
+    shape = "~s" if unit in LARGE else "~r"
+    return {
+        "axis": {"labelExpr": f"format(datum.value, '{shape}')", "tickCount": 5},
+        "field": "y",
+        "scale": {"zero": True},
+        "title": unit,
+        "type": "quantitative",
+    }
+
+
+def _colour(colours: Mapping[str, str]) -> Spec:
+    scale = {"domain": list(colours), "range": list(colours.values())}
+    return {"field": "series", "legend": None, "scale": scale, "type": "nominal"}
 
 
 def _first_of(chart: LiveChart) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -122,31 +147,26 @@ def _first_of(chart: LiveChart) -> tuple[Mapping[str, str], Mapping[str, str]]:
     return {name: chart.series[name]}, {name: chart.colours[name]}
 
 
-def _rows(series: Mapping[str, str], zero_s: float) -> alt.Chart:
-    """The dataset, one row for each line and sample, with the fields of the report's drawings: x, y and series."""
-    named = alt.Chart(alt.NamedData(name=POINTS)).transform_calculate(x=f"datum.at_s - {zero_s!r}")
-    for name, expression in series.items():
-        named = named.transform_calculate(as_=name, calculate=expression)
-    folded: alt.Chart = named.transform_fold(list(series), as_=["series", "y"])
-    return folded
-
-
-def _x() -> alt.X:
-    return time_x(alt.Scale(zero=False, nice=False), "the run began")
-
-
-def _colour(colours: Mapping[str, str]) -> alt.Color:
-    return alt.Color("series:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
-
-
-def _spec(layers: Sequence[alt.Chart], chart: LiveChart) -> Spec:
-    """As the report draws it, as wide as its place in the page, and with what the page writes around it."""
-    drawn = alt.layer(*layers).properties(width="container", height=HEIGHT)
-    usermeta = {
-        "title": chart.title,
-        "reading": chart.reading,
-        "unit": chart.unit,
-        "colours": dict(chart.colours),
+def _spec(chart: LiveChart, zero_s: float, layers: Sequence[Spec], *more: Spec) -> Spec:
+    """As the report draws it, over one row for each line and sample, with what the page writes around it."""
+    rows = [
+        {"calculate": f"datum.at_s - {zero_s!r}", "as": "x"},
+        *({"calculate": expression, "as": name} for name, expression in chart.series.items()),
+        {"fold": list(chart.series), "as": ["series", "y"]},
+        *more,
+    ]
+    own = [layer if "data" in layer else {**layer, "transform": rows} for layer in layers]
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "config": CONFIG,
+        "data": {"name": POINTS},
+        "width": "container",
+        "height": HEIGHT,
+        "layer": own,
+        "usermeta": {
+            "title": chart.title,
+            "reading": chart.reading,
+            "unit": chart.unit,
+            "colours": dict(chart.colours),
+        },
     }
-    spec: Spec = drawn.to_dict(validate=False) | {"config": CONFIG, "usermeta": usermeta}
-    return spec

@@ -44,11 +44,21 @@ def test_the_limit_is_the_reports_of_the_same_seconds(profile: Profile, truth: T
 
 
 def test_nothing_limits_outside_of_a_load() -> None:
-    """Nor when only a part of the last seconds was one."""
+    """Before it, after it, nor when it has just begun."""
     of_fill = [sample for sample in samples(Truth(fill_s=23)) if sample.phase == "fill"]
     assert judged(QUICKSTART, CORES, of_fill) == Judgement()
-    assert judged(QUICKSTART, CORES, [*of_fill, *in_load(Truth(), 3)]) == Judgement()
+    assert judged(QUICKSTART, CORES, samples(Truth())) == Judgement()
+    assert judged(QUICKSTART, CORES, [*of_fill, *in_load(Truth(), 2)]) == Judgement()
     assert judged(QUICKSTART, CORES, []) == Judgement()
+
+
+def test_a_load_that_has_just_begun_is_judged_by_itself() -> None:
+    """Not by what came before it."""
+    throttled = in_load(Truth(throttled_ms_per_tick=503))[10:15]
+    before = [sample.model_copy(update={"phase": "fill"}) for sample in in_load(Truth())[:10]]
+    limit = judged(QUICKSTART, CORES, [*before, *throttled]).limit
+    assert limit is not None
+    assert limit.stage == "merge throttling"
 
 
 def test_what_is_warned_of_is_told_in_words_for_now() -> None:
