@@ -5,6 +5,7 @@ import pytest
 from lab.analysis.figures.limits import limited_by
 from lab.page.so_far import Judgement, connector_settings, judged
 from lab.profiles import Profile, load_profile
+from lab.records.run import WarningKind
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, run, samples, with_samples
 
@@ -66,6 +67,7 @@ def test_what_is_warned_of_is_told_in_words_for_now() -> None:
     seen = with_samples(in_load(Truth()), lambda _: {"other_cpu_percent": 31.0})
     (warning,) = judged(QUICKSTART, CORES, seen).warnings
     assert warning.seen == "other programs took 31 % of the cores' time in the last 10 s"
+    assert warning.kind is WarningKind.BUSY_MACHINE
 
 
 def test_the_slow_stage_has_a_place_in_the_picture() -> None:
