@@ -21,6 +21,7 @@ LOOK_EVERY_S = 0.25
 FIND_EVERY_S = 1.0
 """How often the newest run is looked for."""
 ALIVE_EVERY_S = 10.0
+COMPLAIN_EVERY_S = 60.0
 MOST_WAITING = 200
 """Events that a browser may be behind; one that is further begins anew."""
 
@@ -141,6 +142,7 @@ class Hub:
         self._browsers: set[asyncio.Queue[Event | None]] = set()
         self._looking: asyncio.Task[None] | None = None
         self._numbers = 0
+        self._complained_s = float("-inf")
 
     def now(self) -> Facts:
         """What is so now."""
@@ -191,9 +193,14 @@ class Hub:
             await asyncio.sleep(LOOK_EVERY_S)
             try:
                 self._look()
-            except Exception:
-                # A folder that cannot be read as it is must not end what every other one is shown by.
-                LOG.exception("a look at the runs failed")
+            except Exception as error:
+                self._complain(error)
+
+    def _complain(self, error: Exception) -> None:
+        """Say once in a while why nothing is shown: one folder that cannot be read must not end the looking."""
+        if time.monotonic() - self._complained_s > COMPLAIN_EVERY_S:
+            self._complained_s = time.monotonic()
+            LOG.error("a look at the runs failed", exc_info=error)
 
     def end(self, reason: str) -> None:
         """Tell every browser the last that there is to tell, and that the server ends on purpose."""

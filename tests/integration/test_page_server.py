@@ -4,7 +4,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -90,7 +90,7 @@ def address_in(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def watched(sluice: Sluice) -> Iterator[list[Told]]:
+def watched(sluice: Sluice) -> list[Told]:
     """All that a browser was told of a stream that it has started."""
     sluice.stack.ensure(StackShape(), kept=True)
     page = sluice.start("page", "--runs", str(sluice.runs))
@@ -104,7 +104,7 @@ def watched(sluice: Sluice) -> Iterator[list[Told]]:
     browser.thread.join(60)
     output, _ = page.communicate(timeout=60)
     assert (page.returncode, output.splitlines()[-1]) == (0, "stopped")
-    yield browser.told
+    return browser.told
 
 
 def of_run(watched: list[Told], sluice: Sluice) -> list[Told]:
