@@ -23,6 +23,8 @@ from lab.records.progress import Progress
 from producers.children import last_lines
 
 SAID_LINES = 8
+COLUMNS = "1000"
+"""Of what is no terminal: a sentence is to come in one line."""
 STOP_WITHIN_S = 120.0
 """A run that is broken off stops its servers, and may write their class-data archives."""
 ANSWER_WITHIN_S = 60.0
@@ -106,7 +108,7 @@ class RunningCommand:
             self._process = self.start(
                 lambda: subprocess.Popen(
                     words,
-                    env=environment,
+                    env={**environment, "COLUMNS": COLUMNS},
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -167,7 +169,7 @@ def answer_of(start: Callable[[Callable[[], Any]], Any], arguments: Sequence[str
     process = start(
         lambda: subprocess.Popen(
             words,
-            env={**environment, "COLUMNS": "10000"},
+            env={**environment, "COLUMNS": COLUMNS},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

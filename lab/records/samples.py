@@ -224,7 +224,7 @@ class Sample(Record):
         at_s: Instant of the tick.
         phase: The phase of the run that was under way.
         produced: Records acknowledged by Kafka so far, as the producer counts them; `None` when nothing produces.
-        connector: `None` also while there is no such connector. No figure is made of it.
+        connector: In every third sample; `None` also while there is no such connector. No figure is made of it.
         processes: By server name (`kafka`, `connect`, `elasticsearch-1`, `producer` …).
         control_groups: By server name; only those of servers that have one of their own.
         machine_cpu_percent: Busy share of the cores that the run may use since the tick before, stolen time included.

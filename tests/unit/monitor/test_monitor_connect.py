@@ -76,3 +76,18 @@ def test_a_worker_that_rebalances_is_a_lost_reading() -> None:
     with pytest.raises(httpx.HTTPStatusError) as failure:
         read({"error_code": 409, "message": "rebalance"}, 409)
     assert failure.value.response.status_code == 409
+
+
+def test_the_worker_is_asked_at_every_third_reading() -> None:
+    """It is a server under test."""
+    asked: list[str] = []
+
+    def reply(path: str, _body: bytes) -> tuple[int, Any]:
+        asked.append(path)
+        return 200, status()
+
+    with server(reply) as url:
+        reader = ConnectorReader(url, "sluice-books", timeout_s=2)
+        read = [reader.read() is not None for _ in range(7)]
+    assert read == [True, False, False, True, False, False, True]
+    assert len(asked) == 3
