@@ -1,0 +1,194 @@
+// The view of the run under way: phase, key figures, what limits it, charts, tasks.
+import { LiveChart } from "./charts.js";
+import { find, make, measured, nothing, rebuild, reveal, say, tabulate } from "./dom.js";
+import { read } from "./server.js";
+import { count, duration, figure, sentence } from "./text.js";
+
+const TILES = [
+  ["indexing_latency_ms", "Indexing latency", "ms"],
+  ["end_to_end_latency_ms_p99", "End to end, p99", "ms"],
+  ["lag_records", "Lag, records", "count"],
+  ["dead_letters", "Dead letters", "count"],
+  ["produced_docs_per_s", "Delivery rate", "/s"],
+  ["sink_docs_per_s", "Sink’s rate", "/s"],
+];
+const ENDED = { verified: "✓ Verified", failed: "✗ Void", interrupted: "Broken off", broken: "✗ Failed" };
+const TONES = { verified: "good", failed: "failed", broken: "failed", interrupted: "care" };
+const RUNNING = "RUNNING";
+const BROKEN_OFF = 130;
+
+let charts = [];
+let drawnFor = "";
+let outcome = { id: null, row: null };
+let latest = null;
+
+/** Shows the model's run; where none was there yet, how to start one. */
+export function show(model) {
+  const { run } = model;
+  latest = () => show(model.latest());
+  reveal(find("now-run"), Boolean(run));
+  say(find("now-question"), run && !model.isStarting() ? run.question : idleWords(model));
+  showChild(model.child);
+  if (!run) return endCharts();
+  const state = run.state, last = run.points.at(-1) ?? {};
+  showState(run, state, last);
+  // The end-to-end latency of a drain is the time in a topic that was filled beforehand.
+  const hidden = run.load === "drain" ? ["end_to_end_latency_ms_p99"] : [];
+  showTiles(hidden, state.ended ? { ...last, indexing_latency_ms: resultOf(run)?.indexing_latency_ms } : last);
+  showTasks(state.pipeline?.tasks ?? []);
+  showPhases(state, model);
+  showCharts(run);
+}
+
+function idleWords({ page, child }) {
+  if (child?.running) return `Starting: ${child.command}`;
+  if (page?.command) return `Starting its servers: ${page.command}`;
+  return "No run is under way. Start one here, or with ./sluice run in a shell.";
+}
+
+/** What the run that was started from here said last, where it ended otherwise than well. */
+function showChild(child) {
+  const place = find("now-child");
+  const hasFailed = Boolean(child && !child.running && child.exit_status && child.exit_status !== BROKEN_OFF);
+  reveal(place, hasFailed);
+  rebuild(place, hasFailed ? child : null, () => hasFailed ? [
+    make("strong", {}, `Ended with exit status ${child.exit_status}: ${child.command}`),
+    make("pre", {}, child.said.join("\n")),
+  ] : []);
+}
+
+/** Whether the process of a run that has not ended is still there. */
+export const isAlive = (run) => Boolean(run.state.ended) || (run.state.alive ?? run.pid_alive) !== false;
+
+/** What a run is doing, in a few words: for the title, the tab and a screen reader. */
+export function inShort(run) {
+  if (!run) return "No run";
+  const { ended, phase } = run.state;
+  if (ended) return ENDED[ended] ?? ended;
+  return isAlive(run) ? phase ?? "starting" : "✗ Killed";
+}
+
+function showState(run, state, last) {
+  const tone = isAlive(run) ? TONES[state.ended] ?? "" : "failed";
+  find("now-answer").className = `answer ${tone}`.trim();
+  say(find("now-phase"), state.ended || !isAlive(run) ? inShort(run) : `● ${inShort(run)}`);
+  const value = find("now-rate"), rate = figure((state.ended ? resultOf(run) : last)?.indexing_rate_docs_per_s, "/s");
+  rebuild(value, rate, () => measured(rate));
+  say(find("now-step"), state.ended ? sentence(state.reason) : stepWords(state));
+  showProgress(state);
+  showLimit(state);
+  showWarnings(state.warnings ?? []);
+  showOutcome(run, state);
+}
+
+/** What the history says of a run that has ended. */
+const resultOf = ({ id }) => outcome.id === id ? outcome.row : null;
+
+function stepWords(state) {
+  const step = state.step || state.phase || "starting";
+  const parts = [
+    step[0].toUpperCase() + step.slice(1),
+    state.total ? `${count(state.done)} of ${count(state.total)}` : "",
+    state.detail === step ? "" : state.detail,
+    state.left_s == null || state.left_s < 1 ? "" : `about ${duration(Math.round(state.left_s))} left`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+function showProgress(state) {
+  const bar = find("now-progress");
+  const share = state.total && !state.ended ? Math.min(1, (state.done ?? 0) / state.total) : null;
+  reveal(bar, share !== null);
+  if (share !== null) bar.firstElementChild.style.width = `${(100 * share).toFixed(1)}%`;
+}
+
+function showLimit(state) {
+  const { limit } = state;
+  const text = limit ? [limit.stage, limit.evidence] : ["", ""];
+  reveal(find("now-limit"), !state.ended && Boolean(limit || state.phase === "load"));
+  rebuild(find("now-limit"), text, () => limit
+    ? ["Limited by ", make("strong", {}, limit.stage), `: ${limit.evidence}`]
+    : ["What limits it: no stage without slack in the last 10 s."]);
+}
+
+function showWarnings(warnings) {
+  const texts = warnings.map(({ heading, seen }) => `${heading}: ${seen}`);
+  rebuild(find("now-warnings"), texts, () => texts.map((text) => make("li", {}, sentence(text))));
+}
+
+/** What came out, with the way to the report: known from the history once the run has ended. */
+function showOutcome(run, state) {
+  const place = find("now-verdict");
+  if (!state.ended) return reveal(place, false);
+  if (outcome.id !== run.id) {
+    const mine = outcome = { id: run.id, row: null };
+    read(`/api/history?q=${encodeURIComponent(run.id)}&limit=1`)
+      .then(({ rows }) => {
+        mine.row = rows[0] ?? null;
+        if (outcome === mine && !find("now-run").closest("section").hidden) latest();
+      })
+      .catch(() => {});
+  }
+  const report = state.report ?? outcome.row?.report, verdict = outcome.row?.verdict;
+  reveal(place, Boolean(report || verdict));
+  rebuild(place, [verdict, report], () => [
+    verdict ? `${sentence(verdict)} ` : "",
+    report ? make("a", { href: report, target: "_blank", rel: "noopener" }, "Open the report") : "",
+  ]);
+}
+
+function showTiles(hidden, last) {
+  const tiles = find("now-tiles");
+  if (!tiles.children.length) {
+    tiles.append(...TILES.map(([key, label]) =>
+      make("div", { class: "tile", "data-figure": key },
+        make("div", { class: "label" }, label), make("div", { class: "value" }, make("span")))));
+  }
+  TILES.forEach(([key, , unit], place) => {
+    const tile = tiles.children[place], shown = figure(last[key], unit);
+    const isGrave = key === "dead_letters" && last[key] > 0;
+    reveal(tile, !hidden.includes(key));
+    tile.classList.toggle("grave", isGrave);
+    rebuild(tile.lastChild.firstChild, [shown, isGrave], () => [isGrave ? "⚠ " : "", ...measured(shown)]);
+  });
+}
+
+function showTasks(tasks) {
+  const place = find("now-tasks");
+  if (!tasks.length) return nothing(place, "No connector is running.");
+  tabulate(place, "Tasks of the sink", ["task", "state", "worker"], tasks.map((task) => [
+    String(task.id),
+    () => make("span", { class: task.state === RUNNING ? "balances" : "differs" },
+      `${task.state === RUNNING ? "●" : "✗"} ${task.state.toLowerCase()}${task.reason ? `: ${task.reason}` : ""}`),
+    task.worker ?? "",
+  ]));
+}
+
+function showPhases(state, model) {
+  const rows = (state.phases ?? []).map(({ name, started_s, ended_s }) => {
+    const isNow = ended_s == null && !state.ended;
+    const lasted = (ended_s ?? (isNow ? model.serverS() : state.updated_s)) - started_s;
+    return [isNow ? `● ${name}` : `✓ ${name}`, duration(Number.isFinite(lasted) ? Math.max(0, Math.round(lasted)) : null)];
+  });
+  if (!rows.length) return nothing(find("now-phases"), "None has begun.");
+  tabulate(find("now-phases"), "Phases", ["phase", "took"], rows, 1);
+}
+
+function showCharts(run) {
+  const key = JSON.stringify([run.id, run.charts]);
+  if (key !== drawnFor) {
+    endCharts();
+    drawnFor = key;
+    charts = Object.entries(run.charts ?? {}).filter(([, spec]) => spec).map(([name, spec]) => new LiveChart(name, spec));
+    find("now-beside").before(...charts.map((chart) => chart.figure));
+  }
+  for (const chart of charts) {
+    chart.update(run.points).catch((error) => say(chart.empty, `Not drawn: ${error.message}`));
+  }
+}
+
+function endCharts() {
+  for (const chart of charts) chart.end();
+  charts = [];
+  drawnFor = "";
+}
