@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from lab import ROOT
 from lab.errors import ProfileError, SluiceError
 from lab.page.choice import Catalogue, Choice, command_text, profile_details, profile_of_run, suite_details
 from lab.page.commands import BusyError, RunningCommand, Starter, answer_of, refusal_in, stop_run
@@ -26,6 +27,7 @@ from lab.page.security import OF_A_REPORT, Access, Guard
 from lab.page.tree import RunTree
 
 STATIC = Path(__file__).parent / "static"
+REPORT_STYLE = ROOT / "lab" / "analysis" / "page" / "report.css"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -127,8 +129,9 @@ async def page(_server: Server, _request: Request) -> Response:
 
 
 async def static(_server: Server, request: Request) -> Response:
-    """One of its files."""
-    return file_in(STATIC, request.path_params["name"])
+    """One of its files, or the style of the reports, which it shares."""
+    name = request.path_params["name"]
+    return file_in(REPORT_STYLE.parent if name == REPORT_STYLE.name else STATIC, name)
 
 
 async def report(server: Server, request: Request) -> Response:

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lab import ROOT
 from lab.page import app as app_module
 from lab.page.app import Server, app
 from lab.page.commands import Starter
@@ -78,9 +79,16 @@ def test_the_page_and_its_files_are_served(browser: Browser) -> None:
     assert (page.text, script.text) == ("<html>the page</html>", "let x = 7;")
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert page.headers["Content-Security-Policy"] == OF_THE_PAGE
-    assert "unsafe-eval" not in OF_THE_PAGE
+    assert "unsafe" not in OF_THE_PAGE
     assert page.headers["X-Content-Type-Options"] == "nosniff"
     assert "Access-Control-Allow-Origin" not in page.headers
+
+
+def test_the_page_and_the_reports_have_one_style(browser: Browser) -> None:
+    """Colours and type are written down once."""
+    style = browser.get("/static/report.css")
+    assert style.text == (ROOT / "lab" / "analysis" / "page" / "report.css").read_text("utf-8")
+    assert style.headers["Content-Type"] == "text/css; charset=utf-8"
 
 
 @pytest.mark.parametrize(
