@@ -212,3 +212,15 @@ def write_ndjson(path: Path, documents: list[Mapping[str, object]]) -> Path:
 def on(target: Path) -> tuple[str, ...]:
     """The options that lead to these servers."""
     return ("--target", "remote", "--target-file", str(target))
+
+
+NOT_TRIED: list[str] = []
+"""What could not be tried on this machine, and why."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say so, that nobody takes a skip for a pass."""
+    if NOT_TRIED:
+        terminalreporter.section("NOT TRIED", sep="!", red=True, bold=True)
+        for reason in dict.fromkeys(NOT_TRIED):
+            terminalreporter.line(reason)
