@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 from pydantic import ValidationError
 
+from lab.analysis.figures.limits import stage_text
 from lab.analysis.page.live import Spec, live_charts
 from lab.monitor.processes import usable_cores
 from lab.page.pipeline import pipeline
@@ -115,13 +116,17 @@ class RunView:
             "left_s": left_s(progress) if progress and self.is_alive else None,
             "alive": self.is_alive,
             "report": f"/runs/{self.name}/report.html" if self._has_report else None,
-            "limit": limit and limit.model_dump(),
+            "limit": limit and {"stage": stage_text(limit.stage, self._product), "evidence": limit.evidence},
             "warnings": [
                 {"heading": warning.kind.heading, "seen": warning.seen, "remedy": warning.remedy}
                 for warning in self._judgement.warnings
             ],
             "pipeline": self._pipeline(),
         }
+
+    @property
+    def _product(self) -> str:
+        return self._profile.product if self._profile else "Elasticsearch"
 
     def _pipeline(self) -> dict[str, Any] | None:
         if not (self._profile and self._samples and self.points):
