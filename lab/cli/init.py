@@ -1,15 +1,16 @@
 """`sluice init`: from a file of one's own to a profile, a mapping and a suite."""
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from lab.console import console
-from lab.init.files import key_text, name_from, sampled, texts_of, write_files
-from lab.init.mapping import WHY_NOT_DYNAMIC, declared, mapping_of
-from lab.init.sample import read_sample
+from lab.init.files import key_text, name_from, texts_of, write_files
+from lab.mapping.proposal import Proposal, propose
+from lab.mapping.sample import read_sample
+from lab.mapping.types import Wishes
 
 SAMPLE = 20_000
 
@@ -24,10 +25,11 @@ def init(
     """Propose a profile, mapping and suite for your own file."""
     read = read_sample(file, sample, key)
     chosen = name or name_from(file)
-    texts = texts_of(read, chosen)
+    proposal = propose(read, Wishes(key=read.key))
+    texts = texts_of(read, proposal, chosen)
     write_files(texts)
-    reading = f"read {sampled(read)}" + ("" if read.whole else "; --sample reads more")
-    for line in (reading, key_text(read), *mapping_lines(mapping_of(read.root))):
+    reading = f"read {read.text}" + ("" if read.whole else "; --sample reads more")
+    for line in (reading, key_text(read), *mapping_lines(proposal)):
         console.print(escape(line), soft_wrap=not console.is_terminal)
     for path in texts:
         console.print(f"written: {path}", soft_wrap=True)
@@ -36,17 +38,16 @@ def init(
         console.print(f"  ./sluice {command} {chosen}  [dim]# {what}[/dim]", soft_wrap=True)
 
 
-def mapping_lines(mapping: dict[str, Any]) -> list[str]:
+def mapping_lines(proposal: Proposal) -> list[str]:
     """What the mapping is, and why, in up to three lines."""
-    fields = dict(declared(mapping["mappings"]["properties"]))
-    types = Counter(of.get("type", "object") for of in fields.values())
-    counts = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
-    lines = [f"mapping: {counts}. {WHY_NOT_DYNAMIC.capitalize()}."]
-    if nested := [path for path, of in fields.items() if of.get("type") == "nested"]:
+    counts = ", ".join(f"{count} {kind}" for kind, count in Counter(of.type for of in proposal.fields).most_common())
+    why = proposal.why_dynamic
+    lines = [f"mapping: {counts}. {why[:1].upper()}{why[1:]}."]
+    if nested := [of.name for of in proposal.fields if of.type == "nested"]:
         lines.append(
             f"nested: {', '.join(nested)}. Each object of these arrays is indexed as a document of its own, so that "
             "its fields are not mixed up with those of its neighbours; `object` costs less."
         )
-    if stored := [path for path, of in fields.items() if of.get("enabled") is False]:
-        lines.append(f"not indexed: {', '.join(stored)}. Their names vary, or they are not always objects.")
+    if stored := [f"{of.name} ({of.choice.why})" for of in proposal.fields if of.type == "stored only"]:
+        lines.append(f"not indexed: {', '.join(stored)}.")
     return lines

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lab.errors import ProfileError
-from lab.init.mapping import WHY_NOT_DYNAMIC, mapping_of
-from lab.init.sample import Sample
+from lab.mapping.proposal import Proposal
+from lab.mapping.sample import Sample
 from lab.profiles.files import REPOSITORY, file_of, is_there
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
@@ -16,7 +16,7 @@ ENDINGS = re.compile(r"(\.(ndjson|jsonl|json))?(\.(gz|zst))?$", re.IGNORECASE)
 PROFILE = """\
 # Proposed by `sluice init` from {sampled}; change what you know better.
 # {why_key}
-# {why_not_dynamic}.
+# {why_dynamic}.
 question: {question}
 dataset:
   name: file
@@ -58,30 +58,29 @@ def name_from(path: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40].strip("-")
 
 
-def texts_of(sample: Sample, name: str) -> dict[Path, str]:
+def texts_of(sample: Sample, proposal: Proposal, name: str) -> dict[Path, str]:
     """The files by their path below the working folder.
 
     Raises:
-        ProfileError: The name does not serve, or the documents have more fields than an index takes.
+        ProfileError: The name does not serve.
     """
     if not NAME.fullmatch(name):
         raise ProfileError(f'--name: got "{name}", expected up to 40 of a-z, 0-9 and hyphens, such as used-books')
     file = Path(sample.path).name
     profile = PROFILE.format(
-        sampled=sampled(sample),
+        sampled=sample.text,
         why_key=key_text(sample),
-        why_not_dynamic=WHY_NOT_DYNAMIC,
+        why_dynamic=proposal.why_dynamic,
         question=quoted(f"How fast are the documents of {file} indexed?"),
         path=quoted(str(Path(sample.path).resolve())),
         key=f"  key: {quoted(sample.key)}\n" if sample.key else "",
         name=quoted(name),
     )
     suite = SUITE.format(question=quoted(f"Which setting indexes {file} faster?"), name=quoted(name))
-    mapping = json.dumps(mapping_of(sample.root), indent=2, ensure_ascii=False)
     experiments = Path("experiments")
     return {
         experiments / "profiles" / f"{name}.yaml": profile,
-        Path("mappings") / f"{name}.json": one_line_each(mapping) + "\n",
+        Path("mappings") / f"{name}.json": proposal.text,
         experiments / "suites" / f"{name}.yaml": suite,
     }
 
@@ -108,12 +107,6 @@ def write_files(texts: Mapping[Path, str]) -> None:
         raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error
 
 
-def sampled(sample: Sample) -> str:
-    """What was read, in words."""
-    which = "all" if sample.whole else "the first"
-    return f"{which} {sample.documents:,} documents of {Path(sample.path).name}"
-
-
 def key_text(sample: Sample) -> str:
     """The key, and what it means for documents that share one."""
     these = "all of them" if sample.whole else "these"
@@ -126,11 +119,6 @@ def key_text(sample: Sample) -> str:
         return f"key: {sample.key}. Of {these}, {sample.repeats:,} overwrite an earlier document of the same key."
     later = "" if sample.whole else " A later document with the key of an earlier one overwrites it."
     return f"key: {sample.key}, present and unique in {these}.{later}"
-
-
-def one_line_each(text: str) -> str:
-    """JSON with every innermost object on one line, as a mapping is read."""
-    return re.sub(r"\{\s+([^{}]*?)\s+\}", lambda inner: "{" + re.sub(r"\n\s*", " ", inner[1]) + "}", text)
 
 
 def quoted(text: str | None) -> str:

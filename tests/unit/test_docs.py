@@ -9,8 +9,9 @@ from pathlib import Path
 
 from lab.cli.init import mapping_lines
 from lab.init.files import key_text
-from lab.init.mapping import mapping_of
-from lab.init.sample import read_sample
+from lab.mapping.proposal import propose
+from lab.mapping.sample import read_sample
+from lab.mapping.types import Wishes
 from lab.stack.places import ROOT
 
 CONFIG = ROOT / "docs/mkdocs.yml"
@@ -58,11 +59,12 @@ def test_a_dead_link_fails_the_site(tmp_path: Path) -> None:
 def test_the_tutorials_file_gives_the_proposals_that_it_shows(tmp_path: Path) -> None:
     """Its first command, for fewer documents, makes a file of which `init` says what the page says."""
     (script,) = re.findall(r"^```sh\n(python3 .*?)```", TUTORIAL, re.MULTILINE | re.DOTALL)
-    small = script.replace("300_000", "20_011").replace("250_000", "20_001").replace("python3", sys.executable, 1)
+    small = script.replace("300_000", "40_009").replace("250_000", "33_501").replace("python3", sys.executable, 1)
 
     subprocess.run(["sh", "-ec", small], cwd=tmp_path, check=True)
 
     read = read_sample(str(tmp_path / "orders.ndjson"), 20_000, None)
     shown = " ".join(TUTORIAL.split())
-    for line in (key_text(read), *mapping_lines(mapping_of(read.root))):
+    proposal = propose(read, Wishes(key=read.key))
+    for line in (f"read {read.text}", key_text(read), *mapping_lines(proposal)):
         assert line in shown

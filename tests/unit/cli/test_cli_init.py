@@ -74,9 +74,9 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
     assert initialised(monkeypatch, "books.ndjson", "--name", "used-books", "--sample", "100") == 0
 
     assert capsys.readouterr().out.splitlines() == [
-        "read the first 100 documents of books.ndjson; --sample reads more",
+        "read 100 documents of books.ndjson, spread over the file; --sample reads more",
         "key: isbn, present and unique in these. A later document with the key of an earlier one overwrites it.",
-        "mapping: 2 keyword, 1 text, 1 nested, 1 long. Dynamic is false: a field that the sample lacks stays in "
+        "mapping: 2 keyword, 1 text, 1 nested, 1 byte. Dynamic is false: a field that the sample lacks stays in "
         "_source, is not indexed, and rejects no document.",
         "nested: offers. Each object of these arrays is indexed as a document of its own, so that its fields are not "
         "mixed up with those of its neighbours; `object` costs less.",
@@ -105,7 +105,7 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
         (
             b'{"x":{"a":1}}\n{"x":1}\n',
             (),
-            "not indexed: x. Their names vary, or they are not always objects.",
+            "not indexed: x (objects and other values: no type takes both).",
         ),
     ],
 )

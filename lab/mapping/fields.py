@@ -1,0 +1,265 @@
+"""What a sample of documents shows of each field: its kinds, its values, whether it could be the key."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from lab.mapping.values import NOTATIONS, date_format, is_on_earth, words_of_text
+
+LONG = range(-(2**63), 2**63)
+MOST_FIELDS = 1000
+"""Elasticsearch's default limit (`index.mapping.total_fields.limit`)."""
+MOST_CHILDREN = 200
+"""More names in an object below the top are taken for values, such as dates or ids, and not for fields."""
+DEEPEST = 18
+"""Elasticsearch takes 20 levels; an object at this one still has room for its fields."""
+VALUES_TOLD_APART = 1000
+SENTENCE_WORDS = 3
+LONGEST_KEY_BYTES = 512
+
+
+class BlankNameError(ValueError):
+    """A field has no name, or a part of its path has none: Elasticsearch rejects the document, whatever the mapping.
+
+    A name of blanks alone 7.17 takes, and later versions do not.
+    """
+
+
+@dataclass
+class Strings:
+    """The strings of one field.
+
+    Attributes:
+        sentences: Those of three words or more.
+        words: Of all of them together.
+        longest: Characters of the longest.
+        distinct: Hashes of the first thousand different ones.
+        date_formats: Formats that take all of them together; `None` where one is no date.
+        notations: What all of them are, of `NOTATIONS`.
+        leading_zeros: Those of digits that begin with a zero.
+        hangul, ideographs: Those with such a letter.
+    """
+
+    count: int = 0
+    sentences: int = 0
+    words: int = 0
+    longest: int = 0
+    distinct: set[int] = field(default_factory=set)
+    date_formats: set[str] | None = field(default_factory=set)
+    notations: set[str] = field(default_factory=lambda: set(NOTATIONS))
+    leading_zeros: int = 0
+    hangul: int = 0
+    ideographs: int = 0
+
+    def see(self, text: str) -> None:
+        """Count one more."""
+        self.count += 1
+        self.longest = max(self.longest, len(text))
+        words = words_of_text(text)
+        self.words += words.count
+        self.sentences += words.count >= SENTENCE_WORDS
+        self.hangul += words.hangul
+        self.ideographs += words.ideographs
+        if len(self.distinct) < VALUES_TOLD_APART:
+            self.distinct.add(hash(text))
+        if self.notations:
+            self.notations = {name for name in self.notations if NOTATIONS[name](text)}
+            self.leading_zeros += "digits" in self.notations and len(text) > 1 and text[0] == "0"
+        if self.date_formats is not None:
+            found = date_format(text)
+            self.date_formats = self.date_formats | {found} if found else None
+
+    @property
+    def repeat(self) -> bool:
+        """Whether a value occurs twice or more on average, as a category's does."""
+        return len(self.distinct) < VALUES_TOLD_APART and 2 * len(self.distinct) <= self.count
+
+    @property
+    def words_mean(self) -> float:
+        """Words of a string, on average."""
+        return self.words / self.count if self.count else 0.0
+
+
+@dataclass
+class Numbers:
+    """The numbers of one field.
+
+    Attributes:
+        least, most: The smallest and the largest; `None` before the first.
+        decimals: Most digits after the point.
+        significant: Most digits from the first to the last that is no zero.
+        digits: How many digits whole numbers have.
+    """
+
+    count: int = 0
+    least: float | None = None
+    most: float | None = None
+    decimals: int = 0
+    significant: int = 0
+    digits: set[int] = field(default_factory=set)
+
+    def see(self, value: float) -> None:
+        """Count one more."""
+        self.count += 1
+        self.least = value if self.least is None else min(self.least, value)
+        self.most = value if self.most is None else max(self.most, value)
+        if isinstance(value, int):
+            self.digits.add(len(str(abs(value))))
+            return
+        exact = Decimal(repr(value)).normalize().as_tuple()
+        self.decimals = max(self.decimals, -int(exact.exponent))
+        self.significant = max(self.significant, len(exact.digits))
+
+    def lie_in(self, instants: range) -> bool:
+        """Whether all of them do; false without any."""
+        if self.least is None or self.most is None:
+            return False
+        return instants.start <= self.least and self.most < instants.stop
+
+
+@dataclass
+class Field:
+    """What a sample shows of one field.
+
+    Attributes:
+        depth: Objects that it is in.
+        kinds: `boolean`, `long`, `double`, `string`, `object`, and `number` for whole numbers beyond 64 bits.
+        documents: How many have it.
+        objects: How many objects it has held, in arrays or not.
+        array_lengths: The first two different lengths of its arrays.
+        keys: Hashes of the values as long as each document has had one of its own; `None` from then on.
+        has_several: Whether an array of it held two objects or more.
+        unfit: Whether the fields of an object cannot be declared one by one: their names are values, or too deep.
+    """
+
+    name: str
+    depth: int = 0
+    kinds: set[str] = field(default_factory=set)
+    strings: Strings = field(default_factory=Strings)
+    numbers: Numbers = field(default_factory=Numbers)
+    children: dict[str, "Field"] = field(default_factory=dict)
+    documents: int = 0
+    objects: int = 0
+    array_lengths: set[int] = field(default_factory=set)
+    keys: set[int] | None = field(default_factory=set)
+    has_several: bool = False
+    unfit: bool = False
+    _last_document: int = 0
+
+    def see(self, value: Any, document: int, *, in_array: bool = False) -> None:
+        """Take note of a value.
+
+        Args:
+            document: Number of the document, from 1.
+
+        Raises:
+            BlankNameError: An object in it has a field without a name.
+        """
+        self.documents += document != self._last_document
+        self._last_document = document
+        if isinstance(value, list):
+            self.see_array(value, document)
+        elif isinstance(value, dict):
+            self.kinds.add("object")
+            self.keys = None
+            self.objects += 1
+            self.see_object(value, document, in_array=in_array)
+        elif value is not None:
+            self.see_scalar(value, document, in_array=in_array)
+
+    def see_array(self, values: list[Any], document: int) -> None:
+        """Take note of each value of an array."""
+        self.has_several |= sum(isinstance(each, dict) for each in values) > 1
+        if len(self.array_lengths) < 2:
+            self.array_lengths.add(len(values))
+        for each in values:
+            self.see(each, document, in_array=True)
+
+    def see_scalar(self, value: Any, document: int, *, in_array: bool) -> None:
+        """Take note of a string, a number or a boolean."""
+        kind = kind_of(value)
+        self.kinds.add(kind)
+        if kind == "string":
+            self.strings.see(value)
+        elif kind in ("long", "double"):
+            self.numbers.see(value)
+        self.see_key(value, document, in_array=in_array)
+
+    def see_object(self, value: dict[str, Any], document: int, *, in_array: bool = False) -> None:
+        """Take note of an object's fields; a name with dots is a path, as Elasticsearch takes it."""
+        for path, of in value.items():
+            names = path.split(".")
+            # Most names begin and end with a letter, and have no dot.
+            if not (path.isalnum() or all(map(str.strip, names))):
+                raise BlankNameError(f"{self.name}.{path}".lstrip("."))
+            at: Field | None = self
+            for name in names:
+                assert at is not None  # noqa: S101 - the loop ends where there is none
+                at.kinds.add("object")
+                if (at := at.child(name)) is None:
+                    break
+            else:
+                assert at is not None  # noqa: S101 - every name has been found
+                at.see(of, document, in_array=in_array)
+
+    def child(self, name: str) -> "Field | None":
+        """The field of that name in this object; `None` where there are too many or too deep ones."""
+        if not self.unfit and name not in self.children:
+            most = MOST_CHILDREN if self.depth else MOST_FIELDS
+            self.unfit = len(self.children) == most or self.depth == DEEPEST
+            self.children[name] = Field(f"{self.name}.{name}" if self.name else name, self.depth + 1)
+        if self.unfit:
+            self.children.clear()
+        return self.children.get(name)
+
+    def see_key(self, value: Any, document: int, *, in_array: bool) -> None:
+        """Drop the field as a key if a document before had none, or the same, or if this is none."""
+        if self.keys is None:
+            return
+        fits = not in_array and self.kinds <= {"long", "string"} and value != ""
+        if not fits or len(self.keys) + 1 < document or len(str(value).encode()) > LONGEST_KEY_BYTES:
+            self.keys = None
+            return
+        self.keys.add(hash(str(value)))
+        if len(self.keys) < document:
+            self.keys = None
+
+    def is_unique(self, documents: int) -> bool:
+        """Whether each of so many documents has a value of its own."""
+        return self.keys is not None and len(self.keys) == documents
+
+    @property
+    def objects_mean(self) -> float:
+        """Objects of it in a document that has it, on average."""
+        return self.objects / self.documents if self.documents else 0.0
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it holds a latitude and a longitude, and nothing else."""
+        if self.children.keys() != {"lat", "lon"} or not all(
+            child.kinds and child.kinds <= {"long", "double"} for child in self.children.values()
+        ):
+            return False
+        latitude, longitude = (self.children[name].numbers for name in ("lat", "lon"))
+        ends = ((latitude.least, longitude.least), (latitude.most, longitude.most))
+        return all(is_on_earth(lat or 0, lon or 0) for lat, lon in ends)
+
+    def all_below(self) -> Iterator["Field"]:
+        """Every field below this one, objects included."""
+        for child in self.children.values():
+            yield child
+            yield from child.all_below()
+
+    def leaves(self) -> Iterator["Field"]:
+        """The fields below this one that hold values."""
+        return (child for child in self.all_below() if child.kinds - {"object"})
+
+
+def kind_of(value: object) -> str:
+    """Which kind of value it is."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "long" if value in LONG else "number"
+    return "double" if isinstance(value, float) else "string"

@@ -1,0 +1,307 @@
+"""The rules: which type a field gets, and the reason that is given for it."""
+
+from typing import Any
+
+import pytest
+
+from lab.errors import ProfileError
+from lab.mapping.proposal import WHY_NOT_DYNAMIC, WHY_STRICT, propose
+from lab.mapping.types import UNINDEXED, Wishes
+from tests.unit.mapping.sampled import Sampled
+
+TITLES = [f"the {word} of the {word}" for word in ("sea", "river", "night", "sky")]
+KOREAN = [f"[중고] {word} 이야기를 읽는 사람" for word in ("바다", "강", "밤", "하늘")]
+CHINESE = [f"{word}的故事与历史研究" for word in ("海洋", "河流", "夜晚", "天空")]
+DATE = {"type": "date", "format": "strict_date_optional_time"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "declared", "why"),
+    [
+        ("n", [0, 10, None], {"type": "byte"}, "0 to 10, with room for ten times that"),
+        ("n", [0, 12], {"type": "byte"}, "0 to 12, with room for ten times that"),
+        ("n", [0, 13], {"type": "short"}, "0 to 13, with room for ten times that"),
+        ("n", [-3277, 0], {"type": "integer"}, "-3,277 to 0, with room for ten times that"),
+        ("n", [214_748_365], {"type": "long"}, "214,748,365 to 214,748,365, with room for ten times that"),
+        ("bookId", [7, 9], {"type": "keyword"}, "an identifier by its name: looked up, not compared"),
+        ("area_code", [7, 9], {"type": "keyword"}, "an identifier by its name: looked up, not compared"),
+        ("statusCode", [200, 404], {"type": "short"}, "200 to 404, with room for ten times that"),
+        (
+            "item",
+            [1009 + n for n in range(100)],
+            {"type": "keyword"},
+            "its own in each document, always 4 digits: an identifier",
+        ),
+        (
+            "item",
+            [1009 + n % 99 for n in range(100)],
+            {"type": "short"},
+            "1,009 to 1,107, with room for ten times that",
+        ),
+        ("seenAt", [1717171717000], {"type": "date", "format": "epoch_millis"}, "milliseconds since 1970"),
+        ("timestamp", [1717171717], {"type": "date", "format": "epoch_second"}, "seconds since 1970"),
+        (
+            "views",
+            [1717171717000],
+            {"type": "long"},
+            "1,717,171,717,000 to 1,717,171,717,000, with room for ten times that",
+        ),
+        ("x", [1, 2.5], {"type": "float"}, "6 significant digits or fewer"),
+        ("x", [1234567.5], {"type": "double"}, "8 significant digits"),
+        ("price", [1, 12.5, 9.99], {"type": "double"}, "a price; scaled_float by 100 is smaller where servers have it"),
+        ("x", [2**63, 1], {"type": "keyword"}, "numbers beyond 64 bits and whole numbers: keyword takes all"),
+        ("x", [[0.5] * 16, [0.25] * 16], {"type": "float"}, "arrays of one length: a vector? see mappings/vectors.*"),
+        ("x", [True, False], {"type": "boolean"}, "true or false"),
+        ("x", ["true", "false"], {"type": "boolean"}, "true or false, as text"),
+        ("x", [True, "no"], {"type": "keyword"}, "booleans and strings: keyword takes all"),
+        ("x", [1, "1"], {"type": "keyword"}, "strings and whole numbers: keyword takes all"),
+        ("x", ["2024-02-29", "2024-01-01T10:00:00.123Z"], DATE, "dates"),
+        (
+            "x",
+            ["2024-02-29", "2024-01-01 10:00:00"],
+            {"type": "date", "format": "strict_date_optional_time||yyyy-MM-dd HH:mm:ss"},
+            "dates",
+        ),
+        ("x", ["2019-01", "2019-12"], {"type": "date", "format": "yyyy-MM"}, "dates"),
+        ("x", ["2024/02/29"], {"type": "date", "format": "yyyy/MM/dd"}, "dates"),
+        ("x", ["2024/02/29 10:00:00"], {"type": "date", "format": "yyyy/MM/dd HH:mm:ss"}, "dates"),
+        ("x", ["29.02.2024"], {"type": "date", "format": "dd.MM.yyyy"}, "dates"),
+        ("x", ["2023-02-29"], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
+        ("x", ["02/03/2024"], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
+        ("x", ["2024-01-01", ""], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
+        ("x", ["2024"], {"type": "keyword"}, "digits written as text: an identifier"),
+        ("x", ["007", "12"], {"type": "keyword"}, "digits with leading zeros, which a number would lose"),
+        ("x", ["10.0.0.1", "2001:db8::1"], {"type": "ip"}, "addresses"),
+        ("x", ["10.0.0.256"], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
+        ("x", ["37.5, 127.01"], {"type": "geo_point"}, "latitude, longitude"),
+        ("x", [{"lat": 37, "lon": 127.01}], {"type": "geo_point"}, "latitude and longitude"),
+        ("x", TITLES, {"type": "text"}, "5 words on average; analyzer standard"),
+        ("x", KOREAN, {"type": "text", "analyzer": "korean_text"}, "Korean, 5 words on average"),
+        ("x", CHINESE, {"type": "text", "analyzer": "cjk_text"}, "Chinese or Japanese, 6 words on average"),
+        ("x", ["history of the world"] * 4, {"type": "keyword"}, "always the same here"),
+        ("x", ["a b c d e f g h"] * 4, {"type": "text"}, "8 words on average; analyzer standard"),
+        ("x", ["word " * 80] * 4, {"type": "text"}, "81 words on average; analyzer standard"),
+        ("x", ["", ""], {"type": "keyword"}, "always empty here"),
+        (
+            "x",
+            ["x" * 300, "a"],
+            {"type": "keyword", "ignore_above": 8191},
+            "up to 300 characters, looked up as a whole",
+        ),
+        ("x", ["x" * 8192], dict(UNINDEXED), "up to 8,192 characters: no term"),
+        ("x", [["a", "b"], []], {"type": "keyword"}, "up to 1 character, looked up as a whole"),
+        ("x", [{"a": 1}, 7], dict(UNINDEXED), "objects and other values: no type takes both"),
+        ("x", [None, []], dict(UNINDEXED), "only null or empty: any value is stored, none indexed"),
+        ("x", [{str(n): 1 for n in range(201)}], dict(UNINDEXED), "its names are values: each would be a field"),
+        ("x", [{"a": 1}, {"a": 2.5}], {"properties": {"a": {"type": "float"}}}, "an object"),
+        ("x", [[{"a": 1}, {"a": 2}]], {"properties": {"a": {"type": "byte"}}}, "an object"),
+        (
+            "x",
+            [[{"a": 1, "b": 2}, {"a": 2}], []],
+            {"type": "nested", "properties": {"a": {"type": "byte"}, "b": {"type": "byte"}}},
+            "1.0 objects a document, each stored as a document",
+        ),
+    ],
+)
+def test_a_field_has_the_type_that_its_values_want_and_a_reason(
+    sampled: Sampled, name: str, values: list[object], declared: dict[str, Any], why: str
+) -> None:
+    """Each value stands in a document of its own."""
+    proposal = propose(sampled(*({name: value} for value in values)))
+
+    assert proposal.content["mappings"]["properties"] == {name: declared}
+    assert proposal.content["mappings"]["_meta"]["why"][name] == why
+
+
+@pytest.mark.parametrize(
+    ("values", "unsearched"),
+    [
+        (["https://example.com/a", "https://example.com/b"], "links"),
+        (["0123456789abcdef" * 4], "digests"),
+        (["QUJD" * 30], "encoded bytes"),
+        ([""], "always empty"),
+        (["https://example.com/a", "b"], ""),
+    ],
+)
+def test_what_nobody_may_search_is_indexed_and_asked_about(
+    sampled: Sampled, values: list[str], unsearched: str
+) -> None:
+    """Data alone cannot say that it is not."""
+    (of,) = propose(sampled(*({"x": value} for value in values))).fields
+
+    assert (of.type, of.choice.unsearched) == ("keyword", unsearched)
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    [
+        ("https://example.com/a", {"type": "keyword", "index": False, "doc_values": False}),
+        ("x" * 300, {"type": "keyword", "index": False, "doc_values": False}),
+        (12, {"type": "byte", "index": False, "doc_values": False}),
+        ("2024-02-29", {**DATE, "index": False, "doc_values": False}),
+        ("word " * 80, dict(UNINDEXED)),
+        ([{"a": 1, "b": 2}, {"a": 2}], dict(UNINDEXED)),
+        ({"lat": 1.5, "lon": 2.5}, dict(UNINDEXED)),
+    ],
+)
+def test_a_field_that_is_never_searched_is_only_stored(
+    sampled: Sampled, value: object, declared: dict[str, Any]
+) -> None:
+    """What does not take `doc_values: false` in every version is not enabled at all."""
+    proposal = propose(sampled({"x": value}), Wishes(unsearched=frozenset({"x"})))
+
+    assert proposal.content["mappings"]["properties"]["x"] == declared
+    assert proposal.content["mappings"]["_meta"]["why"]["x"] == "never searched, as you said"
+
+
+@pytest.mark.parametrize(
+    ("value", "types", "declared"),
+    [
+        ("x" * 9000, set(), {"type": "keyword", "ignore_above": 8191}),
+        ({str(n): 1 for n in range(201)}, {"flattened"}, {"type": "flattened", "ignore_above": 4096}),
+        ({str(n): 1 for n in range(201)}, set(), dict(UNINDEXED)),
+        (12, set(), {"type": "byte"}),
+    ],
+)
+def test_a_field_that_is_searched_is_indexed_where_a_type_takes_it(
+    sampled: Sampled, value: object, types: set[str], declared: dict[str, Any]
+) -> None:
+    """Names that are values need `flattened`, which not every server has."""
+    proposal = propose(sampled({"x": value}), Wishes(searched=frozenset({"x"})), types.__contains__)
+
+    assert proposal.content["mappings"]["properties"]["x"] == declared
+
+
+def test_a_price_is_a_scaled_float_where_servers_have_it(sampled: Sampled) -> None:
+    """By as many decimals as the prices have."""
+    proposal = propose(sampled({"salePrice": 12.5}, {"salePrice": 9.995}), has_type={"scaled_float"}.__contains__)
+
+    assert proposal.content["mappings"]["properties"]["salePrice"] == {"type": "scaled_float", "scaling_factor": 1000}
+
+
+def test_an_array_need_not_be_nested(sampled: Sampled) -> None:
+    """Where no question concerns two fields of the same object."""
+    proposal = propose(sampled({"x": [{"a": 1, "b": 2}, {"a": 2}]}), Wishes(objects=frozenset({"x"})))
+
+    assert "type" not in proposal.content["mappings"]["properties"]["x"]
+
+
+def test_the_key_is_a_keyword_whatever_it_looks_like(sampled: Sampled) -> None:
+    """It is looked up."""
+    proposal = propose(sampled({"n": 1}, {"n": 2}), Wishes(key="n"))
+
+    assert [(of.type, of.choice.why) for of in proposal.fields] == [("keyword", "the key")]
+
+
+def test_a_mapping_is_strict_only_if_every_document_was_read(sampled: Sampled) -> None:
+    """In a sample, a field that comes later must not reject its document; what is always null then needs no type."""
+    documents = [{"n": n, "none": None} for n in range(3)]
+
+    whole, part = propose(sampled(*documents)), propose(sampled(*documents, most=2))
+
+    assert [(of.content["mappings"]["dynamic"], of.why_dynamic) for of in (whole, part)] == [
+        ("strict", WHY_STRICT),
+        (False, WHY_NOT_DYNAMIC),
+    ]
+    assert whole.content["mappings"]["properties"] == {"n": {"type": "byte"}, "none": dict(UNINDEXED)}
+    assert part.content["mappings"]["properties"] == {"n": {"type": "byte"}}
+
+
+def test_korean_text_names_its_analyzers_best_first(sampled: Sampled) -> None:
+    """As the mapping files of this repository do; the file says where it comes from."""
+    content = propose(sampled(*({"title": title} for title in KOREAN))).content
+
+    assert content["text_analyzers"] == {"korean_text": ["nori", "cjk", "standard"]}
+    assert content["mappings"]["_meta"]["inferred_from"] == "all 4 documents of books.ndjson"
+
+
+def test_a_mapping_file_has_a_declaration_on_each_line(sampled: Sampled) -> None:
+    """People read and change it."""
+    text = propose(sampled({"a": 1, "b": {"c": "x"}})).text
+
+    assert text == (
+        "{\n"
+        '  "settings": {},\n'
+        '  "mappings": {\n'
+        '    "dynamic": "strict",\n'
+        '    "_meta": {\n'
+        '      "inferred_from": "all 1 documents of books.ndjson",\n'
+        '      "why": {\n'
+        '        "a": "1 to 1, with room for ten times that",\n'
+        '        "b": "an object",\n'
+        '        "b.c": "up to 1 character, looked up as a whole"\n'
+        "      }\n"
+        "    },\n"
+        '    "properties": {\n'
+        '      "a": {"type": "byte"},\n'
+        '      "b": {\n'
+        '        "properties": {\n'
+        '          "c": {"type": "keyword"}\n'
+        "        }\n"
+        "      }\n"
+        "    }\n"
+        "  }\n"
+        "}\n"
+    )
+
+
+def test_a_dotted_name_is_a_path(sampled: Sampled) -> None:
+    """Elasticsearch takes `a.b` for the field `b` of the object `a`."""
+    content = propose(sampled({"a.b": 1, "a": {"c": True}})).content
+
+    assert content["mappings"]["properties"] == {"a": {"properties": {"b": {"type": "byte"}, "c": {"type": "boolean"}}}}
+
+
+def test_objects_in_objects_without_end_are_not_declared(sampled: Sampled) -> None:
+    """Elasticsearch takes 20 levels."""
+    document: dict[str, Any] = {"x": 1}
+    for _ in range(30):
+        document = {"x": document}
+
+    declared = propose(sampled(document)).content["mappings"]
+    levels = 0
+    while "properties" in declared:
+        declared, levels = declared["properties"]["x"], levels + 1
+
+    assert (levels, declared) == (18, dict(UNINDEXED))
+
+
+@pytest.mark.parametrize(
+    ("document", "count"),
+    [
+        ({f"object{n}": {f"field{m}": 1 for m in range(150)} for n in range(7)}, "1,057"),
+        ({f"field{n}": 1 for n in range(1001)}, "more than 1,000"),
+    ],
+)
+def test_more_fields_than_an_index_takes_are_refused(sampled: Sampled, document: dict[str, Any], count: str) -> None:
+    """A mapping that the server refuses is not proposed."""
+    with pytest.raises(ProfileError) as refused:
+        propose(sampled(document))
+
+    assert str(refused.value) == (
+        f"the documents have {count} fields, expected at most 1,000, Elasticsearch's default limit; write a mapping by "
+        "hand (mappings/README.md)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        (Wishes(unsearched=frozenset({"lnik"})), '--no-search: unknown field "lnik", did you mean `link`?'),
+        (Wishes(searched=frozenset({"a.c"})), '--search: unknown field "a.c", did you mean `a.b`?'),
+        (
+            Wishes(objects=frozenset({"zzz"})),
+            '--object: unknown field "zzz", expected a field of the file: `a`, `a.b`, `link`',
+        ),
+        (
+            Wishes(searched=frozenset({"a"}), unsearched=frozenset({"a"})),
+            "--search: a: got the field in --no-search, too, expected it in one of them",
+        ),
+    ],
+)
+def test_a_wish_concerns_a_field_of_the_file(sampled: Sampled, wishes: Wishes, message: str) -> None:
+    """Names are dotted."""
+    with pytest.raises(ProfileError) as refused:
+        propose(sampled({"link": "x", "a": {"b": 1}}), wishes)
+
+    assert str(refused.value) == message
