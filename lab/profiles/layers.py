@@ -5,6 +5,7 @@ an inherited value meaningless takes that value with it:
 
 - `documents` replaces inherited `books`, and the other way round;
 - another dataset drops the inherited options that it does not have, and the inherited mapping;
+- another mapping drops the inherited `disabled_fields`, as everything does that drops the mapping;
 - another model of the same dataset drops the inherited mapping;
 - `load.mode: drain` drops an inherited rate;
 - `load.via: direct` or `rally` drops the inherited mode and rate, and the sections `topic`, `producer` and `sink`;
@@ -121,6 +122,8 @@ def _superseded(farther: Located, nearer: Located) -> Iterator[tuple[str, ...]]:
         yield from (("load", name) for name in _only_of_others(via))
     if nearer.at("sink", "command"):
         yield from (("sink", name) for name in OF_A_CONNECTOR)
+    if nearer.at("mapping"):
+        yield ("disabled_fields",)
     if nearer.at("sink", "connector"):
         yield ("sink", "command")
     yield from _superseded_by_engine(nearer)
@@ -144,12 +147,12 @@ def _superseded_by_dataset(farther: Located, nearer: Located) -> Iterator[tuple[
         section, dataset = farther.at("dataset"), dataset_in(nearer)
         if section is not None and dataset is not None:
             yield from (("dataset", name) for name in section.entries.keys() - dataset.inheritable_keys())
-        yield ("mapping",)
+        yield from (("mapping",), ("disabled_fields",))
         return
     dataset, model = dataset_in(farther), _stated(nearer, "dataset", "model")
     inherited = dataset.model_in(farther) if dataset else _stated(farther, "dataset", "model")
     if model is not None and model != inherited:
-        yield ("mapping",)
+        yield from (("mapping",), ("disabled_fields",))
 
 
 def _stated(tree: Located, *path: str) -> str | None:

@@ -13,7 +13,7 @@ from lab.profiles.datasets import DEFAULT_MAPPINGS, dataset_in
 from lab.profiles.files import REPOSITORY, file_of, folders, label_of, names_in, not_there, yaml_file
 from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, with_entry, without, without_nulls
 from lab.profiles.located import Located, read_yaml, read_yaml_file
-from lab.profiles.mapping import leaves, load_mapping, load_template
+from lab.profiles.mapping import leaves, load_template, mapping_for
 from lab.profiles.models import Profile
 from lab.profiles.problems import Place, Problem, refusal
 
@@ -63,7 +63,7 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     ]
     if profile is None or problems:
         raise refusal(problems)
-    load_mapping(profile.mapping, root)
+    mapping_for(profile, root)
     if profile.load.via == "kafka" and not profile.sink.command:
         load_template(profile.sink.connector, root)
     return profile

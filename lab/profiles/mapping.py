@@ -1,13 +1,15 @@
 """Mapping files and connector templates, and the body that creates an index from a mapping file."""
 
+import copy
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lab.errors import ProfileError
 from lab.profiles.files import REPOSITORY, file_of, is_there, names_in, why_unreadable
-from lab.profiles.problems import suggestion
+from lab.profiles.models import Profile
+from lab.profiles.problems import Place, Problem, refusal, suggestion
 
 FOLDER = "mappings"
 TEMPLATES = "connect/connectors"
@@ -32,6 +34,47 @@ def load_mapping(name: str, root: Path = REPOSITORY) -> MappingFile:
     body = read_object(path, label, "`settings` and `mappings`")
     _check_mapping_file(body, label)
     return body
+
+
+def mapping_for(profile: Profile, root: Path = REPOSITORY) -> MappingFile:
+    """The mapping of a profile, in which the fields that it disables are only stored.
+
+    Raises:
+        ProfileError: There is no such mapping, or it has no such field.
+    """
+    mapping = load_mapping(profile.mapping, root)
+    if not profile.disabled_fields:
+        return mapping
+    mappings = copy.deepcopy(mapping.get("mappings", {}))
+    for name in profile.disabled_fields:
+        if not _disable(mappings, name.split(".")):
+            raise refusal([_unknown_field(profile, name, list(field_names(mappings.get("properties", {}))))])
+    return {**mapping, "mappings": mappings}
+
+
+def _unknown_field(profile: Profile, name: str, names: list[str]) -> Problem:
+    place = profile.where.get("disabled_fields", profile.name)
+    remedy = suggestion(name, names, "a field that the mapping declares")
+    message = f'unknown field "{name}" of mapping {profile.mapping}, {remedy}'
+    return Problem(Place(f"{place} disabled_fields" if place == "--set" else place), "disabled_fields", message)
+
+
+def _disable(parent: Any, path: Sequence[str]) -> bool:
+    """Have a field, which may be an object, take any value and index none; whether there is such a field."""
+    properties = parent.get("properties", {})
+    if path[0] not in properties:
+        return False
+    if path[1:]:
+        return _disable(properties[path[0]], path[1:])
+    properties[path[0]] = {"type": "object", "enabled": False}
+    return True
+
+
+def field_names(properties: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Every field of a mapping, objects included, by its dotted name."""
+    for name, of in properties.items():
+        yield f"{prefix}{name}"
+        yield from field_names(of.get("properties", {}), f"{prefix}{name}.")
 
 
 def load_template(name: str, root: Path = REPOSITORY) -> dict[str, Any]:

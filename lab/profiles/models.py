@@ -355,6 +355,9 @@ class Profile(Section):
     question: str = Field(min_length=1, description="The question that a run of this profile answers")
     dataset: Dataset = Field(description="a section with `name`")
     mapping: str = Field(description="Mapping: a file of mappings/, without .json; the dataset's own when left out")
+    disabled_fields: list[str] = Field(
+        default_factory=list, description="Fields of the mapping, dotted, that are only stored (`enabled: false`)"
+    )
     topic: Topic = Field(default_factory=Topic)
     producer: Producer = Field(default_factory=Producer)
     sink: Sink = Field(default_factory=Sink)
@@ -379,6 +382,9 @@ class Profile(Section):
     def _without_the_other_engine(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """One version, that of the engine: nobody is to read the other one's default as what has run."""
         values: dict[str, Any] = written(self)
+        if not self.disabled_fields:
+            # What asks for nothing leaves records, and fingerprints, as they were before there was such a key.
+            values.pop("disabled_fields", None)
         if self.opensearch is None:
             values.pop("opensearch", None)
         elif "elasticsearch" in values:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.profiles import Profile, QueryOnly
-from lab.profiles.mapping import load_mapping
+from lab.profiles.mapping import mapping_for
 from producers.dataset import Dataset
 
 RUN_ID = r"\d{8}-\d{6}(-\d{1,2})?(-stream-[0-9a-f]{8})?"
@@ -62,7 +62,7 @@ def layout_fingerprint(profile: Profile, dataset: Dataset, root: Path) -> str | 
         "dataset": profile.dataset.model_dump(mode="json"),
         # A changed generator, or a changed file, makes other documents of the same settings.
         "documents": [dataset.content_hash, dataset.documents, hashlib.sha256(first + last).hexdigest()],
-        "mapping": load_mapping(profile.mapping, root),
+        "mapping": mapping_for(profile, root),
         "index": {name: value for name, value in profile.index.items() if name not in SET_IN_PLACE},
         "load": [load.route, load.codec_before, load.segments],
         "elasticsearch": [profile.engine if profile.opensearch else profile.version, section.data_nodes],

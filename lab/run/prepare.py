@@ -10,7 +10,7 @@ from lab.clients.kafka import KafkaTopics
 from lab.clients.target import Target, cluster_of, topics_of
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
-from lab.profiles.mapping import index_body, load_mapping
+from lab.profiles.mapping import index_body, mapping_for
 from lab.run.names import KEPT, STAGING, Names, consumer_group, is_kept, is_our_connector
 
 GREEN_WITHIN_S = 30
@@ -74,7 +74,7 @@ def create_index(
             "another name"
         )
     settings = {**SIZE_NOT_CACHED, **target_settings, **profile.index, **loading_settings(profile)}
-    body = index_body(load_mapping(profile.mapping), settings, cluster.has_analyzer)
+    body = index_body(mapping_for(profile), settings, cluster.has_analyzer)
     mark = {"run": run_id, "index": index} if profile.maintain else {"run": run_id}
     mappings = {**body["mappings"], "_meta": {**body["mappings"].get("_meta", {}), "sluice": mark}}
     if owner is not None:

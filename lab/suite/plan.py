@@ -185,14 +185,15 @@ def layout_of(profile: Profile) -> str | None:
     if not isinstance(profile.load, QueryOnly):
         return None
     made_by = profile.load.model_dump(include={"route", "codec_before", "segments"})
-    whole = (profile.dataset.model_dump(), profile.mapping, dict(profile.index), made_by)
+    stored = (profile.mapping, profile.disabled_fields, dict(profile.index))
+    whole = (profile.dataset.model_dump(), *stored, made_by)
     return f"{whole} {profile.engine} {profile.elasticsearch.data_nodes}"
 
 
 def kind_of(profile: Profile) -> str:
     """What two variants share when one of them makes a server compile what the other one asks for.
 
-    Another mapping, document or way of writing does; a size, a number of shards or a rate does not.
+    Another mapping, document or way of writing does; a size, a number of shards, a rate or one field less does not.
     """
     if layout := layout_of(profile):
         return layout
