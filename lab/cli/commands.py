@@ -25,6 +25,7 @@ GROUPS = {
     },
     "Choose": {
         "init": ".init:init",
+        "mapping": ".mapping:mapping",
         "profiles": ".profiles:profiles",
         "show": ".profiles:show",
         "suites": ".profiles:suites",

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lab.profiles.files import REPOSITORY, names_in
 from lab.profiles.index_settings import known_settings
 from lab.profiles.loader import profile_names
+from lab.profiles.mapping import FOLDER
 from lab.profiles.models import Profile
 from lab.profiles.suites import suite_names
 from lab.profiles.yaml_model import fields_at
@@ -21,6 +23,11 @@ def profiles(incomplete: str) -> list[str]:
 def suites(incomplete: str) -> list[str]:
     """Names of suites."""
     return beginning(suite_names(), incomplete)
+
+
+def mappings(incomplete: str) -> list[str]:
+    """Names of mappings."""
+    return beginning(names_in(FOLDER, REPOSITORY, ".json"), incomplete)
 
 
 def runs(incomplete: str) -> list[str]:

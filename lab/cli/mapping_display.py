@@ -1,0 +1,89 @@
+"""What `sluice mapping` shows: fields with their types and reasons, a comparison, and the costs of fields."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.markup import escape
+
+from lab.console import console, table_of
+from lab.mapping.costs import beside_dynamic, costs_of, rejected
+from lab.mapping.proposal import Proposal, ProposedField
+from lab.mapping.suites import DYNAMIC
+from lab.mapping.units import Unit
+from lab.records.suite import SuiteResult
+
+MEASURED_HERE = (
+    "of used books with 5 offers (docs/method.md), each such document took 0.37 to 0.39 times the CPU of a nested "
+    "book, so 2.2 to 2.3 times per book; but a changed offer then indexes one of them again, and not all six"
+)
+
+
+def show_proposal(proposal: Proposal) -> None:
+    """Each field with its type and why; then what data alone cannot say."""
+    rows = ((escape(of.name), of.type, escape(of.choice.why)) for of in proposal.fields)
+    console.print(table_of(rows, "field", "type", "why"))
+    why = proposal.why_dynamic
+    for line in (f"{why[:1].upper()}{why[1:]}.", *unsearched_lines(proposal), *nested_lines(proposal)):
+        console.print(escape(line), soft_wrap=not console.is_terminal)
+
+
+def unsearched_lines(proposal: Proposal) -> list[str]:
+    """Which fields nobody may ever search, and how to say so."""
+    seldom = [of for of in proposal.fields if of.choice.unsearched and of.type != "stored only"]
+    if not seldom:
+        return []
+    named = ", ".join(f"{of.name} ({of.choice.unsearched})" for of in seldom)
+    return [
+        f"Never searched? Data cannot say: {named}. If so, {options('no-search', seldom)} saves index and doc values."
+    ]
+
+
+def nested_lines(proposal: Proposal) -> list[str]:
+    """What the ways to store arrays of objects cost."""
+    nested = [of for of in proposal.fields if of.type == "nested"]
+    if not nested:
+        return []
+    return [
+        f"Arrays of objects: {', '.join(of.name for of in nested)}.",
+        "- nested (proposed): each object is a document of its own, so that a query finds two fields of the same one",
+        f"- object ({options('object', nested)}): cheapest; a query may match fields of different objects",
+        "- flattened: the array is one field, every value a keyword; mixed up like object; not measured here",
+        f"- documents of their own: {MEASURED_HERE}",
+    ]
+
+
+def options(name: str, fields: Sequence[ProposedField]) -> str:
+    """The options that say something of these fields."""
+    return " ".join(f"--{name} {of.name}" for of in fields)
+
+
+def analyzers_text(settings: Mapping[str, object]) -> list[str]:
+    """What stands for the analyzers that a mapping names on some servers, by the settings of an index there."""
+    prefix, suffix = "index.analysis.analyzer.", ".type"
+    return [
+        f"{name.removeprefix(prefix).removesuffix(suffix)} is `{value}` there"
+        for name, value in settings.items()
+        if name.startswith(prefix) and name.endswith(suffix)
+    ]
+
+
+def show_beside_dynamic(folder: Path, result: SuiteResult, mapping: str) -> None:
+    """The mapping beside dynamic mapping, with what each of them rejects."""
+    rows = beside_dynamic(result, mapping)
+    by_dynamic, by_mapping = rejected(folder, (DYNAMIC, mapping))
+    rows.append(("documents rejected", by_dynamic, by_mapping, ""))
+    named = escape(mapping)
+    cells = (tuple(map(escape, row)) for row in rows)
+    console.print(table_of(cells, "", DYNAMIC, named, "ratio (interval)", right=(DYNAMIC, named)))
+
+
+def show_costs(result: SuiteResult, units: Sequence[Unit]) -> None:
+    """The table of costs, the dearest field first."""
+    cells = (tuple(map(escape, cost.cells)) for cost in costs_of(result, units))
+    columns = ("field", "type", "in a sample", "cost in size", "cost in CPU")
+    console.print(table_of(cells, *columns, right=columns[2:]))
+    console.print(
+        "Costs: what leaving the field out saves of the whole, with the interval. Left out means `enabled: false`: "
+        "_source keeps the value, and nothing else does. In a sample: what _disk_usage says of a sample's index.",
+        soft_wrap=not console.is_terminal,
+    )

@@ -1,0 +1,174 @@
+"""A proposed mapping on a server: the sample's documents are indexed, and each one that is rejected is named."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.errors import ProfileError, StackError, VerificationError
+from lab.profiles.mapping import MappingFile, index_body
+from lab.run.verify.refusal_reasons import reason_of
+
+INDEX = "sluice-mapping-check"
+OWNER = "mapping-check"
+"""Stands in the mark of the index where that of a run has the run's id."""
+SETTINGS = {"number_of_shards": 1, "number_of_replicas": 0}
+BATCH_DOCUMENTS = 1000
+BATCH_BYTES = 5 << 20
+ACTION = b'{"index":{}}\n'
+MOST_NAMED = 5
+EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "scaled_float": {"type": "scaled_float", "scaling_factor": 100},
+    "flattened": {"type": "flattened"},
+}
+"""Type that not all builds have → a field of it that every build which has the type accepts."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A document that the servers have rejected.
+
+    Attributes:
+        where: Its place in the file.
+        reason: Elasticsearch's, without what it quotes of the document.
+    """
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """What became of a sample.
+
+    Attributes:
+        rejections: Of the documents that were rejected, the first few.
+        seconds: That it took, on servers that may be cold.
+    """
+
+    documents: int
+    rejected: int
+    rejections: tuple[Rejection, ...]
+    seconds: float
+
+
+@contextlib.contextmanager
+def index_for_check(cluster: ElasticsearchClient, mapping: MappingFile) -> Iterator[str]:
+    """The name of an empty index with a mapping, which is deleted in the end.
+
+    Raises:
+        ProfileError: Elasticsearch refuses the mapping, or somebody else's index has that name.
+    """
+    body = index_body(mapping, SETTINGS, cluster.has_analyzer)
+    meta = {**body["mappings"].get("_meta", {}), "sluice": {"run": OWNER}}
+    owner = cluster.index_owner(INDEX)
+    if owner not in (None, OWNER):
+        raise ProfileError(f"index {INDEX}: exists and was not made by Sluice; delete or rename it")
+    if owner is not None:
+        cluster.delete_index(INDEX)
+    cluster.create_index(INDEX, {**body, "mappings": {**body["mappings"], "_meta": meta}})
+    try:
+        yield INDEX
+    finally:
+        with contextlib.suppress(StackError):
+            cluster.delete_index(INDEX)
+
+
+def types_of(cluster: ElasticsearchClient) -> Callable[[str], bool]:
+    """Whether the cluster has a type, tried out with an index when it is first asked for."""
+
+    @cache
+    def has_type(name: str) -> bool:
+        mapping = {"mappings": {"properties": {"field": EXAMPLES[name]}}}
+        try:
+            with index_for_check(cluster, mapping):
+                return True
+        except ProfileError:
+            return False
+
+    return has_type
+
+
+def index_documents(
+    cluster: ElasticsearchClient,
+    index: str,
+    documents: Iterable[tuple[str, bytes]],
+    clock: Callable[[], float] = time.monotonic,
+) -> Indexed:
+    """Index documents, each given with its place in the file, and make them searchable.
+
+    Raises:
+        StackError: The servers do not answer, or refuse a whole request.
+    """
+    started_s, total, rejected = clock(), 0, 0
+    rejections: list[Rejection] = []
+    for batch in batches(documents):
+        total += len(batch)
+        for rejection in bulk(cluster, index, batch):
+            rejected += 1
+            if len(rejections) < MOST_NAMED:
+                rejections.append(rejection)
+    cluster.refresh(index)
+    return Indexed(total, rejected, tuple(rejections), clock() - started_s)
+
+
+def batches(documents: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """The documents of one bulk request each."""
+    batch: list[tuple[str, bytes]] = []
+    size = 0
+    for where, document in documents:
+        if batch and (len(batch) == BATCH_DOCUMENTS or size + len(document) > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append((where, document))
+        size += len(document)
+    if batch:
+        yield batch
+
+
+def bulk(cluster: ElasticsearchClient, index: str, batch: list[tuple[str, bytes]]) -> Iterator[Rejection]:
+    """Index the documents with ids of the server's making; those that it rejects."""
+    body = b"".join(ACTION + document + b"\n" for _, document in batch)
+    shown = "filter_path=errors,items.*.status,items.*.error"
+    _, answer = cluster.request("POST", f"/{index}/_bulk?{shown}", body)
+    if not answer["errors"]:
+        return
+    for (where, _), item in zip(batch, answer["items"], strict=True):
+        outcome = item["index"]
+        if "error" in outcome:
+            yield Rejection(where, reason_text(int(outcome["status"]), outcome["error"]))
+
+
+def reason_text(status: int, error: Mapping[str, Any]) -> str:
+    """Why a document was rejected, in Elasticsearch's words without the document's own.
+
+    The cause is left out where it is no more than a quotation.
+    """
+    general = reason_of(f"{status} {error.get('type', '')}: {error.get('reason', '')}")
+    cause = error.get("caused_by") or {}
+    why = reason_of(f"{status} {cause.get('type', '')}: {cause.get('reason', '')}").cause if cause else ""
+    return f"{general.cause} ({why})" if why.strip("… ") else general.cause
+
+
+def refuse_rejections(indexed: Indexed, what: str) -> None:
+    """Raise VerificationError if a mapping has rejected documents.
+
+    Args:
+        what: The mapping, and what becomes of it: `mapping books: not written`.
+    """
+    if not indexed.rejected:
+        return
+    rest = indexed.rejected - len(indexed.rejections)
+    lines = [f"{each.where}: {each.reason}" for each in indexed.rejections]
+    raise VerificationError(
+        "\n  ".join(
+            [
+                f"{what}: it rejects {indexed.rejected:,} of {indexed.documents:,} documents, expected none:",
+                *lines,
+                *([f"… and {rest:,} more"] if rest else []),
+            ]
+        )
+    )

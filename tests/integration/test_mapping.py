@@ -1,0 +1,147 @@
+"""A mapping that was inferred, on real servers: the oldest and the newest Elasticsearch, and the session's own."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from lab.clients.elasticsearch import ElasticsearchClient
+from lab.errors import StackError, VerificationError
+from lab.mapping.check import INDEX, index_documents, index_for_check, refuse_rejections, types_of
+from lab.mapping.proposal import propose
+from lab.mapping.sample import documents_of, read_sample
+from lab.mapping.types import Wishes
+from lab.mapping.units import disk_bytes, units_of, with_disk_bytes
+from lab.stack import server
+from lab.stack.engines import Engine
+from producers.registry import make_dataset
+from tests.integration.conftest import Sluice, write_ndjson
+from tests.integration.search_servers import java_for, running, spec_of
+
+DOCUMENTS = 503
+SERVERS = (Engine("elasticsearch", "7.17.7"), Engine("elasticsearch", "9.5.3"))
+
+
+@pytest.fixture(params=SERVERS, ids=str, scope="module")
+def cluster(request: pytest.FixtureRequest) -> Iterator[ElasticsearchClient]:
+    """A node of its own of each version."""
+    try:
+        java_for(request.param)
+    except StackError as error:
+        pytest.skip(str(error))
+    folder = Path(tempfile.mkdtemp(prefix="sluice-test-"))
+    folder.chmod(0o755)
+    try:
+        with running(spec_of(request.param, folder), folder) as url, closing(ElasticsearchClient([url])) as client:
+            yield client
+    finally:
+        server.stop_processes(server.marked_processes(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def file_of(folder: Path, dataset: str, **options: Any) -> str:
+    """A file of a dataset's documents."""
+    made = make_dataset(dataset, documents=DOCUMENTS, seed=7, **options)
+    path = folder / f"{dataset}.ndjson"
+    path.write_bytes(b"".join(value + b"\n" for batch in made.batches(0, DOCUMENTS) for _, value in batch))
+    return str(path)
+
+
+def deep(levels: int) -> dict[str, Any]:
+    """Objects in objects."""
+    return {"x": deep(levels - 1)} if levels else {"x": 1}
+
+
+HOSTILE: tuple[Mapping[str, Any], ...] = (
+    {
+        "id": 1,
+        "mixed": 1,
+        "when": "2024-02-29",
+        "deep": deep(30),
+        "a.b": 1,
+        "wide": {str(n): n for n in range(300)},
+        "c": deep(2),
+    },
+    {"id": 2, "mixed": "text", "when": "tomorrow", "c": {"x": 2}, "a": {"c": True}, "wide": {"1": "x"}},
+    {"id": 3, "mixed": {"x": 1}, "when": 3, "a": {"b": 2.5}, "long": "한" * 40_000, "none": None, "price": 12.5},
+    {"id": 4, "mixed": [1, {"x": [2]}], "when": None, "a.c": False, "none": [], "long": "", "price": "12.5"},
+    {"id": 2**63, "big": 2**64 - 1, "tags": [[1, 2], [3]], "place": {"lat": 1.5, "lon": 2}, "spot": "1.5,2.5"},
+    {"id": "x", "tags": [], "place": {"lat": -90, "lon": 180}, "ip": "::1", "flag": "true", "offers": [{}, {"n": 1}]},
+    {"id": "y", "offers": [{"n": 1, "m": [{"k": 1, "l": 2}, {"k": 2}]}], "ip": "10.0.0.1", "spot": "-1,2.0"},
+)
+"""Types that conflict, dates and none, objects without end, dots in names, names that are values, long and no text."""
+
+
+@pytest.mark.parametrize("name", ["aladin", "events", "products", "hostile"])
+def test_a_mapping_that_is_inferred_takes_every_document(
+    cluster: ElasticsearchClient, tmp_path: Path, name: str
+) -> None:
+    """On each version, strict as it is; what all fields take on disk is told."""
+    path = (
+        str(write_ndjson(tmp_path / "hostile.ndjson", list(HOSTILE))) if name == "hostile" else file_of(tmp_path, name)
+    )
+    sample = read_sample(path, 20_000)
+    content = propose(sample, Wishes(key=sample.key), types_of(cluster)).content
+
+    with index_for_check(cluster, content) as index:
+        done = index_documents(cluster, index, documents_of(path, 20_000, sample.extent))
+        stored = cluster.count(index)
+        sizes = disk_bytes(cluster, index)
+
+    assert (done.rejections, done.documents, stored) == ((), sample.documents, sample.documents)
+    assert content["mappings"]["dynamic"] == "strict"
+    assert sizes is not None
+    assert sizes["_id"] > 0
+    assert all(unit.disk_bytes is not None for unit in with_disk_bytes(units_of(content, "x"), sizes))
+    assert cluster.index_owner(INDEX) is None
+
+
+def test_a_document_that_is_rejected_is_named_with_the_reason_and_not_quoted(
+    cluster: ElasticsearchClient, tmp_path: Path
+) -> None:
+    """By its line; a strict mapping rejects another field, a type another value."""
+    path = str(write_ndjson(tmp_path / "a.ndjson", [{"n": 1}, {"n": "secret"}, {"n": 2, "m": "secret"}, {"n": 3}]))
+    content = {"mappings": {"dynamic": "strict", "properties": {"n": {"type": "byte"}}}}
+
+    with index_for_check(cluster, content) as index:
+        done = index_documents(cluster, index, documents_of(path, 20_000, "whole"))
+
+    with pytest.raises(VerificationError) as void:
+        refuse_rejections(done, "mappings/a.json: not written")
+    head, first, second = str(void.value).splitlines()
+    assert head == "mappings/a.json: not written: it rejects 2 of 4 documents, expected none:"
+    assert first.startswith(f"  {path}:2: failed to parse field [n] of type [byte]")
+    assert second.startswith(f"  {path}:3: ")
+    assert "introduction of [m] within" in second
+    assert "secret" not in str(void.value)
+
+
+@pytest.mark.parametrize("document", [{"": 1}, {"a": {"": 1}}, {"a..b": 1}, {"a. .b": 1}, {".": 1}, {"a.": 1}])
+def test_a_field_without_a_name_is_rejected_by_every_mapping(
+    cluster: ElasticsearchClient, document: dict[str, Any]
+) -> None:
+    """So such a file is refused before a server is asked; that a name is blank, 9.5 rejects and 7.17 does not."""
+    mapping = {"mappings": {"dynamic": False, "properties": {"a": {"properties": {"b": {"type": "byte"}}}}}}
+    with index_for_check(cluster, mapping) as index:
+        done = index_documents(cluster, index, [("here", orjson.dumps(document))])
+
+    assert done.rejected == 1
+
+
+def test_infer_checks_its_mapping_on_the_servers_that_run(sluice: Sluice, tmp_path: Path) -> None:
+    """And writes it; of these servers, the check leaves nothing behind."""
+    out = tmp_path / "books.json"
+    path = file_of(tmp_path, "aladin")
+
+    done = sluice("mapping", "infer", path, "--out", str(out))
+
+    assert (done.status, done.errors) == (0, "")
+    assert f"checked: {DOCUMENTS} documents indexed, none rejected; korean_text is `standard` there" in done.output
+    assert orjson.loads(out.read_bytes())["mappings"]["dynamic"] == "strict"
+    with closing(ElasticsearchClient(sluice.stack.endpoints().elasticsearch_urls)) as client:
+        assert client.index_owner(INDEX) is None

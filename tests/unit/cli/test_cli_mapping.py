@@ -1,0 +1,187 @@
+"""`sluice mapping`: what it shows, what it writes, and what it refuses before any server is started."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.cli.app import main
+from lab.cli.mapping_display import show_costs
+from lab.mapping.units import Unit
+from lab.profiles.mapping import load_mapping
+from lab.records.suite import Effect, SuiteResult
+from lab.stack.local import LocalStack
+
+BOOKS = b"".join(
+    b'{"isbn":"%013d","title":"the %d of the rings","link":"https://example.com/%d",'
+    b'"offers":[{"shop":"a","price":1},{"shop":"b","price":2}]}\n' % (n, n, n)
+    for n in range(101)
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with nothing in it; no server may be started."""
+    monkeypatch.setattr(LocalStack, "ensure", lambda *_, **__: pytest.fail("a server would have been started"))
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def called(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """The exit status of the command."""
+    monkeypatch.setattr("sys.argv", ["sluice", "mapping", *words])
+    return main()
+
+
+def test_it_shows_each_field_with_its_reason_and_what_data_cannot_say(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In 80 columns; the file that it writes is one that a run takes."""
+    monkeypatch.setenv("COLUMNS", "80")
+    (folder / "Used_Books.ndjson").write_bytes(BOOKS)
+
+    assert called(monkeypatch, "infer", "Used_Books.ndjson", "--no-check") == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    table = lines[1 : lines.index(next(line for line in lines if line.startswith("Dynamic is")))]
+    assert max(map(len, table)) <= 80
+    assert lines[0] == "read all 101 documents of Used_Books.ndjson"
+    assert [" ".join(line.replace("│", " ").split()) for line in table[2:]] == [
+        "isbn keyword the key",
+        "title text 5 words on average; analyzer standard",
+        "link keyword links",
+        "offers nested 2.0 objects a document, each stored as a document",
+        "offers.shop keyword 2 different values that repeat",
+        "offers.price byte 1 to 2, with room for ten times that",
+    ]
+    assert lines[len(table) + 1 :] == [
+        "Dynamic is strict: every document of the file was read, so that one with another field is rejected as a "
+        "mistake.",
+        "Never searched? Data cannot say: link (links). If so, --no-search link saves index and doc values.",
+        "Arrays of objects: offers.",
+        "- nested (proposed): each object is a document of its own, so that a query finds two fields of the same one",
+        "- object (--object offers): cheapest; a query may match fields of different objects",
+        "- flattened: the array is one field, every value a keyword; mixed up like object; not measured here",
+        "- documents of their own: of used books with 5 offers (docs/method.md), each such document took 0.37 to 0.39 "
+        "times the CPU of a nested book, so 2.2 to 2.3 times per book; but a changed offer then indexes one of them "
+        "again, and not all six",
+        "not checked: a server may reject documents",
+        "written: mappings/used-books.json",
+    ]
+    assert load_mapping("used-books")["mappings"]["dynamic"] == "strict"
+
+
+def test_what_somebody_knows_is_in_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the reasons."""
+    (folder / "books.ndjson").write_bytes(BOOKS)
+    knowledge = ("--no-search", "link", "--object", "offers", "--out", "mine.json", "--sample", "50")
+
+    assert called(monkeypatch, "infer", "books.ndjson", "--no-check", *knowledge) == 0
+
+    mappings = json.loads((folder / "mine.json").read_text())["mappings"]
+    assert mappings["properties"]["link"] == {"type": "keyword", "index": False, "doc_values": False}
+    assert "type" not in mappings["properties"]["offers"]
+    assert (mappings["dynamic"], mappings["_meta"]["inferred_from"]) == (
+        False,
+        "50 documents of books.ndjson, spread over the file",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("infer", "absent.ndjson"), "absent.ndjson: no such file"),
+        (("infer", "empty.ndjson"), "empty.ndjson: is empty; expected one JSON object per line"),
+        (("infer", "dynamic.ndjson"), "mappings/dynamic.json: exists; choose another --out, or remove it"),
+        (
+            ("infer", "books.ndjson", "--out", "books.ndjson"),
+            "books.ndjson: exists; choose another --out, or remove it",
+        ),
+        (
+            ("infer", "books.ndjson", "--out", "x.json", "--compare"),
+            "--out: got x.json, expected mappings/NAME.json, where a comparison finds it",
+        ),
+        (
+            ("infer", "books.ndjson", "--no-search", "lnk"),
+            '--no-search: unknown field "lnk", did you mean `link`?',
+        ),
+        (
+            ("infer", "books.ndjson", "--elasticsearch", "8.99.0"),
+            "Elasticsearch 8.99.0: is not available, expected one",
+        ),
+        (
+            ("infer", "wide.ndjson"),
+            "the documents have more than 1,000 fields, expected at most 1,000, Elasticsearch's default limit; write a "
+            "mapping by hand (mappings/README.md)",
+        ),
+        (
+            ("infer", "nameless.ndjson"),
+            'nameless.ndjson:2: "": Elasticsearch takes no field without a name; rename it',
+        ),
+        (("explain", "boks", "--on", "books.ndjson"), 'unknown mapping "boks"'),
+        (("explain", "dynamic", "--on", "books.ndjson"), "mapping dynamic: declares no field that is indexed"),
+        (("explain", "events.static", "--on", "absent.ndjson"), "absent.ndjson: no such file"),
+        (("explain", "events.static", "--on", "empty.ndjson"), "empty.ndjson: is empty"),
+        (
+            ("explain", "events.static", "--on", "books.ndjson", "--resume"),
+            "explain-events.static: no such suite has run",
+        ),
+    ],
+)
+def test_what_does_not_serve_is_refused_in_a_sentence_before_a_server_is_started(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    """Exit status 2, no traceback, and nothing is written."""
+    (folder / "books.ndjson").write_bytes(BOOKS)
+    (folder / "dynamic.ndjson").write_bytes(BOOKS)
+    (folder / "empty.ndjson").touch()
+    (folder / "wide.ndjson").write_text(json.dumps({f"name {n}": n for n in range(1001)}))
+    (folder / "nameless.ndjson").write_text('{"a": 1}\n{"": 1}\n')
+    before = sorted(folder.rglob("*"))
+
+    assert called(monkeypatch, *words) == 2
+
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert "Traceback" not in errors
+    assert [path for path in sorted(folder.rglob("*")) if "state" not in path.parts] == before
+
+
+CPU, SIZE = ("cpu_s_per_million_docs", "elasticsearch"), ("store_size_bytes", "primaries")
+
+
+def effect(variant: str, metric: tuple[str, str], ratio: float, verdict: Any) -> Effect:
+    """What leaving out a field did, 5 % to either side."""
+    return Effect(
+        variant=variant, against="whole mapping", metric=metric[0], scope=metric[1], ratios=(ratio,), dropped_blocks=0,
+        ratio=ratio, low=ratio - 0.05, high=ratio + 0.05, verdict=verdict, smallest_detectable=None,
+    )  # fmt: skip
+
+
+def test_costs_are_shown_with_the_dearest_field_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In 80 columns, each with its interval; undecided is said."""
+    monkeypatch.setenv("COLUMNS", "80")
+    effects = (
+        effect("without shop", CPU, 0.98, "undecided"),
+        effect("without shop", SIZE, 0.9, "lower"),
+        effect("without offers", CPU, 0.6, "faster"),
+        effect("without offers", SIZE, 0.7, "lower"),
+    )
+    units = [Unit("shop", ("shop",), "keyword", 1_200_000), Unit("offers", ("offers",), "nested", None)]
+
+    show_costs(SuiteResult.model_construct(effects=effects), units)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [" ".join(line.replace("│", " ").split()) for line in lines[2:4]] == [
+        "offers nested – 30 % (25 to 35) 40 % (35 to 45)",
+        "shop keyword 1.20 MB 10 % (5.0 to 15) undecided (−3.0 to 7.0)",
+    ]
+    assert max(map(len, lines[:4])) <= 80
