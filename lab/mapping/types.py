@@ -218,7 +218,7 @@ def of_strings(strings: Strings) -> Choice:
     notations = strings.notations
     if strings.date_formats:
         formats = "||".join(sorted(strings.date_formats))
-        return Choice({"type": "date", "format": formats}, "dates")
+        return Choice({"type": "date", "format": formats}, f"dates: {formats}")
     if named := next((choice for name, choice in TYPED.items() if name in notations), None):
         return named
     if is_text(strings):
