@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.result import analyse_suite
 from lab.cli import complete
 from lab.cli.mapping_display import analyzers_text, show_beside_dynamic, show_costs, show_proposal
@@ -183,7 +184,7 @@ def compare_with_dynamic(name: str, documents: Documents, asked: Asked) -> int:
     suite = against_dynamic(name, documents)
     status = perform(suite, asked)
     folder = find_suite(asked.runs, suite.name).path
-    show_beside_dynamic(folder, analyse_suite(folder), name)
+    show_beside_dynamic(read_suite(folder), analyse_suite(folder), name)
     return status
 
 

@@ -1,10 +1,10 @@
 """What `sluice mapping` shows: fields with their types and reasons, a comparison, and the costs of fields."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from rich.markup import escape
 
+from lab.analysis.suite.folder import SuiteRecords
 from lab.console import console, table_of
 from lab.mapping.costs import beside_dynamic, costs_of, rejected
 from lab.mapping.proposal import Proposal, ProposedField
@@ -67,11 +67,11 @@ def analyzers_text(settings: Mapping[str, object]) -> list[str]:
     ]
 
 
-def show_beside_dynamic(folder: Path, result: SuiteResult, mapping: str) -> None:
+def show_beside_dynamic(suite: SuiteRecords, result: SuiteResult, mapping: str) -> None:
     """The mapping beside dynamic mapping, with what each of them rejects."""
     rows = beside_dynamic(result, mapping)
-    by_dynamic, by_mapping = rejected(folder, (DYNAMIC, mapping))
-    rows.append(("documents rejected", by_dynamic, by_mapping, ""))
+    by_dynamic, by_mapping = rejected(suite, (DYNAMIC, mapping))
+    rows.append(("rejected", by_dynamic, by_mapping, ""))
     named = escape(mapping)
     cells = (tuple(map(escape, row)) for row in rows)
     console.print(table_of(cells, "", DYNAMIC, named, "ratio (interval)", right=(DYNAMIC, named)))

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
-from lab.analysis.suite.folder import read_suite
+from lab.analysis.suite.folder import SuiteRecords
 from lab.analysis.suite.names import percent, ratio_with_interval
 from lab.analysis.text import UNKNOWN, bytes_text, figure
 from lab.mapping.suites import CPU, DYNAMIC, RATE, SIZE, WITHOUT
@@ -77,7 +76,7 @@ def _share(share: float) -> str:
 def beside_dynamic(result: SuiteResult, mapping: str) -> list[tuple[str, str, str, str]]:
     """Metric, dynamic mapping, the mapping, and their ratio with its interval or why there is none."""
     rows = []
-    for label, key in (("size on disk", SIZE), ("indexing rate", RATE), ("CPU per million documents", CPU)):
+    for label, key in (("size on disk", SIZE), ("indexing rate", RATE), ("CPU per million", CPU)):
         values = {of.variant: figure(of.median, of.unit) for of in result.figures if (of.name, of.scope) == key}
         effect = next(
             (each for each in result.effects if (each.variant, each.metric, each.scope) == (mapping, *key)), None
@@ -93,8 +92,7 @@ def _compared(effect: Effect | None) -> str:
     return f"{UNDECIDED}: {text}" if effect.verdict == UNDECIDED else text
 
 
-def rejected(folder: Path, variants: Sequence[str]) -> tuple[str, ...]:
+def rejected(suite: SuiteRecords, variants: Sequence[str]) -> tuple[str, ...]:
     """Documents of a run that were rejected, by variant: the median of its runs that count."""
-    suite = read_suite(folder)
     counts = ([run.result.documents.dead_lettered for run in suite.of_variant(name)] for name in variants)
     return tuple(f"{median(known):,.0f}" if (known := [each or 0 for each in of]) else UNKNOWN for of in counts)

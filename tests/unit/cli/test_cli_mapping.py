@@ -2,15 +2,16 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lab.cli.app import main
-from lab.cli.mapping_display import show_costs
+from lab.cli.mapping_display import show_beside_dynamic, show_costs
 from lab.mapping.units import Unit
 from lab.profiles.mapping import load_mapping
-from lab.records.suite import Effect, SuiteResult
+from lab.records.suite import Effect, SuiteResult, VariantMetric
 from lab.stack.local import LocalStack
 
 BOOKS = b"".join(
@@ -185,3 +186,37 @@ def test_costs_are_shown_with_the_dearest_field_first(
         "shop keyword 1.20 MB 10 % (5.0 to 15) undecided (−3.0 to 7.0)",
     ]
     assert max(map(len, lines[:4])) <= 80
+
+
+def test_a_mapping_beside_dynamic_mapping_has_figures_ratios_and_rejected_documents(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was not measured is said, and what is undecided; all in 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    sizes = {"dynamic mapping": 40e6, "books": 20e6}
+    figures = tuple(
+        VariantMetric(variant=name, name=SIZE[0], scope=SIZE[1], unit="bytes", values=(), median=of, low=of, high=of)
+        for name, of in sizes.items()
+    )
+    effects = (
+        effect("books", SIZE, 0.5, "lower"),
+        effect("books", ("indexing_rate_docs_per_s", "primaries"), 1.02, "undecided"),
+    )
+    rejections = {"dynamic mapping": [1, 3, 2], "books": [None, 0]}
+    suite: Any = SimpleNamespace(
+        of_variant=lambda name: [
+            SimpleNamespace(result=SimpleNamespace(documents=SimpleNamespace(dead_lettered=count)))
+            for count in rejections[name]
+        ]
+    )
+
+    show_beside_dynamic(suite, SuiteResult.model_construct(effects=effects, figures=figures), "books")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [" ".join(line.replace("│", " ").split()) for line in lines[2:]] == [
+        "size on disk 40 MB 20 MB 0.50 [0.45–0.55]",
+        "indexing rate – – undecided: 1.02 [0.97–1.07]",
+        "CPU per million – – too few runs",
+        "rejected 2 0",
+    ]
+    assert max(map(len, lines)) <= 80
