@@ -80,10 +80,14 @@ def show_beside_dynamic(suite: SuiteRecords, result: SuiteResult, mapping: str) 
 def show_costs(result: SuiteResult, units: Sequence[Unit]) -> None:
     """The table of costs, the dearest field first."""
     cells = (tuple(map(escape, cost.cells)) for cost in costs_of(result, units))
-    columns = ("field", "type", "in a sample", "cost in size", "cost in CPU")
-    console.print(table_of(cells, *columns, right=columns[2:]))
+    columns = ("field", "type", "sample", "cost in size", "cost in CPU")
+    table = table_of(cells, *columns, right=columns[2:])
+    for column in table.columns[1:]:
+        # Long names are folded sooner than figures.
+        column.no_wrap = True
+    console.print(table)
     console.print(
         "Costs: what leaving the field out saves of the whole, with the interval. Left out means `enabled: false`: "
-        "_source keeps the value, and nothing else does. In a sample: what _disk_usage says of a sample's index.",
+        "_source keeps the value, and nothing else does. Sample: what _disk_usage says of a sample's index.",
         soft_wrap=not console.is_terminal,
     )

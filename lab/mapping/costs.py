@@ -29,8 +29,8 @@ class Cost:
 
     @property
     def rank(self) -> tuple[float, float]:
-        """The dearest first: by CPU time, then by size."""
-        return _ratio(self.cpu), _ratio(self.size)
+        """The dearest first: by the larger of the costs that are decided, then by size."""
+        return min(_decided(self.cpu), _decided(self.size)), _ratio(self.size)
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
@@ -61,6 +61,10 @@ def cost_text(effect: Effect | None) -> str:
     if effect.verdict == UNDECIDED:
         return f"{UNDECIDED} ({ends})"
     return f"{_share(1 - effect.ratio)} % ({ends})"
+
+
+def _decided(effect: Effect | None) -> float:
+    return 1.0 if effect is None or effect.verdict in (UNDECIDED, TOO_FEW) else _ratio(effect)
 
 
 def _ratio(effect: Effect | None) -> float:

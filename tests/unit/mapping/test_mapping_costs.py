@@ -175,14 +175,15 @@ def test_a_cost_is_what_leaving_out_saves(compared: Effect | None, text: str) ->
 
 
 def test_the_dearest_field_comes_first() -> None:
-    """By CPU, then by size."""
-    cheap, dear, unknown = (
+    """By the larger cost that is decided: what is not says nothing, however large it looks."""
+    guessed, unknown, cheap, dear = (
         Cost(Unit(name, (name,), ""), size, cpu)
         for name, size, cpu in (
-            ("cheap", effect(0.5, 0.4, 0.6, "faster"), effect(0.9, 0.8, 0.99, "faster")),
-            ("dear", effect(0.9, 0.8, 0.99, "faster"), effect(0.5, 0.4, 0.6, "faster")),
+            ("guessed", effect(0.97, 0.94, 1.01, "undecided"), effect(0.3, 0.1, 1.1, "undecided")),
             ("unknown", None, None),
+            ("cheap", effect(0.9, 0.8, 0.95, "lower"), effect(0.95, 0.9, 0.99, "faster")),
+            ("dear", effect(0.5, 0.4, 0.6, "lower"), effect(0.7, 0.3, 1.2, "undecided")),
         )
     )
 
-    assert sorted([unknown, cheap, dear], key=lambda cost: cost.rank) == [dear, cheap, unknown]
+    assert sorted([unknown, guessed, cheap, dear], key=lambda cost: cost.rank) == [dear, cheap, guessed, unknown]
