@@ -56,13 +56,13 @@ def checked(tree: Located, values: Mapping[str, Any], root: Path) -> tuple[Profi
     Args:
         values: What the model is given: the values of the tree, and what follows from them.
     """
-    profile, problems = model_of(tree, Profile, values, _unknown_key)
+    profile, problems = model_of(tree, Profile, values, unknown_key)
     return profile, [*problems, *_problems_beside_types(tree, root)]
 
 
 def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
     for name in sorted(tree.entries.keys() & _MADE_BY_THE_LOADER):
-        yield Problem(tree.entries[name].place, name, _unknown_key((name,)))
+        yield Problem(tree.entries[name].place, name, unknown_key((name,)))
     yield from _dataset_problems(tree)
     yield from _index_problems(tree)
     for path, message in _useless(tree):
@@ -85,7 +85,8 @@ def _problems_beside_types(tree: Located, root: Path) -> Iterator[Problem]:
             yield from unknown_name(entry, ".".join(key), what, names)
 
 
-def _unknown_key(path: TreePath) -> str:
+def unknown_key(path: TreePath) -> str:
+    """What to say about a key that a profile does not have: what was probably meant, or where it belongs."""
     name = str(path[-1])
     if path == ("load", "rate_docs_per_s"):
         return "a drain has no rate, expected none (or `mode: stream`)"

@@ -100,7 +100,7 @@ def stated_values(profile: Profile) -> dict[str, Any]:
     for value in effective(profile):
         if value.where != "default":
             section = tree
-            *path, last = _split(value.key)
+            *path, last = split_key(value.key)
             for name in path:
                 section = section.setdefault(name, {})
             section[last] = value.value
@@ -210,10 +210,10 @@ class _Reading:
         if tree is None or problems:
             self.problems += problems
             return None
-        return self.layer(with_entry(Located({}, place), _split(key), tree), [])
+        return self.layer(with_entry(Located({}, place), split_key(key), tree), [])
 
 
-def _split(key: str) -> tuple[str, ...]:
+def split_key(key: str) -> tuple[str, ...]:
     """The path of a dotted key; below a verbatim section the rest is one name."""
     names = tuple(key.split("."))
     for section in VERBATIM_SECTIONS:

@@ -1,0 +1,249 @@
+"""The records of a tune: what was to be searched, what each stage tried, and what was found.
+
+A folder `runs/tunes/<profile>/<tune-id>/` holds
+
+    plan.json         `TunePlan`: candidates, goal and budget, fixed before the first run
+    stages/<n>-<kind> each a suite's folder, as `lab.records.suite` describes it, with `stage.json`: `Stage`
+    tune.json         `TuneResult`: what was found
+    best.yaml         what is recommended, as a profile
+    index.json, connector.json, dev-tools.txt, curl.txt
+                      the same for the servers themselves
+    report.html
+
+Instants are seconds since the Unix epoch. `None` means "not known", never zero.
+"""
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from lab.records.base import Count, Record
+from lab.records.run import Environment
+from lab.records.suite import Effect, MetricKey
+
+START = "start"
+"""The variant in which nothing is changed."""
+
+GoalName = Literal["rate", "cpu", "size", "latency"]
+StageKind = Literal["alone", "together", "confirm"]
+
+
+class Goal(Record):
+    """What is to become better.
+
+    Attributes:
+        more_is_better: Whether a larger value is.
+        rate: Documents per second of the streams whose latency counts; `None` for drains.
+    """
+
+    name: GoalName
+    metric: MetricKey
+    more_is_better: bool
+    rate: str | None = None
+
+    def gain(self, ratio: float) -> float:
+        """A ratio to the start as what it is better by: above 1 is better, whatever the metric."""
+        return ratio if self.more_is_better else 1 / ratio
+
+
+class Bound(Record):
+    """What must not become worse than so much, as a ratio to the start.
+
+    Attributes:
+        most, least: One of them is set.
+        text: As it was given: `size<=1.1x`.
+    """
+
+    name: GoalName
+    metric: MetricKey
+    most: float | None = None
+    least: float | None = None
+    text: str
+
+    def is_broken(self, ratio: float) -> bool:
+        """Whether a ratio is beyond it."""
+        return (self.most is not None and ratio > self.most) or (self.least is not None and ratio < self.least)
+
+
+class Candidate(Record):
+    """One value of one knob.
+
+    Attributes:
+        name: Unique in the tune: `refresh_interval=30s`.
+        setting: Dotted key of a profile.
+        requires: What must move with it, by dotted key.
+        risk: What is risked by it, if it weakens a guarantee; it was allowed by name then.
+        note: What else changes for those who use the index.
+    """
+
+    name: str
+    setting: str
+    value: JsonValue
+    requires: dict[str, JsonValue] = {}
+    risk: str | None = None
+    note: str | None = None
+
+
+class LeftOut(Record):
+    """What is not tried, and why."""
+
+    name: str
+    reason: str
+
+
+class TunePlan(Record):
+    """Everything that decides what a tune does.
+
+    Attributes:
+        profile: The start: a profile's name, or the path of its file.
+        overrides: `dotted.key=value` of the start, as the user states them.
+        sized: The same for its size while it is searched.
+        fingerprint: Of the start, so that another profile of the same name is not taken for it.
+        minutes: How long it may take.
+        window_s: How long a drain shall take at least, or a stream takes.
+        metrics: What is compared, the goal first.
+        candidates: By their knobs, the most promising ones first.
+        target: Where the servers are.
+        command: The command line, word by word.
+    """
+
+    tune: str
+    tune_id: str = "not begun"
+    question: str
+    started_s: float
+    profile: str
+    overrides: tuple[str, ...] = ()
+    sized: tuple[str, ...] = ()
+    fingerprint: str
+    space: str
+    goal: Goal
+    bounds: tuple[Bound, ...] = ()
+    minutes: float
+    window_s: float
+    seed: Count
+    allowed: tuple[str, ...] = ()
+    metrics: tuple[MetricKey, ...]
+    candidates: tuple[Candidate, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    target: str = "local"
+    command: tuple[str, ...] = ()
+
+    def candidate(self, name: str) -> Candidate:
+        """The candidate of that name."""
+        return next(each for each in self.candidates if each.name == name)
+
+
+Combination = tuple[str, ...]
+"""Names of candidates, in the order of the plan; none is the start."""
+
+
+def combination_name(combination: Combination) -> str:
+    """What a combination is called, as a variant of a suite."""
+    return " + ".join(combination) or START
+
+
+class Stage(Record):
+    """One suite of a tune.
+
+    Attributes:
+        kind: `alone`: candidates by themselves; `together`: several at once, and all but one of them; `confirm`: what
+            was chosen, against the start, by runs that did not choose it.
+        combinations: What runs against the start in each block.
+        blocks: How many there are; `None`: as many as there is time for.
+        settings: By a combination's name what it sets, with all that its candidates require.
+    """
+
+    number: Count
+    kind: StageKind
+    combinations: tuple[Combination, ...]
+    blocks: Count | None
+    settings: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What its folder is called."""
+        return f"{self.number}-{self.kind}"
+
+
+class Tried(Record):
+    """One combination that was measured while the search went on; the confirmation is not among it.
+
+    Attributes:
+        settings: What it sets, with all that its candidates require.
+        effects: Its ratio to the start by each metric, over all blocks of all stages that it was in.
+        dropped: Why it was not pursued, in a few words; `None` for what was chosen or tried to the end.
+    """
+
+    combination: Combination
+    settings: dict[str, JsonValue]
+    stages: tuple[Count, ...]
+    effects: tuple[Effect, ...]
+    dropped: str | None = None
+
+
+class Contribution(Record):
+    """What one candidate of the chosen combination gives.
+
+    Attributes:
+        given: `the others`: the combination with it against the same without it; `the start`: it alone against the
+            start, where the first was not measured.
+        effect: By the goal.
+    """
+
+    candidate: str
+    given: Literal["the others", "the start"]
+    effect: Effect
+
+
+class TuneStage(Record):
+    """A stage that has been run.
+
+    Attributes:
+        blocks: How many have begun.
+        folder: Relative to the tune's.
+    """
+
+    stage: Stage
+    blocks: Count
+    folder: str
+    wall_time_s: float
+
+
+class TuneResult(Record):
+    """What a tune has found: `tune.json`.
+
+    Attributes:
+        chosen: The combination that the search has chosen; `None` where nothing looked better than the start.
+        is_confirmed: Whether the confirmation's interval leaves out that the start is as good, and every bound holds.
+        recommended: `chosen` if it is confirmed, or else the start: empty.
+        settings: What is recommended to change, by dotted key.
+        confirmation: Chosen against start by every metric, and the start against itself (A/A), from the last stage.
+        contributions: Of the candidates of `chosen`.
+        headline: What was confirmed, in one or two sentences.
+        findings: One sentence each.
+        no_difference: Candidates that change the goal by less than 5 %, shown by their interval.
+        not_tried: Candidates that never ran, with the reason.
+        risks: What is risked by what is recommended; a sentence each.
+        notes: What else changes by it.
+    """
+
+    schema_version: Literal[1] = 1
+    plan: TunePlan
+    ended_s: float | None
+    wall_time_s: float | None
+    complete: bool
+    stages: tuple[TuneStage, ...]
+    tried: tuple[Tried, ...]
+    chosen: Combination | None = None
+    is_confirmed: bool = False
+    recommended: Combination = ()
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    confirmation: tuple[Effect, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
+    headline: str
+    findings: tuple[str, ...] = ()
+    no_difference: tuple[str, ...] = ()
+    not_tried: tuple[LeftOut, ...] = ()
+    risks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    environment: Environment | None = None
