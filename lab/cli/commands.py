@@ -18,6 +18,7 @@ GROUPS = {
         "run": ".run:run",
         "suite": ".suite:suite",
         "race": ".suite:race",
+        "tune": ".tune:tune",
         "compare": ".compare:compare_runs",
         "report": ".report:report",
         "runs": ".history:runs",

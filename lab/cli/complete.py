@@ -8,6 +8,7 @@ from lab.profiles.index_settings import known_settings
 from lab.profiles.loader import profile_names
 from lab.profiles.mapping import FOLDER
 from lab.profiles.models import Profile
+from lab.profiles.spaces import space_names
 from lab.profiles.suites import suite_names
 from lab.profiles.yaml_model import fields_at
 
@@ -30,9 +31,16 @@ def mappings(incomplete: str) -> list[str]:
     return beginning(names_in(FOLDER, REPOSITORY, ".json"), incomplete)
 
 
+def spaces(incomplete: str) -> list[str]:
+    """Names of spaces."""
+    return beginning(space_names(), incomplete)
+
+
 def runs(incomplete: str) -> list[str]:
     """`latest`, and the profiles and ids of the runs below the working directory's `runs`."""
-    made = sorted(path.parent.relative_to(RUNS) for path in RUNS.rglob("run.json") if "suites" not in path.parts)
+    made = sorted(
+        path.parent.relative_to(RUNS) for path in RUNS.rglob("run.json") if not {"suites", "tunes"} & {*path.parts}
+    )
     names = dict.fromkeys(str(name) for run in made for name in (run.parent, run.name))
     return beginning(["latest", *names], incomplete)
 

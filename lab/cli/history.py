@@ -18,6 +18,7 @@ from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
 from lab.suite.folder import SUITES
+from lab.tune.folder import TUNES
 
 RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -83,9 +84,11 @@ def instant(text: str) -> datetime:
 
 
 def past_runs(folder: Path) -> Iterator[PastRun]:
-    """The runs below a folder, oldest first; those of suites are not among them."""
+    """The runs below a folder, oldest first; those of suites and tunes are not among them."""
     files = [
-        path for path in folder.rglob("result.json") if path.relative_to(folder).parts[0] not in {SUITES, "latest"}
+        path
+        for path in folder.rglob("result.json")
+        if path.relative_to(folder).parts[0] not in {SUITES, TUNES, "latest"}
     ]
     for path in sorted(files, key=lambda path: path.parent.name):
         try:

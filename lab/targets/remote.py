@@ -25,7 +25,6 @@ from lab.run.names import is_our_connector
 from lab.stack.local import LocalStack
 from lab.stack.places import ROOT, state_dir
 from lab.stack.server import STACK_MARKER, owned_marker
-from lab.suite.execution import Bench
 from lab.targets.servers import Servers, VariantBench, way_of
 from producers.dataset import Dataset
 
@@ -215,7 +214,7 @@ class Remote(Servers):
         return self.servers.target()
 
     @contextlib.contextmanager
-    def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[Bench]:
+    def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[VariantBench]:
         """The servers of a suite."""
         profiles = {variant.name: variant.profile for variant in suite.variants}
         bench = RemoteBench(profiles, datasets, command, self.servers)

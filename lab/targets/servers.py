@@ -35,7 +35,6 @@ from lab.run.query.vectors import check_vectors
 from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
 from lab.stack.places import ROOT
-from lab.suite.execution import Bench
 from lab.suite.plan import server_shape
 from producers.dataset import BATCH_DOCUMENTS, Dataset
 
@@ -119,7 +118,7 @@ class Servers(ABC):
         """Stop those that only this command uses; call it only while they are held."""
 
     @contextlib.contextmanager
-    def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[Bench]:
+    def bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator["VariantBench"]:
         """The servers of a suite whose profiles are fitted; datasets are given by variant."""
         profiles = {variant.name: variant.profile for variant in suite.variants}
         for name, profile in profiles.items():
@@ -234,6 +233,11 @@ class VariantBench(ABC):
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """Set `target` to what the variant needs; each of its processes with the way in which it is used."""
 
+    def add(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
+        """Have other variants run as well from here on, as drains of the first part."""
+        self.profiles = {**self.profiles, **profiles}
+        self.datasets = {**self.datasets, **datasets}
+
     def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
         """Run the variants with other profiles from here on, but for their warm-up; the kept indices are the same."""
         self.resized = (profiles, datasets)
@@ -314,6 +318,11 @@ class StartedBench(VariantBench):
     parts: Mapping[str, str]
     start: Callable[[Profile, Iterable[Profile]], Target]
     stop: Callable[[], None]
+
+    def add(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
+        """Have other variants run as well from here on, on servers of the first part."""
+        super().add(profiles, datasets)
+        self.parts = {**self.parts, **dict.fromkeys(profiles, "")}
 
     def restart(self) -> None:
         """Stop all servers that only the suite uses; topics that were in them are filled anew."""

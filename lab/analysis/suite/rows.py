@@ -119,6 +119,11 @@ def agreement_text(step: PublishedStep) -> str:
     return f"{agreement_word(step)} ({'inside' if step.is_inside else 'outside'})"
 
 
+def verdict_kind(verdict: str) -> str:
+    """The class of a table's row with this verdict."""
+    return {"faster": "better", "slower": "worse", "higher": "other", "lower": "other"}.get(verdict, "none")
+
+
 def spread(metric: VariantMetric | None) -> str:
     """Median with the smallest and the largest value: `6 260/s [6 100–6 300]`, `98.0 s [91.0 s–2 min 11 s]`."""
     if metric is None or metric.median is None:

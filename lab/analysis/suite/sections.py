@@ -16,7 +16,7 @@ from lab.analysis.suite.figures import compared_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.result import counted_unlike
-from lab.analysis.suite.rows import HEAD, Row, agreement_text, agreement_word, rows
+from lab.analysis.suite.rows import HEAD, Row, agreement_text, agreement_word, rows, verdict_kind
 from lab.analysis.suite.strips import axis, strip
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.errors import ProfileError
@@ -151,7 +151,7 @@ def agreements(planned: Sequence[Row]) -> str:
 
 def row_kind(row: Row) -> str:
     """The class of a table's row."""
-    return {"faster": "better", "slower": "worse", "higher": "other", "lower": "other"}.get(row.verdict, "none")
+    return verdict_kind(row.verdict)
 
 
 def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:

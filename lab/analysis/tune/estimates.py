@@ -1,0 +1,104 @@
+"""What all stages of a search say together of each combination."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+
+from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.suite.comparisons import is_detected
+from lab.records.suite import Effect, MetricKey
+from lab.records.tune import START, Bound, Combination, Goal, Stage, combination_name
+
+LEAST_GAIN = log(1.01)
+"""A smaller gain is not pursued: it could not be confirmed either."""
+A_TIE = log(1.01)
+"""Of combinations that are as good as the best but for so much, the one that changes least is chosen."""
+LEAST_CONFIRM_BLOCKS = 4
+"""Of a confirmation, however little time is left: fewer say too little of their own noise to be a headline."""
+BEYOND = 1.1
+"""A bound is taken for broken without an interval only where the estimate is a tenth beyond it."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A stage that has been run.
+
+    Attributes:
+        effects: Of each combination against the start, by each metric; their ratios are what counts.
+    """
+
+    stage: Stage
+    effects: Sequence[Effect]
+
+
+def pooled(measured: Iterable[Measured]) -> dict[tuple[str, MetricKey], Effect]:
+    """Each combination's ratio to the start over the blocks of all stages, judged as one of all.
+
+    Stages run on the same warm servers, and each block holds the start beside its combinations; so a block is a block,
+    whichever stage it is of. The confirmation is none of them: it must not have chosen.
+    """
+    ratios: dict[tuple[str, MetricKey], list[float]] = defaultdict(list)
+    for each in measured:
+        if each.stage.kind != "confirm":
+            for one in each.effects:
+                ratios[one.variant, MetricKey(name=one.metric, scope=one.scope)].extend(one.ratios)
+    alone = [effect(name, START, metric, [(ratio, 1.0) for ratio in of]) for (name, metric), of in ratios.items()]
+    judged = among_comparisons(alone)
+    return dict(zip(ratios, judged, strict=True))
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What is known so far of the combinations that have run."""
+
+    goal: Goal
+    bounds: Sequence[Bound]
+    effects: dict[tuple[str, MetricKey], Effect]
+
+    @classmethod
+    def of(cls, goal: Goal, bounds: Sequence[Bound], measured: Iterable[Measured]) -> "Estimates":
+        """Over all stages but the confirmation."""
+        return cls(goal, bounds, pooled(measured))
+
+    def on(self, combination: Combination, metric: MetricKey) -> Effect | None:
+        """A combination's effect; `None` where it has not run, or never to a figure."""
+        found = self.effects.get((combination_name(combination), metric))
+        return found if found is not None and found.ratio is not None else None
+
+    def log_gain(self, combination: Combination) -> float | None:
+        """By how much it is better than the start, as a logarithm: below 0 is worse; `None` where that is not known."""
+        found = self.on(combination, self.goal.metric)
+        return None if found is None or found.ratio is None else log(self.goal.gain(found.ratio))
+
+    def is_worse(self, combination: Combination) -> bool:
+        """Whether its interval shows that it is worse than the start."""
+        found, gain = self.on(combination, self.goal.metric), self.log_gain(combination)
+        return gain is not None and gain < 0 and is_detected(found)
+
+    def broken(self, combination: Combination) -> Bound | None:
+        """A bound that its interval, or without one its estimate by a tenth, is beyond; `None` if there is none."""
+        for bound in self.bounds:
+            found = self.on(combination, bound.metric)
+            if found is not None and breaks(bound, found):
+                return bound
+        return None
+
+
+def breaks(bound: Bound, found: Effect) -> bool:
+    """Whether an effect is beyond a bound, all of its interval included."""
+    if found.ratio is None:
+        return False
+    if found.low is not None and found.high is not None:
+        return bound.is_broken(found.low) and bound.is_broken(found.high)
+    if found.ratio == 1 or len(set(found.ratios)) == 1 < len(found.ratios):
+        return bound.is_broken(found.ratio)
+    return bound.is_broken(found.ratio / BEYOND) and bound.is_broken(found.ratio * BEYOND)
+
+
+def keeps(bound: Bound, found: Effect) -> bool:
+    """Whether all of an effect's interval is within a bound; without an interval, its estimate."""
+    if found.ratio is None:
+        return False
+    ends = [end for end in (found.low, found.high) if end is not None] or [found.ratio]
+    return not any(map(bound.is_broken, ends))

@@ -1,0 +1,70 @@
+"""Reads the folder of a tune."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.analysis.folder import content_of, parsed
+from lab.analysis.suite.comparisons import effects, planned_pairs
+from lab.analysis.suite.figures import figures
+from lab.analysis.suite.folder import SuiteRecords, read_suite
+from lab.analysis.tune.estimates import Measured
+from lab.records.suite import Effect, VariantMetric
+from lab.records.tune import Stage, TunePlan
+
+A_TUNE = "a tune's folder, such as runs/tunes/quickstart/<tune-id>"
+FINISHED = "suite.json"
+"""What the folder of a stage holds when it has come to its end."""
+
+
+@dataclass(frozen=True)
+class StageRecords:
+    """A stage that has come to its end, or as far as it has come.
+
+    Attributes:
+        effects: Of each combination against the start by each metric, and of the start against itself.
+    """
+
+    stage: Stage
+    path: Path
+    suite: SuiteRecords
+    figures: tuple[VariantMetric, ...]
+    effects: tuple[Effect, ...]
+
+    @property
+    def measured(self) -> Measured:
+        """What a search knows of it."""
+        return Measured(self.stage, self.effects)
+
+
+def read_tune_plan(path: Path) -> TunePlan:
+    """The plan of the tune in a folder.
+
+    Raises:
+        ProfileError: There is none, or it is one of another version.
+    """
+    return parsed(TunePlan, content_of(path / "plan.json", A_TUNE), str(path / "plan.json"))
+
+
+def stage_folders(path: Path) -> list[tuple[Stage, Path]]:
+    """The stages that have begun, in their order, with their folders.
+
+    Raises:
+        ProfileError: What describes one is no such record.
+    """
+    begun = (plan.parent for plan in path.glob("stages/*/plan.json"))
+    stages = [(parsed(Stage, content_of(at / "stage.json", A_TUNE), str(at / "stage.json")), at) for at in begun]
+    return sorted(stages, key=lambda entry: entry[0].number)
+
+
+def read_stages(path: Path) -> Iterator[StageRecords]:
+    """The stages that have come to their end, in their order.
+
+    Raises:
+        ProfileError: A record in one of them cannot be read.
+    """
+    for stage, at in stage_folders(path):
+        if (at / FINISHED).is_file():
+            suite = read_suite(at)
+            known = figures(suite)
+            yield StageRecords(stage, at, suite, known, effects(suite.plan, planned_pairs(suite.plan), known))

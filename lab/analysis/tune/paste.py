@@ -1,0 +1,121 @@
+"""What a tune recommends, as files: a profile, and the settings of index and connector for the servers themselves."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lab.analysis.folder import read_profile, read_record
+from lab.analysis.tune.folder import StageRecords, read_stages
+from lab.endpoints import HIDDEN
+from lab.profiles.loader import split_key
+from lab.profiles.mapping import index_body, load_mapping
+from lab.records.run import Run
+from lab.records.tune import TuneResult, combination_name
+
+BEST, INDEX, CONNECTOR = "best.yaml", "index.json", "connector.json"
+DEV_TOOLS, CURL = "dev-tools.txt", "curl.txt"
+
+YOURS: Mapping[str, str] = {
+    "topics": "YOUR-TOPIC",
+    "connection.url": "YOUR-ELASTICSEARCH-URL",
+    "index.name": "YOUR-INDEX",
+    "errors.deadletterqueue.topic.name": "YOUR-DEAD-LETTER-TOPIC",
+}
+"""Connector settings whose value is the run's own, and what stands for the user's."""
+OF_THE_RUN = frozenset({"name", "topic.to.external.resource.mapping"})
+OF_A_SECRET = "YOUR-SECRET"  # noqa: S105 - a placeholder
+ANALYZER_TYPE = (".analysis.analyzer.", ".type")
+
+
+def write_recommended(folder: Path, result: TuneResult) -> dict[str, Path]:
+    """Write `best.yaml` and, where a run of what is recommended has left records, what to paste; the files by name."""
+    texts = {BEST: best_yaml(result), **pasted(folder, result)}
+    paths = {name: folder / name for name in texts}
+    for name, text in texts.items():
+        paths[name].write_text(text, "utf-8")
+    return paths
+
+
+# --- the profile ----------------------------------------------------------------------------------------------------
+
+
+def best_yaml(result: TuneResult) -> str:
+    """The profile that is recommended: it extends the start, and says what is changed and by what evidence."""
+    plan = result.plan
+    tree: dict[str, Any] = {"question": f"How fast is {plan.profile} with the settings that a search has found?"}
+    tree["extends"] = whole_path(plan.profile) if plan.profile.endswith((".yaml", ".yml")) else plan.profile
+    stated = dict(text.partition("=")[::2] for text in plan.overrides)
+    known = {key: yaml.safe_load(text) for key, text in stated.items() if text != HIDDEN}
+    values = known | result.settings
+    if isinstance(path := values.get("dataset.path"), str):
+        values["dataset.path"] = whole_path(path)
+    for key, value in values.items():
+        section: dict[str, Any] = tree
+        *names, last = split_key(key)
+        for name in names:
+            section = section.setdefault(name, {})
+        section[last] = value
+    remarks = [result.headline, *(f"Risk: {risk}" for risk in result.risks), *result.notes]
+    head = "".join(f"# {remark}\n" for remark in remarks)
+    return head + yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=120)
+
+
+def whole_path(path: str) -> str:
+    """A path that means the same in every folder."""
+    return str(Path(path).resolve())
+
+
+# --- for the servers ------------------------------------------------------------------------------------------------
+
+
+def pasted(folder: Path, result: TuneResult) -> dict[str, str]:
+    """Index and connector as the last run of what is recommended had them, with placeholders for what is the user's."""
+    run_folder = last_run(folder, combination_name(result.recommended))
+    profile = read_profile(run_folder / "profile.json") if run_folder else None
+    if run_folder is None or profile is None:
+        return {}
+    run = read_record(run_folder / "run.json")
+    texts = {INDEX: as_json(index_of(profile, run))}
+    dev_tools = [f"PUT YOUR-INDEX\n{texts[INDEX]}"]
+    curl = [
+        "# ES and CONNECT are the addresses of your servers; an index takes these settings when it is made",
+        f'curl -X PUT "$ES/YOUR-INDEX" -H "Content-Type: application/json" --data-binary @{INDEX}',
+    ]
+    if "command" not in run.environment.connector and run.environment.connector:
+        texts[CONNECTOR] = as_json(connector_of(run))
+        to = '"$CONNECT/connectors/YOUR-CONNECTOR/config"'
+        curl.append(f'curl -X PUT {to} -H "Content-Type: application/json" --data-binary @{CONNECTOR}')
+    return texts | {DEV_TOOLS: "\n".join(dev_tools), CURL: "\n".join(curl) + "\n"}
+
+
+def last_run(folder: Path, variant: str) -> Path | None:
+    """The folder of the last verified run of a variant whose records are there."""
+    stages: list[StageRecords] = list(read_stages(folder))
+    for stage in reversed(stages):
+        for counted in reversed(stage.suite.of_variant(variant)):
+            path = stage.path / (counted.run.folder or "")
+            if (path / "run.json").is_file():
+                return path
+    return None
+
+
+def index_of(profile: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    """The body of the request that made the run's index, as far as profile and mapping decide it."""
+    in_effect = run.environment.index_settings.items()
+    first, last = ANALYZER_TYPE
+    chosen = {str(value) for key, value in in_effect if first in f".{key}" and str(key).endswith(last)}
+    return index_body(load_mapping(profile["mapping"]), profile["index"], chosen.__contains__)
+
+
+def connector_of(run: Run) -> dict[str, str]:
+    """The connector's configuration, with placeholders for addresses, names and secrets."""
+    config = {key: str(value) for key, value in run.environment.connector.items() if key not in OF_THE_RUN}
+    return {key: YOURS.get(key, OF_A_SECRET if value == HIDDEN else value) for key, value in config.items()}
+
+
+def as_json(tree: object) -> str:
+    """JSON to be read and pasted."""
+    return json.dumps(tree, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,307 @@
+"""What a tune has found, made from its folder alone."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.suite.comparisons import is_detected
+from lab.analysis.suite.result import judged_effects
+from lab.analysis.tune.estimates import A_TIE, LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates, breaks
+from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
+from lab.analysis.tune.sentences import Findings, findings, headline
+from lab.records.run import Environment
+from lab.records.suite import Effect, MetricKey
+from lab.records.tune import (
+    START,
+    Combination,
+    Contribution,
+    LeftOut,
+    Tried,
+    TunePlan,
+    TuneResult,
+    TuneStage,
+    combination_name,
+)
+
+ELSEWHERE = ("topic", "producer", "elasticsearch")
+"""Sections of settings that neither the index nor the connector has."""
+RESULT = "tune.json"
+
+
+def analyse_tune(folder: Path, *, ended: bool = False) -> TuneResult:
+    """What the tune says, written into its folder as `tune.json`.
+
+    Args:
+        folder: `runs/tunes/<profile>/<tune-id>`.
+        ended: The search has come to its end, even if there was nothing to confirm.
+
+    Raises:
+        ProfileError: The folder is not a tune's.
+    """
+    found = Tuned.read(folder)
+    result = tune_result(found, ended=ended or found.was_complete)
+    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
+    (folder / RESULT).write_text(text + "\n", "utf-8")
+    return result
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The records of a tune.
+
+    Attributes:
+        stages: Those that have come to their end.
+        begun: How many have begun.
+    """
+
+    path: Path
+    plan: TunePlan
+    stages: tuple[StageRecords, ...]
+    begun: int
+
+    @classmethod
+    def read(cls, folder: Path) -> "Tuned":
+        """Those of a folder."""
+        return cls(folder, read_tune_plan(folder), tuple(read_stages(folder)), len(stage_folders(folder)))
+
+    @property
+    def was_complete(self) -> bool:
+        """Whether the tune was known to have ended before."""
+        try:
+            return bool(json.loads((self.path / RESULT).read_bytes())["complete"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    @property
+    def searched(self) -> list[StageRecords]:
+        """All stages but the confirmation."""
+        return [each for each in self.stages if each.stage.kind != "confirm"]
+
+    @property
+    def confirmed(self) -> StageRecords | None:
+        """The confirmation; `None` where it has not ended."""
+        return next((each for each in self.stages if each.stage.kind == "confirm"), None)
+
+    @property
+    def chosen(self) -> Combination | None:
+        """What was confirmed, or was to be."""
+        return self.confirmed.stage.combinations[0] if self.confirmed else None
+
+    @cached_property
+    def known(self) -> Estimates:
+        """What the search says of each combination."""
+        return Estimates.of(self.plan.goal, self.plan.bounds, [each.measured for each in self.stages])
+
+    @cached_property
+    def confirmation(self) -> tuple[Effect, ...]:
+        """What the confirmation says by every metric, A/A included."""
+        if self.confirmed is None:
+            return ()
+        return judged_effects(self.confirmed.suite.plan, None, self.confirmed.figures)
+
+    def of_chosen(self, metric: MetricKey) -> Effect | None:
+        """The confirmation of what was chosen, by a metric."""
+        if self.chosen is None:
+            return None
+        return effect_of(self.confirmation, combination_name(self.chosen), metric)
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the confirmation shows a gain, and no bound is broken by it."""
+        by_goal = self.of_chosen(self.plan.goal.metric)
+        if by_goal is None or by_goal.ratio is None or not is_detected(by_goal):
+            return False
+        if len(by_goal.ratios) < LEAST_CONFIRM_BLOCKS:
+            return False
+        broken = (
+            found is None or found.ratio is None or breaks(bound, found)
+            for bound in self.plan.bounds
+            for found in [self.of_chosen(bound.metric)]
+        )
+        return self.plan.goal.gain(by_goal.ratio) > 1 and not any(broken)
+
+
+def effect_of(effects: Iterable[Effect], variant: str, metric: MetricKey) -> Effect | None:
+    """The effect of a variant by a metric."""
+    return next((e for e in effects if (e.variant, e.metric, e.scope) == (variant, metric.name, metric.scope)), None)
+
+
+def tune_result(found: Tuned, *, ended: bool) -> TuneResult:
+    """What a tune's records say."""
+    plan = found.plan
+    complete = ended or found.confirmed is not None
+    recommended: Combination = (found.chosen or ()) if found.is_confirmed else ()
+    settings = settings_of(found, recommended)
+    last_s = max((run.ended_s for each in found.stages for run in each.suite.runs), default=None)
+    contributed = contributions(found)
+    told = Findings(
+        plan=plan,
+        complete=complete,
+        chosen=found.chosen,
+        is_confirmed=found.is_confirmed,
+        confirmation=found.confirmation,
+        known=found.known,
+        stages=found.begun,
+        has_start=any(each.suite.of_variant(START) for each in found.stages),
+    )
+    return TuneResult(
+        plan=plan,
+        ended_s=last_s,
+        wall_time_s=None if last_s is None else last_s - plan.started_s,
+        complete=complete,
+        stages=tuple(map(_stage, found.stages)),
+        tried=tuple(tried(found)),
+        chosen=found.chosen,
+        is_confirmed=found.is_confirmed,
+        recommended=recommended,
+        settings=settings,
+        confirmation=found.confirmation,
+        contributions=contributed,
+        headline=headline(told),
+        findings=tuple(findings(told)),
+        no_difference=tuple(no_difference(found)),
+        not_tried=(*plan.left_out, *never_ran(found)),
+        risks=tuple(f"{each.name}: {each.risk}" for each in map(plan.candidate, recommended) if each.risk),
+        notes=tuple(notes(plan, recommended, settings)),
+        environment=environment_of(found),
+    )
+
+
+def _stage(records: StageRecords) -> TuneStage:
+    runs = records.suite.runs
+    return TuneStage(
+        stage=records.stage,
+        blocks=len({run.block for run in runs if run.block}),
+        folder=f"stages/{records.stage.name}",
+        wall_time_s=runs[-1].ended_s - runs[0].started_s,
+    )
+
+
+def settings_of(found: Tuned, combination: Combination) -> dict[str, JsonValue]:
+    """What a combination that has run sets."""
+    name = combination_name(combination)
+    stages = (each.stage for each in found.stages)
+    return next((stage.settings[name] for stage in stages if name in stage.settings), {})
+
+
+def tried(found: Tuned) -> Iterator[Tried]:
+    """Every combination that the search has measured, the best first."""
+    stages: dict[Combination, list[int]] = {}
+    for each in found.searched:
+        for combination in each.stage.combinations:
+            stages.setdefault(combination, []).append(each.stage.number)
+    for combination in sorted(stages, key=lambda each: gain_or_least(found.known, each), reverse=True):
+        effects = (found.known.on(combination, metric) for metric in found.plan.metrics)
+        yield Tried(
+            combination=combination,
+            settings=settings_of(found, combination),
+            stages=tuple(stages[combination]),
+            effects=tuple(filter(None, effects)),
+            dropped=why_dropped(found, combination),
+        )
+
+
+def gain_or_least(known: Estimates, combination: Combination) -> float:
+    """By how much a combination is better, as a logarithm; least where that is not known."""
+    gain = known.log_gain(combination)
+    return -inf if gain is None else gain
+
+
+def why_dropped(found: Tuned, combination: Combination) -> str | None:
+    """Why a combination that has run was not chosen, in a few words; `None` for the one that was."""
+    known, gain = found.known, found.known.log_gain(combination)
+    if combination == found.chosen:
+        return None
+    if gain is None:
+        return "its runs failed"
+    bound = known.broken(combination)
+    of_best = known.log_gain(found.chosen) if found.chosen else None
+    reasons = (
+        (bound is not None, f"beyond {bound.text}" if bound else ""),
+        (known.is_worse(combination), "worse than the start"),
+        (gain <= LEAST_GAIN, "no gain seen"),
+        (of_best is not None and gain >= of_best - A_TIE, "as good, and changes more"),
+    )
+    return next((text for holds, text in reasons if holds), "others gained more")
+
+
+def no_difference(found: Tuned) -> Iterator[str]:
+    """Candidates of which the interval says that alone they change the goal by less than 5 %."""
+    for candidate in found.plan.candidates:
+        alone = found.known.on((candidate.name,), found.plan.goal.metric)
+        if alone is not None and alone.verdict == "same within 5 %":
+            yield candidate.name
+
+
+def never_ran(found: Tuned) -> Iterator[LeftOut]:
+    """Candidates that were planned, and whose runs never came to an end."""
+    for candidate in found.plan.candidates:
+        if found.known.on((candidate.name,), found.plan.goal.metric) is None:
+            yield LeftOut(name=candidate.name, reason=why_failed(found, candidate.name))
+
+
+def why_failed(found: Tuned, variant: str) -> str:
+    """Why a variant has no figure, by its last run that gives a reason."""
+    runs = [run for each in found.stages for run in each.suite.runs if run.variant == variant and run.reason]
+    return f"its runs failed: {runs[-1].reason}" if runs else "the search has not come to it"
+
+
+def notes(plan: TunePlan, recommended: Combination, settings: dict[str, JsonValue]) -> Iterator[str]:
+    """What else changes by what is recommended, and where else it has to be set."""
+    for candidate in map(plan.candidate, recommended):
+        if candidate.note:
+            yield f"{candidate.name}: {candidate.note}"
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        if section in ELSEWHERE:
+            yield f"{key}={json.dumps(value)}: set {name} yourself; neither the index nor the connector has it"
+
+
+# --- what each gives ------------------------------------------------------------------------------------------------
+
+
+def contributions(found: Tuned) -> tuple[Contribution, ...]:
+    """What each candidate of the chosen combination gives: given the others, where both have run side by side."""
+    chosen, metric = found.chosen or (), found.plan.goal.metric
+    beside = {}
+    for name in chosen if len(chosen) > 1 else ():
+        without = tuple(other for other in chosen if other != name)
+        if pairs := list(side_by_side(found.searched, chosen, without, metric)):
+            beside[name] = effect(combination_name(chosen), combination_name(without), metric, pairs)
+    judged = dict(zip(beside, among_comparisons(beside.values()), strict=True))
+    made = []
+    for name in chosen:
+        alone = found.known.on((name,), metric)
+        if name in judged and judged[name].ratio is not None:
+            made.append(Contribution(candidate=name, given="the others", effect=judged[name]))
+        elif alone is not None:
+            made.append(Contribution(candidate=name, given="the start", effect=alone))
+    return tuple(made)
+
+
+def side_by_side(
+    stages: Sequence[StageRecords], one: Combination, other: Combination, metric: MetricKey
+) -> Iterator[tuple[float | None, float | None]]:
+    """The values of two combinations in every block that held both."""
+    for each in stages:
+        values = {
+            figure.variant: figure.values
+            for figure in each.figures
+            if (figure.name, figure.scope) == (metric.name, metric.scope)
+        }
+        names = (combination_name(one), combination_name(other))
+        if names[0] in values and names[1] in values:
+            yield from zip(values[names[0]], values[names[1]], strict=True)
+
+
+def environment_of(found: Tuned) -> Environment | None:
+    """Machine and software of the start's first run that counts."""
+    runs = (run for each in found.stages for run in each.suite.of_variant(START))
+    first = next(runs, None)
+    return None if first is None else first.result.environment

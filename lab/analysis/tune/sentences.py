@@ -1,0 +1,122 @@
+"""What a tune has found, in sentences."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import exp
+
+from lab.analysis.statistics.effects import change_text
+from lab.analysis.suite.names import ratio_text
+from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, Estimates, breaks, keeps
+from lab.analysis.tune.goals import LABELS, METRICS
+from lab.profiles.suites import AGAIN
+from lab.records.suite import Effect, MetricKey
+from lab.records.tune import START, Combination, GoalName, TunePlan, combination_name
+
+KEEP = "Keep the start."
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that the sentences are written from.
+
+    Attributes:
+        confirmation: Effects of the last stage.
+        known: What the search says.
+        stages: How many have begun.
+        has_start: Whether a run of the start is verified.
+    """
+
+    plan: TunePlan
+    complete: bool
+    chosen: Combination | None
+    is_confirmed: bool
+    confirmation: Sequence[Effect]
+    known: Estimates
+    stages: int
+    has_start: bool
+
+    def of(self, variant: str, metric: MetricKey) -> Effect | None:
+        """The confirmation of a variant by a metric, where it says something."""
+        for found in self.confirmation:
+            if (found.variant, found.metric, found.scope) == (variant, metric.name, metric.scope):
+                return found if found.ratio is not None else None
+        return None
+
+    @property
+    def goal(self) -> Effect | None:
+        """The confirmation of what was chosen, by the goal."""
+        return self.of(combination_name(self.chosen), self.plan.goal.metric) if self.chosen else None
+
+
+def change(found: Effect | None) -> str:
+    """`+31 % (+22 % to +41 %)`; without an interval `+31 %`."""
+    if found is None or found.ratio is None:
+        return "not known"
+    interval = ""
+    if found.low is not None and found.high is not None:
+        interval = f" ({change_text(found.low)} to {change_text(found.high)})"
+    return f"{change_text(found.ratio)}{interval}"
+
+
+def headline(told: Findings) -> str:
+    """What was confirmed, or why the start is recommended."""
+    if not told.complete:
+        begun = "1 stage has" if told.stages == 1 else f"{told.stages} stages have"
+        return f"Not finished: {begun} begun; resume it."
+    if not told.has_start:
+        return "This tune is void: no run of the start is verified; the report of stage 1 says why."
+    if told.chosen is None:
+        return f"Nothing better than the start was found: no candidate seems to gain more than 1 %. {KEEP}"
+    return of_choice(told, told.chosen)
+
+
+def of_choice(told: Findings, chosen: Combination) -> str:
+    """What the confirmation says of what was chosen."""
+    found, label = told.goal, LABELS[told.plan.goal.name]
+    name = combination_name(chosen)
+    if found is None or len(found.ratios) < LEAST_CONFIRM_BLOCKS:
+        return f"Nothing was confirmed: too few verified runs compare {name} with the start. {KEEP}"
+    blocks = f"{len(found.ratios)} blocks that did not choose it"
+    if told.is_confirmed:
+        return f"Confirmed: {label} {change(found)} against the start, by {blocks}. Change {name}."
+    for bound in told.plan.bounds:
+        by_bound = told.of(name, bound.metric)
+        if by_bound is None or breaks(bound, by_bound):
+            return f"{name}: {label} {change(found)}, but {bound.text} is not kept: {change(by_bound)}. {KEEP}"
+    return f"Nothing better than the start was confirmed: {name} gives {label} {change(found)} in {blocks}. {KEEP}"
+
+
+def findings(told: Findings) -> Iterator[str]:
+    """What else is known: other figures, bounds, interactions, the curse of the winner, and the method's own check."""
+    if told.chosen is None or told.goal is None:
+        return
+    name, goal = combination_name(told.chosen), told.plan.goal
+    others = [label for label in _labels(told.plan) if METRICS[label] != goal.metric]
+    beside = [f"{LABELS[label]} {change(told.of(name, METRICS[label]))}" for label in others]
+    yield f"Beside it: {'; '.join(beside)}."
+    for bound in told.plan.bounds:
+        by_bound = told.of(name, bound.metric)
+        if by_bound is not None and not breaks(bound, by_bound):
+            how = "kept" if keeps(bound, by_bound) else "not shown to be broken, nor to be kept"
+            yield f"{bound.text} is {how}: {change(by_bound)}."
+    estimate = told.known.on(told.chosen, goal.metric)
+    if estimate is not None and estimate.ratio is not None:
+        yield (
+            f"The search had estimated {change_text(estimate.ratio)} and has chosen by that: of many noisy figures the"
+            " best is mostly too good, so that only the confirmation counts."
+        )
+    gains = [told.known.log_gain((each,)) for each in told.chosen]
+    together = told.known.log_gain(told.chosen)
+    if len(gains) > 1 and together is not None and None not in gains:
+        alone = exp(sum(gain for gain in gains if gain is not None))
+        yield (
+            f"Together they are {ratio_text(exp(together))} times as good as the start; each alone, multiplied,"
+            f" {ratio_text(alone)} times (search)."
+        )
+    check = told.of(START + AGAIN, goal.metric)
+    if check is not None:
+        yield f"The start against itself (A/A), which should show nothing: {change(check)}."
+
+
+def _labels(plan: TunePlan) -> list[GoalName]:
+    return [name for name, metric in METRICS.items() if metric in plan.metrics]

@@ -1,0 +1,378 @@
+"""`sluice tune`: the settings that a profile's own documents want, searched and then confirmed."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from lab.analysis.tune.goals import compared_metrics, parsed_bounds, parsed_goal
+from lab.analysis.tune.paste import write_recommended
+from lab.analysis.tune.report import write_tune_report
+from lab.analysis.tune.result import analyse_tune
+from lab.cli import complete
+from lab.cli.options import (
+    RUNS,
+    JsonOption,
+    OpenOption,
+    RunsOption,
+    SettingsOption,
+    TargetFileOption,
+    TargetOption,
+)
+from lab.cli.run import dataset_of, shorthand
+from lab.cli.tune_display import TuneDisplay, print_tune, show_tune_plan
+from lab.console import console, print_json
+from lab.display import print_report
+from lab.endpoints import words_without_secrets
+from lab.errors import ProfileError, VerificationError, is_interrupt
+from lab.profiles import Profile
+from lab.profiles.datasets import known_datasets
+from lab.profiles.spaces import Start, allowed_problem, candidates_of, load_space
+from lab.profiles.suites import rate_docs_per_s
+from lab.records.tune import Candidate, LeftOut, TunePlan, TuneResult
+from lab.run.folder import become_latest, check_runs
+from lab.suite.plan import server_shape
+from lab.targets import TargetName
+from lab.targets.choose import servers_of
+from lab.targets.servers import Servers, typed_command
+from lab.tune.execution import Profiles, TuneExecution, first_suite
+from lab.tune.folder import TUNES, TuneFolder, find_tune
+from lab.tune.plan import (
+    Expected,
+    expected,
+    fitting,
+    is_tunable,
+    least_minutes,
+    sized,
+    window_of,
+    without_time,
+)
+from lab.tune.search import Search
+from producers import registry
+from producers.dataset import Dataset
+
+MINUTES = 60.0
+OF_A_FILE = "file"
+
+
+def tune(
+    profile: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PROFILE]",
+            help="The start: a profile that `sluice profiles` lists, or a YAML file; with --path, `file`.",
+            autocompletion=complete.profiles,
+        ),
+    ] = None,
+    *,
+    goal: Annotated[
+        str, typer.Option(help="What is to become better: rate, cpu, size, or `latency at 5000` documents/s.")
+    ] = "rate",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIGURE<=Fx", help="A bound relative to the start: 'size<=1.1x', 'rate>=0.95x'."),
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="The whole time, confirmation included.")] = MINUTES,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed gives another order.")] = 1,
+    space: Annotated[
+        str, typer.Option(help="What may be changed: a file of experiments/spaces.", autocompletion=complete.spaces)
+    ] = "default",
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="KNOB", help="Try an unsafe knob of the space, by its name.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help=f"Dataset: {', '.join(registry.DATASETS)}.")] = None,
+    path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Field of that file that holds the key; else the line's number.")
+    ] = None,
+    documents: Annotated[int | None, typer.Option(help="How many documents of it.")] = None,
+    settings: SettingsOption = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried; start nothing.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")] = False,
+    target: TargetOption = TargetName.LOCAL,
+    target_file: TargetFileOption = None,
+    runs: RunsOption = RUNS,
+    open_it: OpenOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Search the settings that your documents want, and confirm them. Example: `tune quickstart --minutes 30`."""
+    short = shorthand(
+        elasticsearch=None, opensearch=None, dataset=dataset, path=path, key=key, documents=documents, rate=None
+    )
+    reference = reference_of(profile, dataset, path)
+    start = Start.of(reference, (*short, *(settings or ())))
+    asked = Asked(goal, tuple(keep or ()), minutes, seed, space, tuple(allow or ()), target)
+    tuning = Tuning.of(start, asked, servers_of(target, target_file))
+    if plan:
+        show_tune_plan(tuning.plan, tuning.takes)
+        return 0
+    check_runs(runs)
+    begun = find_tune(runs, tuning.plan.tune) if resume else None
+    if begun:
+        tuning = tuning.resumed(begun)
+    show_tune_plan(tuning.plan, tuning.takes)
+    folder = tuning.perform(runs, begun)
+    return conclude_tune(folder, runs, open_it=open_it, as_json=as_json)
+
+
+def reference_of(profile: str | None, dataset: str | None, path: str | None) -> str:
+    """The profile that is meant: the one that is named, or `file` where a file is given.
+
+    Raises:
+        ProfileError: Neither.
+    """
+    if profile is not None:
+        return profile
+    if path is None and dataset != OF_A_FILE:
+        raise ProfileError("tune: got no profile, expected PROFILE, or --path FILE for your own documents")
+    return OF_A_FILE
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks of a search."""
+
+    goal: str
+    keep: tuple[str, ...]
+    minutes: float
+    seed: int
+    space: str
+    allow: tuple[str, ...]
+    target: TargetName
+
+
+class OneDataset:
+    """The dataset of a profile; all that have the same section share it, since a file is read from end to end."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Dataset] = {}
+
+    def __call__(self, profile: Profile) -> Dataset:
+        """The profile's.
+
+        Raises:
+            ProfileError: It cannot be had.
+        """
+        section = profile.dataset.model_dump_json()
+        if section not in self._made:
+            self._made[section] = dataset_of(profile)
+        return self._made[section]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A search that may begin.
+
+    Attributes:
+        start: As it is searched: with no more documents than a warm-up needs.
+        documents: That a file has; `None` where as many as one likes can be made.
+        side_by_side: Whether different servers run at the same time.
+    """
+
+    plan: TunePlan
+    start: Start
+    servers: Servers
+    takes: Expected
+    dataset_of: Callable[[Profile], Dataset]
+    documents: int | None
+    side_by_side: bool
+
+    @classmethod
+    def of(cls, start: Start, asked: Asked, servers: Servers) -> "Tuning":
+        """What the command line asks for.
+
+        Raises:
+            ProfileError: It cannot be done; nothing was started.
+        """
+        goal = parsed_goal(asked.goal)
+        bounds = parsed_bounds(asked.keep, goal)
+        space = load_space(asked.space)
+        if problem := allowed_problem(space, asked.allow):
+            raise ProfileError(f"--allow: {problem}")
+        if not (isfinite(asked.minutes) and asked.minutes > 0):
+            raise ProfileError(f"--minutes: got {asked.minutes:g}, expected a number of minutes")
+        if not is_tunable(start.profile):
+            raise ProfileError(
+                f"{start.reference}: load: expected a drain without a rate, whose settings decide its rate"
+            )
+        servers.fitted(start.profile)
+        datasets = OneDataset()
+        there = datasets(start.profile).documents
+        small = sized(start, there)
+        bounded = there if known_datasets()[start.profile.dataset.name].is_bounded else None
+        window_s = window_of(goal.rate)
+        check_rate(goal.rate, window_s, bounded)
+        candidates, left_out = candidates_of(space, small, asked.allow)
+        fit, lacking, side_by_side = fitted(candidates, small, servers)
+        base = datasets(small.profile).documents
+        takes = expected(base, bounded, window_s, started=not servers.may_be_started_anew())
+        number = fitting(fit, asked.minutes, takes)
+        check_time(fit, number, asked.minutes, takes, space.name)
+        plan = TunePlan(
+            tune=start.profile.name.replace("/", "-"),
+            question=f"Which settings of the space {space.name} do the documents of {start.reference} want?",
+            started_s=0.0,
+            profile=start.reference,
+            overrides=tuple(words_without_secrets(start.overrides)),
+            sized=small.overrides[len(start.overrides) :],
+            fingerprint=start.profile.fingerprint(),
+            space=space.name,
+            goal=goal,
+            bounds=bounds,
+            minutes=asked.minutes,
+            window_s=window_s,
+            seed=asked.seed,
+            allowed=asked.allow,
+            metrics=compared_metrics(goal),
+            candidates=tuple(fit[:number]),
+            left_out=(*left_out, *lacking, *without_time(fit[number:])),
+            target=str(asked.target),
+            command=typed_command(),
+        )
+        return cls(plan, small, servers, takes, datasets, bounded, side_by_side)
+
+    def resumed(self, begun: TuneFolder) -> "Tuning":
+        """The same with the plan that was begun.
+
+        Raises:
+            ProfileError: Another search was begun.
+        """
+        was = begun.plan()
+        if self.identity(was) != self.identity(self.plan):
+            raise ProfileError(
+                f"{begun.path}: cannot be resumed: start, space, goal, time, seed or target are not those that it was"
+                " begun with; start it anew without --resume"
+            )
+        return Tuning(
+            was, self.start, self.servers, self.takes, self.dataset_of, self.documents, side_by_side=self.side_by_side
+        )
+
+    @staticmethod
+    def identity(plan: TunePlan) -> tuple[object, ...]:
+        """What must be the same for a search to go on; how many candidates there was time for is the plan's."""
+        return (
+            plan.fingerprint,
+            plan.sized,
+            plan.goal,
+            plan.bounds,
+            plan.minutes,
+            plan.seed,
+            plan.space,
+            plan.allowed,
+            plan.target,
+        )
+
+    def perform(self, runs: Path, begun: TuneFolder | None) -> TuneFolder:
+        """Search and confirm, or go on with it; its folder."""
+        profiles = Profiles(self.plan, self.start, self.servers.fitted, self.dataset_of, self.documents)
+        suite = first_suite(profiles)
+        with self.servers.bench(suite, profiles.datasets(suite), self.plan.command) as bench:
+            # Only now: servers that another command holds must not leave a folder behind.
+            folder = begun or TuneFolder.begin(runs, self.plan)
+            search = Search(self.plan.candidates, self.plan.goal, self.plan.bounds)
+            execution = TuneExecution(
+                folder,
+                profiles,
+                search,
+                bench,
+                TuneDisplay(self.plan, self.takes),
+                self.takes,
+                side_by_side=self.side_by_side,
+            )
+            try:
+                execution.execute()
+            except BaseException as error:
+                if not folder.removed_if_empty() and is_interrupt(error):
+                    again = escape(shlex.join(self.plan.command))
+                    console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
+                raise
+        return folder
+
+
+def check_rate(rate: str | None, window_s: float, documents: int | None) -> None:
+    """See that a file has documents for a stream at a stated rate.
+
+    Raises:
+        ProfileError: It has not.
+    """
+    if rate is None or documents is None or rate.endswith("%"):
+        return
+    needed = rate_docs_per_s(rate, 0.0) * window_s
+    if needed > documents:
+        raise ProfileError(
+            f"--goal: latency at {rate}: got a file of {documents:,} documents, expected {needed:,.0f} for"
+            f" {window_s:g} s; choose a lower rate"
+        )
+
+
+def check_time(candidates: Sequence[Candidate], number: int, minutes: float, takes: Expected, space: str) -> None:
+    """See that there is something to try, and time for it.
+
+    Raises:
+        ProfileError: There is not.
+    """
+    if not candidates:
+        raise ProfileError(f"space {space}: none of its candidates can be tried from this start; --plan is of no use")
+    if not number:
+        least = int(least_minutes(takes)) + 1
+        raise ProfileError(
+            f"--minutes: got {minutes:g}, expected {least} or more: a candidate and its confirmation take as long here"
+        )
+
+
+def fitted(
+    candidates: Sequence[Candidate], start: Start, servers: Servers
+) -> tuple[list[Candidate], list[LeftOut], bool]:
+    """The candidates that can run on the servers, those that cannot with the reason, and whether servers run together.
+
+    One that needs servers of its own, as another heap does, is only tried where both sets run side by side: to start
+    servers anew would cost more than such a setting gives.
+    """
+    at_start = servers.fitted(start.profile)
+    able, lacking, shapes = [], [], [at_start]
+    for candidate in candidates:
+        profile = start.changed(start.settings([candidate])).profile
+        try:
+            on_servers = servers.fitted(profile)
+        except ProfileError as error:
+            lacking.append(LeftOut(name=candidate.name, reason="; ".join(str(error).splitlines())))
+            continue
+        if server_shape(on_servers) == server_shape(at_start):
+            able.append(candidate)
+        elif servers.run_together([*shapes, on_servers]):
+            able.append(candidate)
+            shapes.append(on_servers)
+        else:
+            reason = "it needs servers of its own, and this machine has no memory for both sets at once"
+            lacking.append(LeftOut(name=candidate.name, reason=reason))
+    return able, lacking, len(shapes) > 1
+
+
+def conclude_tune(folder: TuneFolder, runs: Path, *, open_it: bool, as_json: bool) -> int:
+    """Analyse, print, report.
+
+    Raises:
+        VerificationError: Not one run of the start is verified, so that nothing can be compared.
+    """
+    result = analyse_tune(folder.path, ended=True)
+    become_latest(folder.path, runs / TUNES)
+    report_tune(folder.path, result, open_it=open_it, as_json=as_json)
+    if result.environment is None:
+        raise VerificationError(
+            "this tune is void: no run of its start is verified; the report of stage 1 has the reasons"
+        )
+    return 0
+
+
+def report_tune(folder: Path, result: TuneResult, *, open_it: bool, as_json: bool) -> None:
+    """Write what is recommended and the report, and print both."""
+    files = write_recommended(folder, result)
+    print_tune(result, files)
+    print_report(write_tune_report(folder), open_it=open_it)
+    if as_json:
+        print_json(result)

@@ -1,0 +1,101 @@
+"""What `sluice tune` shows: what it will try, each stage as it begins, and what it has found."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.markup import escape
+
+from lab.analysis.suite.names import ratio_text
+from lab.analysis.tune.goals import LABELS
+from lab.analysis.tune.paste import BEST
+from lab.analysis.tune.report import told
+from lab.cli.suite_display import SuiteDisplay
+from lab.console import console, table_of
+from lab.records.suite import SuitePlan
+from lab.records.tune import Stage, TunePlan, TuneResult, combination_name
+from lab.suite.folder import SuiteFolder
+from lab.tune.plan import Expected
+from lab.tune.search import CONFIRM_SHARE, rounds_of
+
+MOST_TRIED = 8
+WHAT = {
+    "alone": "each alone",
+    "together": "several at once, and all but one of them",
+    "confirm": "the choice against the start, by blocks that did not choose it",
+}
+
+
+def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
+    """What will be tried, what not, and how long it will take."""
+    console.print(f"[bold]tune {escape(plan.profile)}[/bold]: {escape(plan.question)}")
+    kept = "".join(f", keeping {bound.text}" for bound in plan.bounds)
+    at = f" at {plan.goal.rate} documents/s" if plan.goal.rate else ""
+    console.print(f"goal: {LABELS[plan.goal.name]}{at}{escape(kept)}")
+    rows = (
+        (
+            escape(candidate.name),
+            escape(", ".join(f"{key}={value}" for key, value in candidate.requires.items())),
+            f"[yellow]{escape(candidate.risk)}[/yellow]" if candidate.risk else escape(candidate.note or ""),
+        )
+        for candidate in plan.candidates
+    )
+    console.print(table_of(rows, "candidate", "with it", "what else changes"))
+    for left_out in plan.left_out:
+        console.print(f"[dim]not tried: {escape(left_out.name)}: {escape(left_out.reason)}[/dim]")
+    rounds = rounds_of(len(plan.candidates))
+    console.print(
+        f"{len(plan.candidates)} candidates alone, in {rounds} round{'' if rounds == 1 else 's'} of which the better"
+        f" half goes on, then together, then the choice against the start ({CONFIRM_SHARE:.0%} of the time): at most"
+        f" about {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
+    )
+
+
+class TuneDisplay:
+    """A line for each stage, and for each of its runs."""
+
+    def __init__(self, plan: TunePlan, takes: Expected) -> None:
+        self._plan = plan
+        self._takes = takes
+
+    def stage(self, stage: Stage, plan: SuitePlan, folder: SuiteFolder) -> SuiteDisplay:
+        """A stage begins, or goes on; what shows its runs."""
+        blocks = "" if stage.blocks is None else f", {stage.blocks} block{'' if stage.blocks == 1 else 's'}"
+        names = ", ".join(map(combination_name, stage.combinations))
+        console.print(f"[bold]stage {stage.number}[/bold] {WHAT[stage.kind]}{blocks}: {escape(names)}")
+        expected = {variant.name: self._takes.run_s for variant in plan.variants}
+        return SuiteDisplay(plan, folder.runs(), expected)
+
+
+def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
+    """What was found: the confirmation, what each setting gives, what was tried, what was not."""
+    console.print(escape(result.headline), soft_wrap=not console.is_terminal, style="bold")
+    for text in result.findings:
+        console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
+    for text in result.risks:
+        console.print(f"[yellow]! risk:[/yellow] {escape(text)}", soft_wrap=not console.is_terminal)
+    for text in result.notes:
+        console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
+    if result.contributions:
+        rows = ((escape(f"{each.candidate}, given {each.given}"), *told(each.effect)) for each in result.contributions)
+        console.print(table_of(rows, "what each gives", "ratio", "verdict (interval)", right=("ratio",)))
+    print_tried(result)
+    if result.no_difference:
+        console.print(f"made no difference: {escape(', '.join(result.no_difference))}", soft_wrap=True)
+    if result.not_tried:
+        names = ", ".join(each.name for each in result.not_tried)
+        console.print(f"not tried: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)
+    if BEST in files:
+        console.print(f"written: {files[BEST]} and, to paste, {', '.join(sorted(set(files) - {BEST}))}", soft_wrap=True)
+
+
+def print_tried(result: TuneResult) -> None:
+    """The best of what was tried, by the goal."""
+    goal = result.plan.goal.metric
+    rows = []
+    for each in result.tried[:MOST_TRIED]:
+        found = next((e for e in each.effects if (e.metric, e.scope) == (goal.name, goal.scope)), None)
+        blocks = str(len(found.ratios)) if found else "0"
+        ratio = ratio_text(found.ratio if found else None)
+        rows.append((escape(combination_name(each.combination)), ratio, blocks, each.dropped or "chosen"))
+    if rows:
+        console.print(table_of(rows, "tried (search)", "ratio", "blocks", "outcome", right=("ratio", "blocks")))

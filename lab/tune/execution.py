@@ -1,0 +1,340 @@
+"""A tune under way: stage after stage on the same warm servers, each of them a suite with a folder of its own."""
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import median
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from lab.analysis.statistics import warm_up
+from lab.analysis.suite.report import write_suite_report
+from lab.analysis.suite.result import analyse_suite
+from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS
+from lab.analysis.tune.folder import FINISHED, read_stages
+from lab.errors import ProfileError, StackError
+from lab.profiles import Profile
+from lab.profiles.spaces import Start
+from lab.profiles.suites import AGAIN, Measures, Suite, SuiteVariant
+from lab.records.result import Result
+from lab.records.suite import SuitePlan, SuiteRun, Variant
+from lab.records.tune import START, Combination, Stage, TunePlan, combination_name
+from lab.run.folder import RunFolder
+from lab.run.phases import RunProgress
+from lab.suite.execution import INTERRUPTED_S, Bench, SuiteExecution, SuiteProgress
+from lab.suite.folder import SuiteFolder
+from lab.suite.loads import LoadSizes, resized
+from lab.suite.plan import make_plan, next_block, pairs_of_part
+from lab.tune.folder import TuneFolder
+from lab.tune.plan import Expected
+from lab.tune.search import Search, Times
+from producers.dataset import Dataset
+
+CONFIRM_PRECISION = 0.02
+"""Half-width of an interval that the confirmation need not narrow any more."""
+RUNS_OF_CONFIRMATION = 3
+"""In each block: the start twice, and what was chosen."""
+SEEDS = 100
+"""Between those of two tunes: each stage draws its own order."""
+QUESTIONS = {
+    "alone": "Which settings make a difference by themselves?",
+    "together": "Which of them are better together?",
+    "confirm": "Is what the search has chosen better than the start?",
+}
+
+
+class TuneBench(Bench, Protocol):
+    """The servers of all stages."""
+
+    def add(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
+        """Have other variants run as well from here on."""
+        ...
+
+
+class ForgivingBench:
+    """A bench on which a setting that a server refuses ends the runs of its combination, and not the search.
+
+    Attributes:
+        start: Names of the variants that must not be refused: nothing could be compared with them.
+    """
+
+    def __init__(self, bench: TuneBench) -> None:
+        self._bench = bench
+        self.start = (START, START + AGAIN)
+        self.add, self.replace, self.prepare = bench.add, bench.replace, bench.prepare
+        self.restart, self.change_part = bench.restart, bench.change_part
+
+    @property
+    def run_ids(self) -> set[str]:
+        """Runs of the tune so far."""
+        return self._bench.run_ids
+
+    @run_ids.setter
+    def run_ids(self, ids: set[str]) -> None:
+        self._bench.run_ids = ids
+
+    def run(
+        self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
+    ) -> Result:
+        """Run the variant once.
+
+        Raises:
+            StackError: It came to no end, or a server refused what it sets.
+        """
+        try:
+            return self._bench.run(variant, folder, warm_up=warm_up, display=display)
+        except ProfileError as error:
+            if variant.name in self.start:
+                raise
+            raise StackError(str(error)) from error
+
+
+class TuneProgress(Protocol):
+    """Shows the stages of a tune."""
+
+    def stage(self, stage: Stage, plan: SuitePlan, folder: SuiteFolder) -> SuiteProgress:
+        """A stage begins, or goes on; what shows its runs."""
+        ...
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The profiles of combinations, as they run on the servers.
+
+    Attributes:
+        start: As it is searched.
+        fitted: `Servers.fitted`.
+        dataset_of: The dataset of a profile; that of all combinations is the same.
+        documents: That there are; `None` where as many can be made as a window asks for.
+    """
+
+    plan: TunePlan
+    start: Start
+    fitted: Callable[[Profile], Profile]
+    dataset_of: Callable[[Profile], Dataset]
+    documents: int | None = None
+    _made: dict[Combination, SuiteVariant] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def settings(self, combination: Combination) -> dict[str, JsonValue]:
+        """What a combination sets, with all that its candidates require."""
+        return self.start.settings(map(self.plan.candidate, combination))
+
+    def variant(self, combination: Combination) -> SuiteVariant:
+        """A combination as a variant, compared with the start; the start itself with nothing."""
+        if combination not in self._made:
+            changed = self.start.changed(self.settings(combination))
+            against = START if combination else None
+            name = combination_name(combination)
+            self._made[combination] = SuiteVariant(name, self.fitted(changed.profile), changed.overrides, against)
+        return self._made[combination]
+
+    def suite(self, stage: Stage, minutes: float | None) -> Suite:
+        """The suite of a stage.
+
+        Args:
+            minutes: Of a confirmation, which has as many blocks as there is time for.
+        """
+        start = self.variant(())
+        again = [replace(start, name=START + AGAIN, against=START)] if stage.kind == "confirm" else []
+        measures = Measures(minutes=minutes, precision=CONFIRM_PRECISION)
+        return Suite(
+            name=f"tune {self.plan.tune}, stage {stage.number} ({stage.kind})",
+            question=QUESTIONS[stage.kind],
+            control=START,
+            repetition=again[0].name if again else None,
+            variants=(start, *again, *map(self.variant, stage.combinations)),
+            measures=measures if stage.blocks is None else Measures(repeats=stage.blocks),
+            seed=SEEDS * self.plan.seed + stage.number,
+            metrics=tuple((metric.name, metric.scope) for metric in self.plan.metrics),
+            published=None,
+            window_s=self.plan.window_s,
+            rate=self.plan.goal.rate,
+        )
+
+    def datasets(self, suite: Suite) -> dict[str, Dataset]:
+        """The dataset of each variant."""
+        return {variant.name: self.dataset_of(variant.profile) for variant in suite.variants}
+
+    def with_sizes(self, suite: Suite, sizes: LoadSizes) -> Suite:
+        """The suite with loads of these sizes."""
+        return resized(suite, sizes, {name: dataset.documents for name, dataset in self.datasets(suite).items()})
+
+    def capped(self, sizes: LoadSizes) -> LoadSizes:
+        """Sizes for which there are documents."""
+        if self.documents is None or sizes.times is None:
+            return sizes
+        each = self.dataset_of(self.start.profile).documents
+        return replace(sizes, times=max(1, min(sizes.times, self.documents // each)))
+
+
+@dataclass
+class TuneExecution:
+    """Runs what is left of a tune.
+
+    Attributes:
+        takes: How long runs are expected to take, until some have ended.
+        side_by_side: Whether different servers run at the same time.
+        warm, tried: What `SuiteExecution` knows of the servers, which stay from stage to stage.
+        begun_s: When this session began.
+        earlier: Runs of sessions before it.
+    """
+
+    folder: TuneFolder
+    profiles: Profiles
+    search: Search
+    bench: TuneBench
+    progress: TuneProgress
+    takes: Expected
+    side_by_side: bool = False
+    is_warm: Callable[[Sequence[float]], bool] = warm_up.is_warm
+    clock: Callable[[], float] = time.time
+    warm: set[Hashable] = field(default_factory=set)
+    tried: set[tuple[Hashable, str]] = field(default_factory=set)
+    begun_s: float = field(default=0.0, init=False)
+    earlier: list[SuiteRun] = field(default_factory=list, init=False)
+
+    def execute(self) -> None:
+        """Finish the stage that was interrupted, if there is one, and run the others one after the other.
+
+        Raises:
+            ProfileError: A server refuses a setting of the start.
+            StackError: The servers cannot be brought up.
+        """
+        self.bench = ForgivingBench(self.bench)
+        self.begun_s = self.clock()
+        stages = self.folder.stages()
+        self.earlier = [run for _, folder in stages for run in folder.runs()]
+        for _, folder in stages:
+            self.bench.run_ids |= folder.run_ids()
+        for stage, folder in stages:
+            if not (folder.path / FINISHED).is_file():
+                self.run(stage, folder)
+        while (wanted := self.next_stage()) is not None:
+            self.run(wanted, self.begin(wanted))
+
+    def next_stage(self) -> Stage | None:
+        """What comes next, by what is measured and the time that is left."""
+        measured = [each.measured for each in read_stages(self.folder.path)]
+        return self.search.next_stage(measured, self.times())
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def times(self) -> Times:
+        """What is left, and what runs have taken so far."""
+        budget_s = 60 * self.profiles.plan.minutes
+        taken = [wall_s for _, folder in self.folder.stages() for wall_s in walls_s(folder.runs())]
+        run_s = median(taken) if taken else self.takes.run_s
+        return Times(budget_s - self.spent_s(), budget_s, run_s, self.takes.first_s)
+
+    def spent_s(self) -> float:
+        """Time that the tune has taken, without the time for which it was interrupted."""
+        gaps_s = (after.started_s - run.ended_s for run, after in pairwise(self.earlier))
+        pauses_s = sum(gap_s for gap_s in gaps_s if gap_s < INTERRUPTED_S)
+        return sum(run.ended_s - run.started_s for run in self.earlier) + pauses_s + self.clock() - self.begun_s
+
+    def confirm_minutes(self) -> float:
+        """What is left for the confirmation, and never less than its fewest blocks need."""
+        times = self.times()
+        least_s = LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * times.run_s
+        return max(times.left_s, least_s) / 60
+
+    # --- stages -----------------------------------------------------------------------------------------------------
+
+    def begin(self, stage: Stage) -> SuiteFolder:
+        """A new folder with the plan of a stage."""
+        minutes = self.confirm_minutes() if stage.blocks is None else None
+        settings = {combination_name(each): self.profiles.settings(each) for each in stage.combinations}
+        plan = self.planned(self.profiles.suite(stage, minutes), self.sizes())
+        if stage.blocks is None:
+            plan = with_first_blocks(plan)
+        return self.folder.begin_stage(stage.model_copy(update={"settings": settings}), plan)
+
+    def run(self, stage: Stage, folder: SuiteFolder) -> None:
+        """Run what is left of a stage, and write down what it says."""
+        plan = folder.plan()
+        suite = self.profiles.suite(stage, plan.minutes)
+        self.bench.add({each.name: each.profile for each in suite.variants}, self.profiles.datasets(suite))
+        if sizes := self.sizes():
+            self.use(self.profiles.with_sizes(suite, sizes))
+        execution = SuiteExecution(
+            folder,
+            self.bench,
+            self.progress.stage(stage, plan, folder),
+            is_warm=self.is_warm,
+            resize=lambda wanted: self.resize(wanted, suite, folder),
+            clock=self.clock,
+        )
+        execution.warm, execution.tried = self.warm, self.tried
+        execution.execute()
+        analyse_suite(folder.path)
+        write_suite_report(folder.path)
+
+    def planned(self, suite: Suite, sizes: LoadSizes | None) -> SuitePlan:
+        """The plan of a stage, whose loads have these sizes; `None` where the warm-up is still to tell them."""
+        sized = self.profiles.with_sizes(suite, sizes) if sizes else suite
+        documents = {name: dataset.documents for name, dataset in self.profiles.datasets(sized).items()}
+        plan = make_plan(
+            sized,
+            seed=None,
+            skipped={},
+            documents=documents,
+            command=self.profiles.plan.command,
+            side_by_side=self.side_by_side,
+        )
+        variants = tuple(map(of_known_kind, plan.variants))
+        known = vars(sizes) if sizes else {}
+        return plan.model_copy(update={"variants": variants, "started_s": self.clock(), **known})
+
+    def sizes(self) -> LoadSizes | None:
+        """What the first warm-up has told of the size of the loads; `None` before it."""
+        plans = (folder.plan() for _, folder in self.folder.stages())
+        plan = next((each for each in plans if each.limit_docs_per_s is not None), None)
+        if plan is None or plan.limit_docs_per_s is None:
+            return None
+        return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
+
+    def resize(self, wanted: LoadSizes, suite: Suite, folder: SuiteFolder) -> SuitePlan:
+        """Give the loads of a stage these sizes, in its servers' bench and in its plan; the plan as it is then."""
+        sizes = self.profiles.capped(wanted)
+        self.use(self.profiles.with_sizes(suite, sizes))
+        planned = self.planned(suite, sizes)
+        plan = folder.plan().model_copy(update={"variants": planned.variants, **vars(sizes)})
+        folder.write_plan(plan)
+        return plan
+
+    def use(self, suite: Suite) -> None:
+        """Have runs that count use these profiles."""
+        profiles = {variant.name: variant.profile for variant in suite.variants}
+        self.bench.replace(profiles, self.profiles.datasets(suite))
+
+
+def with_first_blocks(plan: SuitePlan) -> SuitePlan:
+    """A confirmation whose fewest blocks are drawn: they run even if others have taken its time."""
+    numbers = range(1, LEAST_CONFIRM_BLOCKS + 1)
+    order = tuple(next_block(plan, pairs_of_part(plan, ""), number, "") for number in numbers)
+    return plan.model_copy(update={"order": order, "started": (1,) * LEAST_CONFIRM_BLOCKS})
+
+
+def of_known_kind(variant: Variant) -> Variant:
+    """A variant of a stage, which needs no uncounted run of its own if each of its candidates has had one."""
+    is_new = variant.name != START and " + " not in variant.name and not variant.name.endswith(AGAIN)
+    return variant if is_new else variant.model_copy(update={"kind": START})
+
+
+def walls_s(runs: Iterable[SuiteRun]) -> list[float]:
+    """How long each run that counts took, with what came before it."""
+    ordered = list(runs)
+    return [
+        run.ended_s - (before.ended_s if run.started_s - before.ended_s < INTERRUPTED_S else run.started_s)
+        for before, run in pairwise(ordered)
+        if run.block
+    ]
+
+
+def first_suite(profiles: Profiles) -> Suite:
+    """All candidates alone: what the servers are brought up for."""
+    singles = tuple((candidate.name,) for candidate in profiles.plan.candidates)
+    return profiles.suite(Stage(number=1, kind="alone", combinations=singles, blocks=1), None)

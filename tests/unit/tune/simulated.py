@@ -1,0 +1,169 @@
+"""Searches whose truth is known: settings have effects, runs have noise, and time passes as it does on real servers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil, exp
+
+import numpy as np
+
+from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.suite.comparisons import is_detected
+from lab.analysis.tune.estimates import Measured
+from lab.analysis.tune.goals import parsed_goal
+from lab.profiles.suites import AGAIN
+from lab.records.suite import Effect
+from lab.records.tune import START, Bound, Candidate, Combination, Stage, combination_name
+from lab.tune.plan import Expected, fitting
+from lab.tune.search import CONFIRM_SHARE, Search, Times, block_s
+
+GOAL = parsed_goal("rate")
+RUN_S, FIRST_S, STARTING_S = 18.0, 11.0, 104.0
+"""As on the machine of docs/method.md: drains of 8 s."""
+NOISE = 0.08
+"""Standard deviation of a run's log rate there."""
+CONFIRM_RUNS = 3
+
+
+@dataclass(frozen=True)
+class World:
+    """What is so, and nobody knows.
+
+    Attributes:
+        alone: Candidate, written `knob=value`, → its effect on the log rate.
+        together: Candidates → what they have besides, where all of them are set.
+        noise: Of one run.
+    """
+
+    alone: Mapping[str, float]
+    together: Mapping[frozenset[str], float] = field(default_factory=dict)
+    noise: float = NOISE
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All of them."""
+        return tuple(
+            Candidate(name=name, setting=name.partition("=")[0], value=name.partition("=")[2]) for name in self.alone
+        )
+
+    def truth(self, combination: Combination) -> float:
+        """The log rate of a combination against the start."""
+        present = frozenset(combination)
+        own = sum(self.alone[name] for name in combination)
+        return own + sum(besides for names, besides in self.together.items() if names <= present)
+
+    @cached_property
+    def combinations(self) -> list[Combination]:
+        """Every combination that there is: a candidate of each knob, or none."""
+        by_knob: dict[str, list[str]] = {}
+        for candidate in self.candidates:
+            by_knob.setdefault(candidate.setting, []).append(candidate.name)
+        made: list[Combination] = [()]
+        for names in by_knob.values():
+            made = [(*combination, *extra) for combination in made for extra in ((), *((name,) for name in names))]
+        return made
+
+    @property
+    def best(self) -> float:
+        """The log rate of the best of them."""
+        return max(map(self.truth, self.combinations))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a search.
+
+    Attributes:
+        confirmed: The effect of the confirmation; `None` where there was nothing to confirm.
+        recommended: What was confirmed, or the start.
+        confirm_s: Time that was left for the confirmation.
+    """
+
+    stages: tuple[Stage, ...]
+    chosen: Combination | None
+    confirmed: Effect | None
+    recommended: Combination
+    confirm_s: float
+
+
+@dataclass
+class Bench:
+    """Runs blocks of a world."""
+
+    world: World
+    draw: np.random.Generator
+    spent_s: float = STARTING_S
+
+    def value(self, combination: Combination) -> float:
+        """The rate that a run shows."""
+        return exp(self.world.truth(combination) + self.draw.normal(0, self.world.noise))
+
+    def start(self, runs: int) -> float:
+        """The geometric mean of so many runs of the start."""
+        return exp(self.draw.normal(0, self.world.noise / runs**0.5))
+
+    def measured(self, stage: Stage, blocks: int, *, new: bool) -> Measured:
+        """A stage's effects, and the time that it takes."""
+        size = len(stage.combinations)
+        self.spent_s += blocks * block_s(size, RUN_S) + (size * FIRST_S if new else 0.0)
+        starts = [self.start(ceil(size / 2)) for _ in range(blocks)]
+        effects = [
+            effect(combination_name(each), START, GOAL.metric, [(self.value(each), start) for start in starts])
+            for each in stage.combinations
+        ]
+        return Measured(stage, effects)
+
+    def confirmed(self, chosen: Combination, seconds: float) -> Effect:
+        """The effect of the choice in as many blocks as there is time for, judged beside the start's own repetition."""
+        blocks = max(4, int(seconds / (CONFIRM_RUNS * RUN_S)))
+        pairs = [(self.value(chosen), self.start(1), self.start(1)) for _ in range(blocks)]
+        again = effect(START + AGAIN, START, GOAL.metric, [(other, start) for _, start, other in pairs])
+        own = effect(
+            combination_name(chosen), START, GOAL.metric, [(value, (one * two) ** 0.5) for value, one, two in pairs]
+        )
+        return among_comparisons([again, own], repetition=START + AGAIN)[1]
+
+
+def searched(world: World, minutes: float, seed: int, bounds: Sequence[Bound] = ()) -> Outcome:
+    """A search in the world, and its confirmation."""
+    takes = Expected(RUN_S, FIRST_S, STARTING_S)
+    candidates = world.candidates[: fitting(world.candidates, minutes, takes)]
+    search, bench = Search(candidates, GOAL, bounds), Bench(world, np.random.default_rng(seed))
+    measured: list[Measured] = []
+    budget_s = 60 * minutes
+    while True:
+        times = Times(budget_s - bench.spent_s, budget_s, RUN_S, FIRST_S)
+        stage = search.next_stage(measured, times)
+        stages = tuple(each.stage for each in measured)
+        if stage is None:
+            return Outcome(stages, None, None, (), times.left_s)
+        if stage.blocks is None:
+            chosen = stage.combinations[0]
+            return concluded((*stages, stage), chosen, bench, times.left_s)
+        measured.append(bench.measured(stage, stage.blocks, new=not measured))
+
+
+def concluded(stages: tuple[Stage, ...], chosen: Combination, bench: Bench, seconds: float) -> Outcome:
+    """What the confirmation makes of a choice."""
+    found = bench.confirmed(chosen, seconds)
+    is_better = is_detected(found) and (found.ratio or 0.0) > 1
+    return Outcome(stages, chosen, found, chosen if is_better else (), seconds)
+
+
+def drawn_at_random(world: World, minutes: float, seed: int) -> Outcome:
+    """Random search with the same time and the same confirmation: combinations, one block each, of which the best."""
+    bench = Bench(world, np.random.default_rng(seed))
+    seconds = 60 * minutes * (1 - CONFIRM_SHARE) - bench.spent_s - FIRST_S * len(world.candidates)
+    number = int(seconds / (1.5 * RUN_S))
+    places = bench.draw.choice(len(world.combinations), size=min(number, len(world.combinations)), replace=False)
+    combinations = tuple(world.combinations[place] for place in places if world.combinations[place])
+    stage = Stage(number=1, kind="together", combinations=combinations, blocks=1)
+    ratios = bench.measured(stage, 1, new=False).effects
+    best = max(ratios, key=lambda each: each.ratio or 0.0)
+    chosen = next(each for each in combinations if combination_name(each) == best.variant)
+    return concluded((stage,), chosen, bench, 60 * minutes * CONFIRM_SHARE)
+
+
+def seeds(number: int) -> Iterator[int]:
+    """So many of them."""
+    return iter(range(1, number + 1))

@@ -1,0 +1,378 @@
+"""A tune under way, on servers that do as a test says: stages, folder, what it recommends, and how it goes on."""
+
+import json
+import random
+from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
+from math import exp
+from pathlib import Path
+
+import pytest
+
+from lab.analysis.result import analyse, write_result
+from lab.analysis.tune.goals import compared_metrics, parsed_goal
+from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX, best_yaml, write_recommended
+from lab.analysis.tune.report import write_tune_report
+from lab.analysis.tune.result import analyse_tune
+from lab.cli.tune import OneDataset
+from lab.errors import ProfileError
+from lab.profiles import Profile, load_profile
+from lab.profiles.files import REPOSITORY
+from lab.profiles.mapping import load_mapping
+from lab.profiles.spaces import Start, candidates_of, load_space
+from lab.records.result import Result
+from lab.records.suite import SuitePlan, Variant
+from lab.records.tune import START, Stage, TunePlan, TuneResult
+from lab.run.folder import RunFolder
+from lab.run.load.sink import connector_config
+from lab.suite.folder import SuiteFolder
+from lab.tune.execution import Profiles, TuneExecution
+from lab.tune.folder import TuneFolder, find_tune, tune_at
+from lab.tune.plan import expected
+from lab.tune.search import Search
+from producers.dataset import Dataset
+from tests.unit.analysis.synthetic import Truth, environment, run, samples, written
+from tests.unit.suite.test_suite_execution import Silent
+
+SPACE = """
+question: Which of two?
+knobs:
+  sink.tasks:
+    values: [2]
+    requires: {topic.partitions: "${value}"}
+  index.refresh_interval:
+    values: [30s]
+    note: documents become searchable later
+  index.codec:
+    values: [best_compression]
+"""
+OVERRIDES = ("dataset.documents=35000", "sink.config.batch.size=1009")
+RUN_S = 9.0
+ANALYZER = "index.analysis.analyzer.korean_text.type"
+YOURS = {
+    "connector": "c",
+    "topic": "the-runs-topic",
+    "index": "the-runs-index",
+    "elasticsearch_url": "http://127.0.0.1:9",
+    "elasticsearch_urls": "http://127.0.0.1:9",
+    "dead_letter_topic": "the-runs-letters",
+}
+
+
+class Bench:
+    """Servers on which settings have effects, and whose time passes with each run.
+
+    Attributes:
+        gains: A setting's dotted key → its effect on the log rate where it is set.
+        refused: A setting that a server refuses.
+        break_off: The user presses Ctrl-C in the run with this number.
+    """
+
+    def __init__(self, gains: Mapping[str, float], refused: str = "", break_off: int | None = None) -> None:
+        self.gains = gains
+        self.refused = refused
+        self.break_off = break_off
+        self.draw = random.Random(7)  # noqa: S311 - noise, no secret
+        self.now_s = 1_800_000_000.0
+        self.profiles: dict[str, Profile] = {}
+        self.ran: list[tuple[str, bool]] = []
+        self.run_ids: set[str] = set()
+
+    def add(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
+        """Know other variants, too."""
+        assert profiles.keys() == datasets.keys()
+        self.profiles |= profiles
+
+    def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:  # noqa: ARG002 - as a bench has it
+        """The same, whatever they load."""
+        assert profiles.keys() <= self.profiles.keys()
+
+    def prepare(self, variant: Variant) -> frozenset[Hashable]:
+        """One server, for variants that it knows."""
+        assert variant.name in self.profiles
+        return frozenset({"elasticsearch"})
+
+    def restart(self) -> None:
+        """Nobody asks for it."""
+        raise AssertionError
+
+    def change_part(self, before: str, after: str) -> None:  # noqa: ARG002 - as a bench has it
+        """Nobody asks for it."""
+        raise AssertionError
+
+    def run(
+        self,
+        variant: Variant,
+        folder: RunFolder,
+        *,
+        warm_up: bool,
+        display: AbstractContextManager[object],  # noqa: ARG002
+    ) -> Result:
+        """A run with the rate that the variant's profile has here."""
+        self.ran.append((variant.name, warm_up))
+        self.now_s += RUN_S
+        if len(self.ran) == self.break_off:
+            raise KeyboardInterrupt
+        profile = self.profiles[variant.name]
+        set_here = {"sink.tasks": profile.sink.tasks == 2}
+        set_here |= {f"index.{key}": True for key in profile.index}
+        if set_here.get(self.refused):
+            raise ProfileError(f"{self.refused}: the server refuses it")
+        gain = sum(by for key, by in self.gains.items() if set_here.get(key))
+        truth = Truth(docs_per_tick=round(5003 * exp(gain + self.draw.gauss(0, 0.01))), ticks=7)
+        made = run(truth).model_copy(update={"environment": environment_of(profile), "questions": ()})
+        analysis = analyse(written(folder.path, made, samples(truth), profile.model_dump(mode="json")))
+        write_result(analysis)
+        return analysis.result
+
+
+def environment_of(profile: Profile) -> object:
+    """What a run of the profile writes down of its index and its connector."""
+    config = connector_config(REPOSITORY, profile, {**YOURS, "tasks": str(profile.sink.tasks)})
+    secrets = {"connection.password": "(hidden)"}
+    settings = {f"index.{key}": value for key, value in profile.index.items()} | {ANALYZER: "cjk"}
+    return environment().model_copy(update={"connector": {**config, **secrets}, "index_settings": settings})
+
+
+class Quiet:
+    """Shows nothing."""
+
+    def stage(self, stage: Stage, plan: SuitePlan, folder: SuiteFolder) -> Silent:  # noqa: ARG002 - as a display has it
+        """Show nothing."""
+        return Silent()
+
+
+@pytest.fixture(autouse=True)
+def _no_report_of_each_stage(finished: object, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - that one has them
+    """To draw them takes longer than all else."""
+    monkeypatch.setattr("lab.tune.execution.write_suite_report", lambda _: None)
+
+
+@pytest.fixture
+def start() -> Start:
+    """Nested books."""
+    return Start.of("quickstart", OVERRIDES)
+
+
+def a_plan(tmp_path: Path, start: Start) -> TunePlan:
+    """Three candidates, ten minutes."""
+    path = tmp_path / "two.yaml"
+    path.write_text(SPACE)
+    goal = parsed_goal("rate")
+    tried, _ = candidates_of(load_space(str(path)), start)
+    return TunePlan(
+        tune="quickstart",
+        question="Which of two?",
+        started_s=0,
+        profile="quickstart",
+        overrides=OVERRIDES,
+        fingerprint=start.profile.fingerprint(),
+        space="two",
+        goal=goal,
+        minutes=10,
+        window_s=8,
+        seed=1,
+        metrics=compared_metrics(goal),
+        candidates=tried,
+        command=("./sluice", "tune", "quickstart"),
+    )
+
+
+@pytest.fixture
+def plan(tmp_path: Path, start: Start) -> TunePlan:
+    """Three candidates, ten minutes."""
+    return a_plan(tmp_path, start)
+
+
+def execution(folder: TuneFolder, start: Start, bench: Bench) -> TuneExecution:
+    """The tune of the folder on the bench."""
+    plan = folder.plan()
+    profiles = Profiles(plan, start, lambda profile: profile, OneDataset())
+    return TuneExecution(
+        folder,
+        profiles,
+        Search(plan.candidates, plan.goal, plan.bounds),
+        bench,
+        Quiet(),
+        expected(35_000, None, 8.0, started=True),
+        is_warm=lambda rates: len(rates) > 1,
+        clock=lambda: bench.now_s,
+    )
+
+
+GAINS = {"sink.tasks": 0.25, "index.refresh_interval": 0.12, "index.codec": -0.1}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TuneResult, Bench]:
+    """A tune that has come to its end: two settings gain, one loses."""
+    path = tmp_path_factory.mktemp("tune")
+    begun = Start.of("quickstart", OVERRIDES)
+    folder, bench = TuneFolder.begin(path, a_plan(path, begun)), Bench(GAINS)
+    execution(folder, begun, bench).execute()
+    result = analyse_tune(folder.path, ended=True)
+    write_recommended(folder.path, result)
+    write_tune_report(folder.path)
+    return folder.path, result, bench
+
+
+Finished = tuple[Path, TuneResult, Bench]
+
+
+def test_a_tune_confirms_the_best_that_there_is(finished: Finished) -> None:
+    """By blocks of their own, of which the headline tells."""
+    _, result, _ = finished
+    assert (result.stages[0].stage.kind, result.stages[-1].stage.kind) == ("alone", "confirm")
+    assert result.chosen == ("tasks=2", "refresh_interval=30s")
+    assert (result.is_confirmed, result.recommended, result.complete) == (True, result.chosen, True)
+    (by_goal,) = [e for e in result.confirmation if e.variant == "tasks=2 + refresh_interval=30s"
+                  and e.metric == "indexing_rate_docs_per_s"]  # fmt: skip
+    assert by_goal.low is not None
+    assert by_goal.high is not None
+    assert by_goal.low < exp(0.37) < by_goal.high
+    assert result.headline.startswith("Confirmed: indexing rate +4")
+    assert result.headline.endswith("did not choose it. Change tasks=2 + refresh_interval=30s.")
+
+
+def test_it_keeps_to_its_time(finished: Finished) -> None:
+    """The confirmation included, which has a quarter of it or more."""
+    _, result, bench = finished
+    assert len(bench.ran) * RUN_S <= 600 + RUN_S
+    (confirm,) = [each for each in result.stages if each.stage.kind == "confirm"]
+    assert confirm.blocks >= 4
+
+
+def test_what_each_setting_gives_is_told_given_the_others(finished: Finished) -> None:
+    """The combination with it against the same without it, in the same blocks."""
+    _, result, _ = finished
+    found = {each.candidate: each for each in result.contributions}
+    assert {each.given for each in found.values()} == {"the others"}
+    assert found["tasks=2"].effect.ratio == pytest.approx(exp(0.25), rel=0.03)
+    assert found["refresh_interval=30s"].effect.ratio == pytest.approx(exp(0.12), rel=0.03)
+
+
+def test_the_recommended_profile_can_be_run(finished: Finished) -> None:
+    """It is the start with what was confirmed, of the size that the user asked for."""
+    path, result, _ = finished
+    best = load_profile(str(path / BEST))
+    expected_profile = load_profile(
+        "quickstart",
+        overrides=(*OVERRIDES, "sink.tasks=2", "topic.partitions=2", "index.refresh_interval=30s"),
+    )
+    assert best.fingerprint() == expected_profile.fingerprint()
+    assert result.settings == {"sink.tasks": 2, "topic.partitions": 2, "index.refresh_interval": "30s"}
+
+
+def test_settings_to_paste_are_those_that_ran(finished: Finished) -> None:
+    """With placeholders for names, addresses and secrets, and nothing of the run's own."""
+    path, _, bench = finished
+    profile = bench.profiles["tasks=2 + refresh_interval=30s"]
+    index = json.loads((path / INDEX).read_text())
+    ran_with = {"analysis.analyzer.korean_text.type": "cjk", **profile.index}
+    assert index == {"settings": {"index": ran_with}, "mappings": load_mapping(profile.mapping)["mappings"]}
+    connector = json.loads((path / CONNECTOR).read_text())
+    ran = connector_config(REPOSITORY, profile, {**YOURS, "tasks": "2"})
+    own = {key for key, value in connector.items() if value.startswith("YOUR-")}
+    assert {key: value for key, value in connector.items() if key not in own} == {
+        key: value for key, value in ran.items() if key not in {*own, "name"}
+    }
+    assert connector["batch.size"] == "1009"
+    assert (connector["topics"], connector["connection.password"]) == ("YOUR-TOPIC", "YOUR-SECRET")
+    assert "the-runs" not in (path / CONNECTOR).read_text() + (path / DEV_TOOLS).read_text()
+    assert (path / DEV_TOOLS).read_text() == "PUT YOUR-INDEX\n" + (path / INDEX).read_text()
+    assert f"--data-binary @{INDEX}" in (path / CURL).read_text()
+
+
+def test_no_secret_is_written_into_the_profile(finished: Finished) -> None:
+    """What was hidden in the record is left out, and has to be given again."""
+    _, result, _ = finished
+    hidden = (*result.plan.overrides, "sink.config.connection.password=(hidden)")
+    told = best_yaml(result.model_copy(update={"plan": result.plan.model_copy(update={"overrides": hidden})}))
+    assert ("password" in told, "batch.size" in told) == (False, True)
+
+
+def test_the_report_tells_what_was_tried_and_what_was_not(finished: Finished) -> None:
+    """And where else something is to be set; each stage has its own."""
+    path, result, _ = finished
+    page = (path / "report.html").read_text()
+    for text in ("codec=best_compression", "given the others", "PUT YOUR-INDEX", "stages/1-alone/report.html"):
+        assert text in page
+    assert "documents become searchable later" in " ".join(result.notes)
+    assert "topic" in result.notes[-1]
+    for stage in result.stages:
+        assert (path / stage.folder / "report.html").is_file()
+    worst = result.tried[-1]
+    assert (worst.combination, worst.dropped) == (("codec=best_compression",), "no gain seen")
+
+
+def test_a_tune_is_found_again_by_its_profile_or_its_folder(finished: Finished) -> None:
+    """And is not taken for a run or a suite."""
+    path, result, _ = finished
+    runs = path.parents[2]
+    assert find_tune(runs, "quickstart").path == path
+    assert [found and found.path for found in (tune_at(runs, str(path)), tune_at(runs, "tunes/quickstart"))] == [
+        path
+    ] * 2
+    assert tune_at(runs, "quickstart") is None
+    assert analyse_tune(path).complete
+    assert TuneResult.model_validate_json((path / "tune.json").read_bytes()).headline == result.headline
+
+
+def test_later_stages_need_no_warm_up(finished: Finished) -> None:
+    """Servers stay, and each candidate has run once, uncounted, before it counts."""
+    _, _, bench = finished
+    uncounted = [name for name, warm_up in bench.ran if warm_up]
+    assert sorted(uncounted) == sorted([START, START, "tasks=2", "refresh_interval=30s", "codec=best_compression"])
+
+
+def test_an_interrupted_tune_goes_on_where_it_was(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """No run that counts is done twice, and the stage's plan stays."""
+    folder = TuneFolder.begin(tmp_path, plan)
+    with pytest.raises(KeyboardInterrupt):
+        execution(folder, start, Bench(GAINS, break_off=9)).execute()
+    ((stage, suite),) = folder.stages()
+    before, order = suite.runs(), suite.plan().order
+    assert analyse_tune(folder.path).headline == "Not finished: 1 stage has begun; resume it."
+
+    execution(folder, start, Bench(GAINS)).execute()
+
+    (again, of_it), *others = folder.stages()
+    assert (again, of_it.plan().order) == (stage, order)
+    assert of_it.runs()[: len(before)] == before
+    cells = [(run.block, run.variant, run.turn) for run in of_it.runs() if run.block]
+    assert len(set(cells)) == len(cells)
+    assert others[-1][0].kind == "confirm"
+    assert analyse_tune(folder.path).is_confirmed
+
+
+def test_a_setting_that_a_server_refuses_ends_its_own_runs_only(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """The search goes on without it, and says why."""
+    folder = TuneFolder.begin(tmp_path, plan)
+    execution(folder, start, Bench(GAINS, refused="index.refresh_interval")).execute()
+    result = analyse_tune(folder.path, ended=True)
+    assert result.recommended == ("tasks=2",)
+    assert [(each.name, each.reason) for each in result.not_tried] == [
+        ("refresh_interval=30s", "its runs failed: index.refresh_interval: the server refuses it")
+    ]
+
+
+def test_where_nothing_gains_the_start_is_recommended(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """Its profile is the start, and nothing was spent on a confirmation."""
+    folder = TuneFolder.begin(tmp_path, plan)
+    execution(folder, start, Bench(dict.fromkeys(GAINS, -0.2))).execute()
+    result = analyse_tune(folder.path, ended=True)
+    write_recommended(folder.path, result)
+    write_tune_report(folder.path)
+    assert (result.chosen, result.recommended, result.settings) == (None, (), {})
+    assert result.headline == (
+        "Nothing better than the start was found: no candidate seems to gain more than 1 %. Keep the start."
+    )
+    assert load_profile(str(folder.path / BEST)).fingerprint() == start.profile.fingerprint()
+
+
+def test_a_refusal_of_the_start_ends_the_tune(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """Nothing could be compared with it; the folder stays, since a stage has begun."""
+    folder = TuneFolder.begin(tmp_path, plan)
+    with pytest.raises(ProfileError, match="the server refuses it"):
+        execution(folder, start, Bench(GAINS, refused="index.number_of_shards")).execute()
+    assert not folder.removed_if_empty()
