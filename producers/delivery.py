@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from producers.latency import Latencies
 
@@ -116,6 +116,15 @@ def together(parts: Sequence[Delivered]) -> Delivered:
         cpu_s=sum(part.cpu_s for part in parts),
         failures=merged([failure for part in parts for failure in part.failures]),
         latencies=latencies.encoded(),
+    )
+
+
+def side_by_side(parts: Sequence[Delivered]) -> Delivered:
+    """What was done by several at the same time, such as the shares of one load; its rate is that of each of them."""
+    return replace(
+        together(parts),
+        first_intended_s=min(part.first_intended_s for part in parts),
+        last_acknowledged_s=max(part.last_acknowledged_s for part in parts),
     )
 
 

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from confluent_kafka import KafkaException, Producer
@@ -15,6 +16,7 @@ from producers.dataset import Dataset
 from producers.delivery import Delivered, Failure, ProduceError, Progress, merged
 from producers.latency import Latencies
 from producers.pacing import Schedule
+from producers.share import Share
 from producers.worker import DEFAULT_CLIENT_SETTINGS, Task
 
 START_DELAY_NS: Final = 20_000_000
@@ -27,6 +29,9 @@ COUNTS_SETTINGS: Final = ("delivery.report.only.error", "on_delivery", "dr_cb", 
 
 ProgressListener = Callable[[Progress], None]
 
+WHOLE: Final = Share()
+"""The share of a driver that is alone."""
+
 
 def produce(
     dataset: Dataset,
@@ -36,7 +41,9 @@ def produce(
     start: int = 0,
     stop: int | None = None,
     processes: int = 1,
+    share: Share = WHOLE,
     rate_docs_per_s: float | None = None,
+    start_at_s: float | None = None,
     progress: ProgressListener | None = None,
 ) -> Delivered:
     """Send the documents [start, stop) to a topic and wait until each is acknowledged or given up.
@@ -51,12 +58,14 @@ def produce(
         start: Number of the first document.
         stop: Number after the last; `None` for all there are.
         processes: How many processes share the work. Documents of one key always go through one.
-        rate_docs_per_s: Over all processes, on an absolute schedule; `None` for as fast as possible.
+        share: Which of several drivers this one is; each sends its own documents of the same schedule.
+        rate_docs_per_s: Over all processes and shares, on an absolute schedule; `None` for as fast as possible.
+        start_at_s: When the first document of all is due, in seconds since the Unix epoch; `None` for at once.
         progress: Called about five times a second, in the caller's thread.
 
     Raises:
         ValueError: An argument is out of range.
-        ProduceError: A broker or the topic is missing, or a process ended early.
+        ProduceError: A broker or the topic is missing, a process ended early, or it was not ready at `start_at_s`.
     """
     stop = dataset.documents if stop is None else stop
     topics = [topic] if isinstance(topic, str) else list(topic)
@@ -65,17 +74,18 @@ def produce(
     processes = -(-processes // len(topics)) * len(topics)
     schedule = Schedule(0, 0, start, rate_docs_per_s)
     tasks = [
-        Task(dataset, topics[n % len(topics)], start, stop, n, processes, rate_docs_per_s, dict(client))
-        for n in range(processes)
+        Task(dataset, topics[n % len(topics)], start, stop, n, processes * share.of, rate_docs_per_s, dict(client))
+        for n in share.processes(processes)
     ]
+    documents, entities = share.size(dataset, (start, stop), processes)
     try:
         with Children("producers.worker", "producer process", processes) as children:
             crew = _Crew(children, tasks)
             crew.await_readiness()
-            schedule = _starting_soon(schedule)
+            schedule = _starting_soon(schedule) if start_at_s is None else _starting_at(schedule, start_at_s)
             crew.go(schedule)
-            crew.follow(_Listener(progress, schedule, stop - start))
-            return crew.delivered(schedule, entities=dataset.entities(start, stop))
+            crew.follow(_Listener(progress, schedule, documents))
+            return crew.delivered(schedule, entities=entities)
     except ChildError as error:
         raise ProduceError(str(error)) from error
 
@@ -110,6 +120,28 @@ def client_refusal(client: Mapping[str, str | int | float | bool]) -> str | None
 def _starting_soon(schedule: Schedule) -> Schedule:
     epoch_us = (time.time_ns() + START_DELAY_NS) // 1000
     return Schedule(time.monotonic_ns() + START_DELAY_NS, epoch_us, schedule.first, schedule.rate_docs_per_s)
+
+
+def _starting_at(schedule: Schedule, start_at_s: float) -> Schedule:
+    """The schedule from an instant that several drivers have agreed on; returns just before it.
+
+    Raises:
+        ProduceError: It is over.
+    """
+    remaining_ns = int(start_at_s * 1e9) - time.time_ns()
+    if remaining_ns < START_DELAY_NS:
+        late_s = (START_DELAY_NS - remaining_ns) / 1e9
+        raise ProduceError(f"start: got {instant(start_at_s)}, ready {late_s:.1f} s after that; agree on a later one")
+    time.sleep((remaining_ns - START_DELAY_NS) / 1e9)
+    # The wall clock is asked again: it may have been set while we waited.
+    remaining_ns = int(start_at_s * 1e9) - time.time_ns()
+    started_ns = time.monotonic_ns() + remaining_ns
+    return Schedule(started_ns, int(start_at_s * 1e6), schedule.first, schedule.rate_docs_per_s)
+
+
+def instant(at_s: float) -> str:
+    """An instant as ISO 8601, in UTC."""
+    return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class _Listener:

@@ -1,5 +1,6 @@
 """Reads the folder of a run."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -97,6 +98,11 @@ def parsed_lines(kind: type[Kind], path: Path, expected: str) -> list[Kind]:
     return [parsed(kind, line, f"{path}:{number}") for number, line in whole]
 
 
+def in_words(kind: type[Record]) -> str:
+    """What a record is called in a sentence: `delivery record` for `DeliveryRecord`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower()
+
+
 def parsed(kind: type[Kind], content: bytes, where: str) -> Kind:
     """A record as it was written down.
 
@@ -109,6 +115,6 @@ def parsed(kind: type[Kind], content: bytes, where: str) -> Kind:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         raise ProfileError(
-            f"{where}: not a {kind.__name__.lower()}: {field + ': ' if field else ''}{first['msg']};"
+            f"{where}: not a {in_words(kind)}: {field + ': ' if field else ''}{first['msg']};"
             " was it written by another version of Sluice?"
         ) from error

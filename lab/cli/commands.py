@@ -43,6 +43,7 @@ GROUPS = {
     },
     "Documents": {
         "produce": ".produce:produce",
+        "gather": ".produce:gather",
         "dead-letters": ".dead_letters:dead_letters",
     },
     "Kibana": {

@@ -1,78 +1,216 @@
-"""`sluice produce`: a dataset into any Kafka, without the rest."""
+"""`sluice produce`: a dataset into any Kafka, without the rest, by one driver or by several; `gather`: their sum."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import time
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from lab.analysis.text import figure
+from lab import VERSION
+from lab.analysis.shares import gathered, read_delivery
+from lab.analysis.text import duration, figure
+from lab.cli.options import JsonOption, KeyOption, PathOption
 from lab.clients.kafka import KafkaTopics
-from lab.console import console, table_of
+from lab.console import console, print_json, table_of
 from lab.display import RunDisplay
 from lab.errors import ProfileError, StackError
-from producers.dataset import DatasetError
+from lab.records.shares import DeliveryRecord
+from producers.dataset import Dataset, DatasetError
 from producers.delivery import Delivered, ProduceError, Progress, in_words
+from producers.produce import WHOLE, instant
 from producers.produce import produce as send
 from producers.registry import DATASETS, make_dataset
+from producers.share import Share
 
 ANSWER_TIMEOUT_S = 10.0
 """A broker that somebody else keeps is there or it is not; nobody is about to start it."""
+
+
+DatasetOption = Annotated[
+    str | None, typer.Option(help=f"Dataset: {', '.join(DATASETS)}. Default: aladin, or file where --path is given.")
+]
+RateOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DOCS_PER_S",
+        help="Documents per second, over all shares, on an absolute schedule; default: as fast as possible.",
+    ),
+]
+DatasetOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="Option of the dataset, such as model=flat."),
+]
+ClientOptions = Annotated[
+    list[str] | None, typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, verbatim.")
+]
+ShareOption = Annotated[
+    str | None, typer.Option(metavar="N/OF", help="Send one share of the load, such as 2/5; others send the rest.")
+]
+StartOption = Annotated[
+    str | None,
+    typer.Option(metavar="INSTANT", help="When all shares start, ISO 8601, UTC unless it says otherwise."),
+]
+RecordOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write down what was delivered, for `sluice gather`.")
+]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is sent, as all drivers of it are told.
+
+    Attributes:
+        options: Those of the dataset.
+        start_at_s: When the first document of all shares is due; `None` for at once.
+    """
+
+    topic: str
+    dataset: Dataset
+    options: Mapping[str, str | int | float]
+    share: Share
+    processes: int
+    rate_docs_per_s: float | None
+    start_at_s: float | None
+
+    def record(self, delivered: Delivered) -> DeliveryRecord:
+        """What is written down of its share."""
+        return DeliveryRecord(
+            sluice_version=VERSION,
+            topic=self.topic,
+            dataset={"name": self.dataset.name, "seed": self.dataset.seed, **self.options},
+            content_hash=self.dataset.content_hash,
+            documents=self.dataset.documents,
+            share=self.share.number,
+            of=self.share.of,
+            processes=self.processes,
+            rate_docs_per_s=self.rate_docs_per_s,
+            start_at_s=self.start_at_s,
+            delivered=delivered,
+        )
 
 
 def produce(
     topic: Annotated[str, typer.Argument(help="Topic to produce into; created if missing.")],
     *,
     bootstrap_servers: Annotated[str, typer.Option(help="Kafka brokers, `host:port`, comma-separated.")],
-    dataset: Annotated[str, typer.Option(help=f"Dataset: {', '.join(DATASETS)}.")] = "aladin",
+    dataset: DatasetOption = None,
     documents: Annotated[int | None, typer.Option(help="How many documents.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same documents.")] = 1,
-    rate: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DOCS_PER_S", help="Documents per second, on an absolute schedule; default: as fast as possible."
-        ),
-    ] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Producer processes.")] = 1,
+    path: PathOption = None,
+    key: KeyOption = None,
+    rate: RateOption = None,
+    processes: Annotated[int, typer.Option(min=1, help="Producer processes, of each share.")] = 1,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of a new topic.")] = 1,
-    options: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="Option of the dataset, such as model=flat."),
-    ] = None,
-    client: Annotated[
-        list[str] | None,
-        typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, verbatim."),
-    ] = None,
+    options: DatasetOptions = None,
+    client: ClientOptions = None,
+    share: ShareOption = None,
+    start_at: StartOption = None,
+    record: RecordOption = None,
 ) -> None:
-    """Stream a dataset into a topic of any Kafka."""
-    try:
-        made = make_dataset(dataset, documents=documents, seed=seed, **dataset_options(dataset, options or []))
-    except DatasetError as error:
-        raise ProfileError(f"dataset: {error}") from error
+    """Stream a dataset, or a share of it, into a topic of any Kafka."""
+    which = share_of(share, start_at)
+    start_at_s = None if start_at is None else instant_of(start_at, time())
+    if record is not None:
+        refuse_unwritable(record)
+    name = dataset or ("file" if path else "aladin")
+    given = dataset_options(name, options or [], path=path, key=key)
+    load = Load(
+        topic,
+        made_dataset(name, documents, seed, given),
+        {option: value for option, value in given.items() if option != "path"},
+        which,
+        processes,
+        rate,
+        start_at_s,
+    )
     settings = {**dict(pair(text, "--client") for text in client or []), "bootstrap.servers": bootstrap_servers}
-    topics = KafkaTopics(bootstrap_servers, settings)
-    if topic not in topics.names(ANSWER_TIMEOUT_S):
-        topics.create(topic, partitions=partitions, replication_factor=1, config={})
-    display = RunDisplay()
-
-    def show(progress: Progress) -> None:
-        late = f"{progress.late_documents:,} late" if progress.late_documents else ""
-        display.update(progress.delivered, late)
-
-    with display.showing():
-        display.begin("fill", f"producing {escape(dataset)}", made.documents)
-        try:
-            delivered = send(made, topic, client=settings, processes=processes, rate_docs_per_s=rate, progress=show)
-        except ProduceError as error:
-            raise StackError(f"producer: {error}") from error
-        except ValueError as error:
-            raise ProfileError(str(error)) from error
+    make_topic(topic, partitions, bootstrap_servers, settings)
+    delivered = sent(load, settings)
     console.print(table_of(rows_of(delivered)))
+    if record is not None:
+        written(record, load.record(delivered))
     if delivered.failed:
         raise StackError(
             f"{delivered.failed:,} of {delivered.produced:,} documents were not delivered: "
             f"{in_words(delivered.failures)}"
         )
+
+
+def gather(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Delivery records, one of each share, in any order.")
+    ],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Put the delivery records of a load's shares together. Exit status 4 if a driver could not keep its schedule."""
+    records = {str(file): read_delivery(file) for file in files}
+    if len(records) < len(files):
+        raise ProfileError("FILE: got a file twice, expected one of each share")
+    delivered = gathered(records)
+    console.print(table_of([("shares", f"{len(records)}"), *rows_of(delivered)]))
+    if as_json:
+        first = next(iter(records.values()))
+        print_json(first.model_dump(mode="json", exclude={"share"}) | {"delivered": delivered})
+
+
+# --- what is asked for ----------------------------------------------------------------------------------------------
+
+
+def share_of(share: str | None, start_at: str | None) -> Share:
+    """The share that this driver sends.
+
+    Raises:
+        ProfileError: It is none, or nothing says when the others start.
+    """
+    try:
+        which = WHOLE if share is None else Share.parsed(share)
+    except ValueError as error:
+        raise ProfileError(f"--{error}") from error
+    if which.of > 1 and start_at is None:
+        raise ProfileError(
+            f"--share {which}: got no --start-at, expected the instant at which all {which.of} shares start"
+        )
+    return which
+
+
+def instant_of(text: str, now_s: float) -> float:
+    """An instant to come, in seconds since the Unix epoch.
+
+    Raises:
+        ProfileError: It is none, or over.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        example = instant(now_s + 60)
+        raise ProfileError(f"--start-at: got {text}, expected an instant such as {example}") from error
+    at_s = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    if at_s <= now_s:
+        raise ProfileError(f"--start-at: got {text}, expected an instant to come; now it is {instant(now_s)}")
+    return at_s
+
+
+def refuse_unwritable(record: Path) -> None:
+    """Refuse a place for a record where no file can be made, before anything is sent.
+
+    Raises:
+        ProfileError: It is one.
+    """
+    if record.is_dir() or not record.parent.is_dir():
+        raise ProfileError(f"--record: got {record}, expected a file in a folder that exists")
+
+
+def made_dataset(name: str, documents: int | None, seed: int, options: Mapping[str, object]) -> Dataset:
+    """The dataset; raises ProfileError for one that cannot be had."""
+    try:
+        return make_dataset(name, documents=documents, seed=seed, **options)
+    except DatasetError as error:
+        raise ProfileError(f"dataset: {error}") from error
 
 
 def pair(text: str, option: str) -> tuple[str, str]:
@@ -83,17 +221,86 @@ def pair(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def dataset_options(dataset: str, options: list[str]) -> dict[str, object]:
-    """The dataset's options, each as the type that the dataset declares."""
+def dataset_options(
+    dataset: str, options: list[str], *, path: str | None = None, key: str | None = None
+) -> dict[str, str | int | float]:
+    """The dataset's options, each as the type that the dataset declares.
+
+    Args:
+        path: That of the dataset `file`, which has an option of its own here.
+        key: Likewise the field of its key.
+    """
     declared = {option.name: option.type for option in DATASETS[dataset].options} if dataset in DATASETS else {}
-    values: dict[str, object] = {}
+    values: dict[str, str | int | float] = {}
     for name, text in (pair(option, "--option") for option in options):
         kind = declared.get(name, str)
         try:
             values[name] = kind(text)
         except ValueError as error:
             raise ProfileError(f"--option {name}: got {text}, expected a number") from error
-    return values
+    return values | {name: value for name, value in (("path", path), ("key", key)) if value}
+
+
+# --- what is done ---------------------------------------------------------------------------------------------------
+
+
+def make_topic(topic: str, partitions: int, bootstrap_servers: str, settings: Mapping[str, str]) -> None:
+    """Create the topic if it is missing; another driver may do so at the same time."""
+    topics = KafkaTopics(bootstrap_servers, settings)
+    if topic in topics.names(ANSWER_TIMEOUT_S):
+        return
+    try:
+        topics.create(topic, partitions=partitions, replication_factor=1, config={})
+    except ProfileError:
+        if topic not in topics.names(ANSWER_TIMEOUT_S):
+            raise
+
+
+def sent(load: Load, settings: Mapping[str, str]) -> Delivered:
+    """Send the share, with its progress on the terminal.
+
+    Raises:
+        ProfileError: An argument is out of range.
+        StackError: It could not be sent.
+    """
+    display = RunDisplay()
+    if load.start_at_s is not None:
+        wait = duration(max(0.0, load.start_at_s - time()))
+        console.print(f"share {load.share} starts at {instant(load.start_at_s)}, in {wait}", soft_wrap=True)
+
+    def show(progress: Progress) -> None:
+        late = f"{progress.late_documents:,} late" if progress.late_documents else ""
+        display.update(progress.delivered, late)
+
+    with display.showing():
+        display.begin("fill", f"producing {escape(load.dataset.name)}", load.dataset.documents // load.share.of)
+        try:
+            return send(
+                load.dataset,
+                load.topic,
+                client=settings,
+                processes=load.processes,
+                share=load.share,
+                rate_docs_per_s=load.rate_docs_per_s,
+                start_at_s=load.start_at_s,
+                progress=show,
+            )
+        except ProduceError as error:
+            raise StackError(f"producer: {error}") from error
+        except ValueError as error:
+            raise ProfileError(str(error)) from error
+
+
+def written(file: Path, record: DeliveryRecord) -> None:
+    """Write a record, whole, in one line.
+
+    Raises:
+        StackError: The disk does not take it; the figures are on the terminal all the same.
+    """
+    try:
+        file.write_text(record.model_dump_json() + "\n", "utf-8")
+    except OSError as error:
+        raise StackError(f"--record: {file}: cannot be written ({error.strerror})") from error
 
 
 def rows_of(delivered: Delivered) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,16 @@
 """The command that stands beside a run: producing on its own."""
 
 import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
 
 from tests.integration.conftest import Sluice
 
 DOCUMENTS = 10_007
+SHARED = 5003
 
 
 def test_produce_works_on_its_own_against_any_kafka(sluice: Sluice) -> None:
@@ -24,3 +30,31 @@ def test_produce_works_on_its_own_against_any_kafka(sluice: Sluice) -> None:
     assert len(ends) == 3
     assert sum(ends.values()) == delivered >= DOCUMENTS
     assert "delivery rate" in done.output
+
+
+def test_two_shares_send_the_whole_dataset_once(sluice: Sluice, tmp_path: Path) -> None:
+    """From an agreed start, on one schedule; together they are one load, and one of them alone is none."""
+    bootstrap = sluice.stack.endpoints().kafka_bootstrap
+    start = datetime.fromtimestamp(time.time() + 8, UTC).isoformat(timespec="milliseconds")
+    path = tmp_path / "books.ndjson"
+    path.write_text("".join(f'{{"isbn": "{number}", "pages": {number % 997}}}\n' for number in range(SHARED)))
+    records = [tmp_path / f"{share}.json" for share in (1, 2)]
+
+    words = ("produce", "produced-in-shares", "--bootstrap-servers", bootstrap, "--path", str(path), "--key", "isbn")
+    load = ("--rate", "2000", "--partitions", "2", "--start-at", start)
+    drivers = [
+        sluice.start(*words, *load, "--share", f"{share}/2", "--record", str(record))
+        for share, record in enumerate(records, 1)
+    ]
+    assert [driver.wait(60) for driver in drivers] == [0, 0]
+    whole, half = sluice("gather", *map(str, records), "--json"), sluice("gather", str(records[0]))
+
+    from lab.clients.kafka import KafkaTopics  # noqa: PLC0415 - only this test looks into Kafka itself
+
+    delivered = orjson.loads(whole.output)["delivered"]
+    assert sum(KafkaTopics(bootstrap).end_offsets("produced-in-shares").values()) == SHARED
+    assert (whole.status, delivered["delivered"], delivered["failed"]) == (0, SHARED, 0)
+    # The last document is due 2.5 s after the first: a schedule of each for itself would last half as long, or twice.
+    lasted_s = delivered["last_acknowledged_s"] - delivered["first_intended_s"]
+    assert (SHARED - 1) / 2000 <= lasted_s < (SHARED - 1) / 2000 + 1
+    assert (half.status, "share 2/2: got no delivery record" in half.errors) == (2, True)

@@ -96,6 +96,13 @@ def test_a_bad_line_of_a_file_is_named(sluice: Command, tmp_path: Path, second_l
         (("--option", "modell=flat"), "dataset: modell: unknown option of dataset aladin, did you mean `model`?"),
         (("--option", "shops_max=many"), "--option shops_max: got many, expected a number"),
         (("--client", "acks"), "--client acks: got no value, expected NAME=VALUE"),
+        (("--share", "2"), "--share: got 2, expected such as 2/5"),
+        (("--share", "2/5"), "--share 2/5: got no --start-at, expected the instant at which all 5 shares start"),
+        (("--start-at", "soon"), "--start-at: got soon, expected an instant such as 20"),
+        (("--start-at", "2020-01-01"), "--start-at: got 2020-01-01, expected an instant to come; now it is 20"),
+        (("--record", "no/such/1.json"), "--record: got no/such/1.json, expected a file in a folder that exists"),
+        (("--path", "no-such.ndjson"), "dataset: no-such.ndjson: no such file"),
+        (("--dataset", "aladin", "--key", "isbn"), "dataset: key: unknown option of dataset aladin"),
     ],
 )
 def test_produce_refuses_what_it_does_not_know(sluice: Command, words: tuple[str, ...], sentence: str) -> None:

@@ -1,0 +1,94 @@
+"""The delivery records of several drivers, put together: whether they are one load, whole, and sent when it was due."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from lab.analysis.figures.limits import LATE
+from lab.analysis.folder import content_of, parsed
+from lab.errors import ProfileError, VerificationError
+from lab.records.shares import PLAN, DeliveryRecord
+from producers.delivery import Delivered, in_words, side_by_side
+
+A_RECORD = "a file that `sluice produce --record` has written"
+
+
+def read_delivery(path: Path) -> DeliveryRecord:
+    """The delivery record of a file.
+
+    Raises:
+        ProfileError: It cannot be read, or is no such record.
+    """
+    return parsed(DeliveryRecord, content_of(path, A_RECORD), str(path))
+
+
+def gathered(records: Mapping[str, DeliveryRecord]) -> Delivered:
+    """What all drivers together delivered.
+
+    Args:
+        records: By the names of their files, at least one.
+
+    Raises:
+        ProfileError: They are not the shares of one load, or a share is missing or there twice.
+        VerificationError: A driver could not keep the schedule, or documents were not delivered: there are no figures.
+    """
+    refuse_other_loads(records)
+    if problems := list(uncounted(records)):
+        raise ProfileError("; ".join(problems))
+    ordered = sorted(records.values(), key=lambda record: record.share)
+    if problems := [problem for record in ordered for problem in broken(record)]:
+        raise VerificationError("; ".join(problems))
+    delivered = side_by_side([record.delivered for record in ordered])
+    if delivered.produced != ordered[0].documents:
+        raise VerificationError(
+            f"all shares: got {delivered.produced:,} documents, expected {ordered[0].documents:,}: one is cut short"
+        )
+    return delivered
+
+
+def refuse_other_loads(records: Mapping[str, DeliveryRecord]) -> None:
+    """Refuse records that are not of one load.
+
+    Raises:
+        ProfileError: They differ in something that all shares have in common; the first file counts as right.
+    """
+    (first_file, first), *others = records.items()
+    problems = [
+        f"{file}: {name}: got {getattr(record, name)}, expected {getattr(first, name)} as in {first_file}"
+        for file, record in others
+        for name in PLAN
+        if getattr(record, name) != getattr(first, name)
+    ]
+    if problems:
+        raise ProfileError(f"{'; '.join(problems)}; shares of one load have it in common")
+
+
+def uncounted(records: Mapping[str, DeliveryRecord]) -> Iterator[str]:
+    """Each share that is missing, or there more than once."""
+    by_share = defaultdict(list)
+    for file, record in records.items():
+        by_share[record.share].append(file)
+    of = next(iter(records.values())).of
+    for share in range(1, of + 1):
+        found = by_share.get(share, [])
+        if not found:
+            yield f"share {share}/{of}: got no delivery record, expected one"
+        elif len(found) > 1:
+            yield f"share {share}/{of}: got {len(found)} delivery records ({', '.join(found)}), expected one"
+
+
+def broken(record: DeliveryRecord) -> Iterator[str]:
+    """Why no figure of a load holds to which this share belongs."""
+    delivered = record.delivered
+    if delivered.failed:
+        yield (
+            f"{record.name}: {delivered.failed:,} of {delivered.produced:,} documents were not delivered: "
+            f"{in_words(delivered.failures)}"
+        )
+    if delivered.late_documents > LATE * delivered.produced:
+        share = delivered.late_documents / delivered.produced
+        yield (
+            f"{record.name}: {delivered.late_documents:,} of {delivered.produced:,} documents ({share:.1%}) were sent "
+            f"more than 100 ms after they were due, expected at most {LATE:.0%}: the driver could not keep the "
+            "schedule; lower the rate, or use more drivers"
+        )
