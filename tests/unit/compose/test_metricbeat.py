@@ -43,3 +43,15 @@ def test_no_credential_has_a_default(name: str, places: int) -> None:
     defaults = re.findall(rf'{name}: "?\$\{{\w+:(.*?)\}}', FILE.read_text())
     assert len(defaults) == places
     assert set(defaults) <= {"", "[]"}
+
+
+def test_options_of_jolokia_are_no_part_of_its_path() -> None:
+    """A `?` in a path is sent as %3F, and Jolokia then answers without them."""
+    module = MODULES["jolokia"]
+    assert (module["path"], module["query"]) == ("/jolokia/", {"ignoreErrors": "true", "canonicalNaming": "false"})
+
+
+def test_every_address_that_metricbeat_gets_is_one_that_it_reads() -> None:
+    """A variable that nothing reads looks like a setting."""
+    given = yaml.safe_load((ROOT / "compose/monitoring.yaml").read_text())["services"]["metricbeat"]["environment"]
+    assert set(given) <= set(re.findall(r"\$\{(\w+):", FILE.read_text()))
