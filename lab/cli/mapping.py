@@ -14,6 +14,7 @@ from lab.analysis.suite.result import analyse_suite
 from lab.cli import complete
 from lab.cli.mapping_display import analyzers_text, show_beside_dynamic, show_costs, show_proposal
 from lab.cli.options import RUNS, OpenOption, RunsOption, TargetFileOption, TargetOption
+from lab.cli.page import PageOption
 from lab.cli.suite import Asked, SeedOption, measures_of, perform
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import cluster_of
@@ -78,6 +79,7 @@ def infer(
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    page: PageOption = None,
     open_it: OpenOption = False,
 ) -> int:
     """Propose a static mapping for your file, with a reason for each field, and check it on a server."""
@@ -93,6 +95,7 @@ def infer(
         target=target,
         target_file=target_file,
         runs=runs,
+        page=page,
         open_it=open_it,
         as_json=False,
     )
@@ -205,6 +208,7 @@ def explain(
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    page: PageOption = None,
     open_it: OpenOption = False,
 ) -> int:
     """Measure what each field of a mapping costs: size on disk and indexing CPU, by leaving it out."""
@@ -221,6 +225,7 @@ def explain(
         target=target,
         target_file=target_file,
         runs=runs,
+        page=page,
         open_it=open_it,
         as_json=False,
     )
