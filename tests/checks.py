@@ -71,21 +71,25 @@ OTHER_TESTS = tuple(
 )
 """A third of the integration tests, on servers of their own, so that all lanes take about the same time."""
 
+FURTHER_TESTS = tuple(f"tests/integration/test_{name}.py" for name in ("mapping", "page", "page_server", "tune"))
+"""Likewise: what shows runs and what searches settings."""
+
 INTEGRATION = Check(
     "integration tests",
     (
         "-m",
         "pytest",
         "tests/integration",
-        *(f"--ignore={path}" for path in (PLUGIN_TESTS, RELEASE_TESTS, *OTHER_TESTS)),
+        *(f"--ignore={path}" for path in (PLUGIN_TESTS, RELEASE_TESTS, *OTHER_TESTS, *FURTHER_TESTS)),
     ),
 )
 OTHERS = Check("integration tests, the others", ("-m", "pytest", *OTHER_TESTS))
+FURTHER = Check("integration tests, page and search", ("-m", "pytest", *FURTHER_TESTS))
 PLUGIN = Check("plugin tests", ("-m", "pytest", PLUGIN_TESTS), PASSED_FILE)
 RELEASE = Check("release tests", ("-m", "pytest", RELEASE_TESTS))
 COMPOSE = Check("compose tests", ("-m", "pytest", "tests/compose"))
 
-LANES = ((*QUICK, OTHERS, PLUGIN), (INTEGRATION,), (RELEASE, COMPOSE))
+LANES = ((*QUICK, OTHERS, PLUGIN), (INTEGRATION,), (RELEASE, COMPOSE, FURTHER))
 """The last two wait for servers a third of the time, and none judges how fast they are."""
 
 
