@@ -23,6 +23,7 @@ GROUPS = {
         "report": ".report:report",
         "runs": ".history:runs",
         "page": ".page:page",
+        "size": ".size:size",
     },
     "Choose": {
         "init": ".init:init",

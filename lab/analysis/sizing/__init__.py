@@ -1,0 +1,1 @@
+"""From recorded runs to the machines that a rate needs."""

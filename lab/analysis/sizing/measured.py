@@ -1,0 +1,206 @@
+"""What a document costs, as recorded runs tell it: the only part of a sizing that was measured."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lab.analysis.figures.cost import cpu_s_used, servers_are_here
+from lab.analysis.figures.definitions import value_of
+from lab.analysis.result import RunAnalysis
+from lab.analysis.sizing.ranges import Range, estimated
+from lab.errors import ProfileError
+
+REQUESTS_IN_FLIGHT = "max.in.flight.requests"
+DEFAULT_IN_FLIGHT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What one document costs; CPU in microseconds, which is CPU-seconds per million documents.
+
+    Attributes:
+        elasticsearch_cpu_us: Of one copy, to the end of the merges that the run waited for: the runs' own replicas are
+            divided out.
+        kafka_cpu_us: Of one copy, taking records in and handing them out once; `None` where another run filled the
+            topic.
+        source_bytes: Its JSON.
+        stored_bytes: On the disk, of one copy, at the end of the run.
+        written_bytes: By Elasticsearch to the disk, of one copy: translog, segments and merges during the load; `None`
+            where the disk was not counted.
+        bulk_docs: Documents in a bulk request.
+        bulk_s: Median time until it was answered.
+    """
+
+    elasticsearch_cpu_us: Range
+    connect_cpu_us: Range
+    kafka_cpu_us: Range | None
+    producer_cpu_us: Range | None
+    source_bytes: Range
+    stored_bytes: Range
+    written_bytes: Range | None
+    bulk_docs: Range
+    bulk_s: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The costs, and the runs that they are from.
+
+    Attributes:
+        runs: Their ids.
+        requests_in_flight: Of one task, as the runs' connector had it.
+        unsteady: Runs without a steady state, whose costs may be those of a cold server.
+    """
+
+    profile: str
+    runs: tuple[str, ...]
+    cpu_model: str
+    costs: Costs
+    requests_in_flight: int
+    unsteady: tuple[str, ...]
+
+
+def measured(analyses: Sequence[RunAnalysis]) -> Measured:
+    """What the runs tell of one document.
+
+    Raises:
+        ProfileError: A run cannot be sized from, or they are not of one profile and one kind of processor.
+    """
+    for analysis in analyses:
+        if refusal := unsuitable(analysis):
+            raise ProfileError(f"{analysis.result.run_id}: {refusal}")
+    first = analyses[0].result
+    for name, of in OF_ALL.items():
+        for analysis in analyses[1:]:
+            if of(analysis) != of(analyses[0]):
+                raise ProfileError(
+                    f"{analysis.result.run_id}: {name}: got {of(analysis)}, expected {of(analyses[0])} as in "
+                    f"{first.run_id}; size from runs that differ in nothing"
+                )
+    steady = {a.result.run_id: bool(a.result.measured_window and a.result.measured_window.steady) for a in analyses}
+    return Measured(
+        profile=first.profile,
+        runs=tuple(steady),
+        cpu_model=first.environment.cpu_model,
+        costs=costs(analyses),
+        requests_in_flight=in_flight(analyses[0]),
+        unsteady=tuple(run for run, is_steady in steady.items() if not is_steady),
+    )
+
+
+def unsuitable(analysis: RunAnalysis) -> str | None:
+    """Why no sizing can rest on a run; `None` when one can."""
+    result, run = analysis.result, analysis.folder.run
+    if result.status != "verified":
+        return "got a run that is not verified, expected one whose figures count"
+    if run.delivery is None or not result.documents.indexed:
+        return "got a load without Kafka and a sink that stores, expected one through both"
+    if not servers_are_here(run) or elasticsearch_cpu_us(analysis) is None:
+        return "got servers whose CPU is not known, expected servers that Sluice has started"
+    if result.measured_window is None or copies(analysis) is None or bulk_s(analysis) is None:
+        return "got a run too short for a measured window, expected at least 5 s of growth; load more documents"
+    return None
+
+
+def in_flight(analysis: RunAnalysis) -> int:
+    """Bulk requests that a task may have under way, which is ours to know only of our own sink."""
+    return int(str(analysis.result.environment.connector.get(REQUESTS_IN_FLIGHT, DEFAULT_IN_FLIGHT)))
+
+
+OF_ALL: dict[str, Callable[[RunAnalysis], object]] = {
+    "profile": lambda analysis: analysis.result.profile,
+    "processor": lambda analysis: analysis.result.environment.cpu_model,
+    REQUESTS_IN_FLIGHT: in_flight,
+}
+"""What all runs of a sizing have in common."""
+
+
+# --- of one run -----------------------------------------------------------------------------------------------------
+
+
+def value(analysis: RunAnalysis, name: str, scope: str = "run") -> float | None:
+    """A figure of a run; `None` where it is not known or nothing."""
+    return value_of(analysis.result.metrics, name, scope) or None
+
+
+def copies(analysis: RunAnalysis) -> float | None:
+    """How often each document was indexed: on its primary, and on the replicas that had a node.
+
+    Source: 12,000 operations on all shards, 6,000 on primaries: 2 copies.
+    """
+    primaries, total = (value(analysis, "indexing_rate_docs_per_s", scope) for scope in ("primaries", "total"))
+    return total / primaries if primaries and total else None
+
+
+def elasticsearch_cpu_us(analysis: RunAnalysis) -> float | None:
+    """CPU of one copy of a document."""
+    spent, times = value(analysis, "cpu_s_per_million_docs", "elasticsearch"), copies(analysis)
+    return spent / times if spent and times else None
+
+
+def kafka_cpu_us(analysis: RunAnalysis) -> float | None:
+    """CPU of the broker for a record, from its producer and to the sink: the fill of a drain counts, too."""
+    delivery, phases = analysis.folder.run.delivery, ("fill", "load")
+    if delivery is None or delivery.earlier_run is not None:
+        return None
+    spent_s = cpu_s_used([sample for sample in analysis.folder.samples if sample.phase in phases], "kafka")
+    return spent_s / analysis.result.documents.loaded * 1e6 if spent_s else None
+
+
+def source_bytes(analysis: RunAnalysis) -> float | None:
+    """Bytes of a document's JSON."""
+    size = analysis.folder.run.source_bytes
+    return size / analysis.result.documents.loaded if size else None
+
+
+def stored_bytes(analysis: RunAnalysis) -> float | None:
+    """Bytes on disk of one copy of a document."""
+    size = value(analysis, "store_size_bytes", "primaries")
+    return size / analysis.result.documents.indexed if size else None
+
+
+def written_bytes(analysis: RunAnalysis) -> float | None:
+    """Bytes that Elasticsearch wrote to the disk for one copy of a document."""
+    written = [
+        figure.value
+        for figure in analysis.result.metrics
+        if figure.name == "disk_write_bytes" and figure.scope.startswith("elasticsearch-")
+    ]
+    times = copies(analysis)
+    known = [size for size in written if size]
+    return sum(known) / analysis.result.documents.loaded / times if known and times else None
+
+
+def bulk_s(analysis: RunAnalysis) -> float | None:
+    """Median time until a bulk request was answered."""
+    median_ms = value(analysis, "bulk_service_time_ms_p50")
+    return None if median_ms is None else median_ms / 1000
+
+
+# --- of all ---------------------------------------------------------------------------------------------------------
+
+
+def costs(analyses: Sequence[RunAnalysis]) -> Costs:
+    """The costs of a document, each from all runs."""
+
+    def known(of: Callable[[RunAnalysis], float | None]) -> Range | None:
+        values = [of(analysis) for analysis in analyses]
+        present = [one for one in values if one is not None]
+        return estimated(present) if len(present) == len(values) else None
+
+    def needed(of: Callable[[RunAnalysis], float | None], what: str) -> Range:
+        found = known(of)
+        if found is None:
+            raise ProfileError(f"{analyses[0].result.run_id}: {what}: not measured, expected in every run")
+        return found
+
+    return Costs(
+        elasticsearch_cpu_us=needed(elasticsearch_cpu_us, "CPU of Elasticsearch"),
+        connect_cpu_us=needed(lambda of: value(of, "cpu_s_per_million_docs", "connect"), "CPU of Connect"),
+        kafka_cpu_us=known(kafka_cpu_us),
+        producer_cpu_us=known(lambda of: value(of, "cpu_s_per_million_docs", "producer")),
+        source_bytes=needed(source_bytes, "size of the documents"),
+        stored_bytes=needed(stored_bytes, "size on disk"),
+        written_bytes=known(written_bytes),
+        bulk_docs=needed(lambda of: value(of, "bulk_size_docs_mean"), "documents per bulk request"),
+        bulk_s=needed(bulk_s, "bulk service time"),
+    )

@@ -1,0 +1,158 @@
+"""`sluice size`: how many machines a rate needs, from what recorded runs measured."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from lab.analysis.result import analyse
+from lab.analysis.sizing.assumptions import Assumptions
+from lab.analysis.sizing.measured import Costs, Measured, measured
+from lab.analysis.sizing.ranges import Range
+from lab.analysis.sizing.sizing import Sizing, Target, sizing
+from lab.analysis.text import duration, number
+from lab.cli import complete
+from lab.cli.options import RUNS, JsonOption, RunsOption
+from lab.console import console, print_json, table_of
+from lab.errors import ProfileError
+from lab.run.folder import find_run
+
+LABELS = {
+    "elasticsearch_cpu_us": ("CPU of Elasticsearch, of a copy", "µs"),
+    "connect_cpu_us": ("CPU of Connect", "µs"),
+    "kafka_cpu_us": ("CPU of the broker, of a copy", "µs"),
+    "producer_cpu_us": ("CPU of the producer", "µs"),
+    "source_bytes": ("source", "bytes"),
+    "stored_bytes": ("stored, of a copy", "bytes"),
+    "written_bytes": ("written to the disk, of a copy", "bytes"),
+    "bulk_docs": ("documents in a bulk request", ""),
+    "bulk_s": ("bulk request answered after", "s"),
+}
+"""Cost of a document → what a reader sees, and its unit."""
+
+
+def size(
+    *,
+    rate: Annotated[float, typer.Option(metavar="DOCS_PER_S", help="Documents per second, day and night.")],
+    profile: Annotated[
+        str | None,
+        typer.Option(help="Profile whose last run is sized from.", autocompletion=complete.profiles),
+    ] = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="RUN", help="Run to size from instead; several give the uncertainty."),
+    ] = None,
+    days: Annotated[float, typer.Option(help="Days that documents are kept.")] = 30,
+    replicas: Annotated[int, typer.Option(min=0, help="Replicas of each primary shard.")] = 1,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="An assumption, by its name in the output, such as cores=32."),
+    ] = None,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Size a cluster for a rate, from what recorded runs measured."""
+    if rate <= 0 or days <= 0:
+        raise ProfileError(f"--rate, --days: got {rate:g} and {days:g}, expected numbers above 0")
+    assumed = Assumptions().with_stated(assume or [])
+    found = measured_runs(runs, profile, run or [])
+    outcome = sizing(Target(rate, days, replicas), found, assumed)
+    show(outcome)
+    if as_json:
+        print_json(asdict(outcome))
+
+
+def measured_runs(runs: Path, profile: str | None, names: list[str]) -> Measured:
+    """What the runs that are asked for have measured.
+
+    Raises:
+        ProfileError: None is asked for, or one does not serve.
+    """
+    if not names and profile is None:
+        raise ProfileError("got neither --profile nor --run, expected what to size from")
+    folders = dict.fromkeys(find_run(runs, name) for name in names or [str(profile)])
+    found = measured([analyse(folder) for folder in folders])
+    if profile is not None and found.profile != profile:
+        raise ProfileError(f"--profile {profile}: got runs of {found.profile}, expected runs of this profile")
+    return found
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+def show(outcome: Sizing) -> None:
+    """What was measured, what follows, and what was assumed."""
+    target, found = outcome.target, outcome.measured
+    console.print(
+        f"[bold]{escape(found.profile)}[/bold]: {number(target.rate_docs_per_s)} documents/s, kept for {target.days:g} "
+        f"days, {target.replicas} replicas: {range_text(outcome.source_tb_per_day)} TB of source a day, "
+        f"{range_text(outcome.stored_tb)} TB stored",
+        soft_wrap=True,
+    )
+    console.print(f"measured on {escape(found.cpu_model)} by {', '.join(found.runs)}", soft_wrap=True)
+    console.print(table_of(cost_rows(found.costs), "of one document", "", "unit", right=("",)))
+    console.print(parts_table(outcome))
+    console.print(table_of(cut_rows(outcome)))
+    assumptions = [(name, f"{value:g}", unit, source) for name, value, unit, source in outcome.assumptions.table()]
+    console.print(table_of(assumptions, "assumed", "", "what", "source", right=("",)))
+    for note in notes(outcome):
+        console.print(f"[yellow]![/yellow] {escape(note)}", soft_wrap=True)
+
+
+def notes(outcome: Sizing) -> Iterator[str]:
+    """What a reader must know before believing it."""
+    found = outcome.measured
+    if len(found.runs) == 1:
+        yield "one run tells no spread, so that nothing says how far this may be off; give several with --run"
+    if found.unsteady:
+        of = f"{len(found.unsteady)} of {len(found.runs)} runs"
+        yield f"no steady state in {of}: a cold server costs a multiple; load more documents"
+    if found.costs.kafka_cpu_us is None:
+        yield "CPU of the brokers: not measured, because another run filled the topic; network and disk decide alone"
+    yield from outcome.limits
+
+
+def range_text(value: Range, unit: str = "") -> str:
+    """`41 (37 to 46)`, or without the interval where there is none, or none to be seen."""
+    low, middle, high = (None if one is None else number(one) for one in (value.low, value.value, value.high))
+    ends = "" if low is None or low == middle == high else f" ({low} to {high})"
+    return f"{middle}{ends}{unit}"
+
+
+def cost_rows(costs: Costs) -> Iterator[tuple[str, str, str]]:
+    """Each cost that is known."""
+    for each in fields(costs):
+        value = getattr(costs, each.name)
+        label, unit = LABELS[each.name]
+        if value is not None:
+            yield label, range_text(value), unit
+
+
+def parts_table(outcome: Sizing) -> Table:
+    """Machines by kind, and below each what it needs in total."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column in {"machines", "resource"} else "right")
+    for part in outcome.parts:
+        table.add_row(f"[bold]{part.name}[/bold]", range_text(part.machines), f"by {part.decided_by}", "", "")
+        for demand in part.demands:
+            amount = range_text(demand.amount, f" {demand.unit}")
+            table.add_row("", "", f"[dim]{demand.resource}[/dim]", amount, number(demand.of_machine))
+    return table
+
+
+COLUMNS = ("machines", "", "resource", "all together", "one gives")
+
+
+def cut_rows(outcome: Sizing) -> Iterator[tuple[str, str]]:
+    """How topic and index are cut."""
+    yield "tasks", f"{range_text(outcome.tasks)}, by {outcome.tasks_decided_by}"
+    yield "partitions", number(outcome.partitions)
+    yield "primary shards", f"{range_text(outcome.primaries)} over all days"
+    yield "written at a time", f"{number(outcome.primaries_written)} primary shards, one copy on each node"
+    yield "rollover", f"after {duration(outcome.rollover_hours * 3600)}"

@@ -1,0 +1,146 @@
+"""What a document costs, from runs whose every figure is known beforehand; and the command that sizes from them."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from typer.testing import CliRunner
+
+from lab.analysis.result import analyse
+from lab.analysis.sizing.measured import measured
+from lab.cli.app import app
+from lab.errors import ProfileError
+from lab.records.run import Run
+from lab.records.samples import Sample
+from tests.unit.analysis.synthetic import Truth, directly, elsewhere, run, samples, with_samples, written
+
+TRUTH = Truth(replicas=1, cores=(("elasticsearch-1", 1.5), ("connect", 0.25), ("kafka", 0.125)))
+
+
+def folder(place: Path, truth: Truth = TRUTH, **changes: Any) -> Path:
+    """The folder of a run."""
+    return written(place, run(truth).model_copy(update=changes), samples(truth))
+
+
+def test_costs_are_those_of_one_copy_of_one_document(tmp_path: Path) -> None:
+    """A replica indexes anew: of two copies each costs half. The sink works once for both."""
+    costs = measured([analyse(folder(tmp_path / "a"))]).costs
+
+    documents, load_s = TRUTH.indexed, TRUTH.load_s
+    assert costs.elasticsearch_cpu_us.value == pytest.approx(1.5 * load_s / documents * 1e6 / 2)
+    assert costs.connect_cpu_us.value == pytest.approx(0.25 * load_s / documents * 1e6, rel=0.05)
+    assert costs.kafka_cpu_us is not None
+    assert costs.kafka_cpu_us.value == pytest.approx(0.125 * load_s / documents * 1e6, rel=0.05)
+    assert costs.producer_cpu_us is not None
+    assert costs.producer_cpu_us.value == pytest.approx(1.75 / documents * 1e6)
+    assert (costs.source_bytes.value, costs.stored_bytes.value) == pytest.approx((797, 503))
+    assert costs.bulk_s.value == pytest.approx(0.097, rel=0.001)
+    assert costs.elasticsearch_cpu_us.high is None
+
+
+def test_brokers_pay_for_the_fill_of_a_drain_as_well(tmp_path: Path) -> None:
+    """Records go in before the load begins; what the broker does for that is no gift."""
+    made = run(TRUTH)
+
+    def busier(sample: Sample) -> dict[str, Any]:
+        kafka = sample.processes["kafka"]
+        spent_s = kafka.cpu_s + min(TRUTH.fill_s, sample.at_s - made.started_s)
+        return {"processes": {**sample.processes, "kafka": kafka.model_copy(update={"cpu_s": spent_s})}}
+
+    plain = measured([analyse(folder(tmp_path / "a"))]).costs.kafka_cpu_us
+    filled = measured([analyse(written(tmp_path / "b", made, with_samples(samples(TRUTH), busier)))]).costs.kafka_cpu_us
+    assert plain is not None
+    assert filled is not None
+    # A core for the seconds between the first sample of the fill and its last.
+    assert (filled.value - plain.value) * TRUTH.indexed / 1e6 == pytest.approx(TRUTH.fill_s, abs=1)
+
+
+def test_a_topic_that_another_run_filled_tells_nothing_of_the_broker(tmp_path: Path) -> None:
+    """Its fill is in that run."""
+    delivery = run(TRUTH).delivery
+    assert delivery is not None
+    changed = delivery.model_copy(update={"earlier_run": "20261123-090000"})
+    assert measured([analyse(folder(tmp_path / "a", delivery=changed))]).costs.kafka_cpu_us is None
+
+
+def test_several_runs_tell_the_spread(tmp_path: Path) -> None:
+    """Bytes that are the same in both have none."""
+    slower = Truth(replicas=1, cores=(("elasticsearch-1", 1.8), ("connect", 0.25), ("kafka", 0.125)))
+    places = [folder(tmp_path / "a"), folder(tmp_path / "b", slower, run_id="20270115-080001")]
+    costs = measured([analyse(place) for place in places]).costs
+    spread = costs.elasticsearch_cpu_us
+    assert spread.low is not None
+    assert spread.high is not None
+    assert spread.low < spread.value < spread.high
+    assert costs.source_bytes.high is None
+
+
+@pytest.mark.parametrize(
+    ("made", "refusal"),
+    [
+        (lambda: unverified(TRUTH), "got a run that is not verified, expected one whose figures count"),
+        (lambda: directly(TRUTH), "got a load without Kafka and a sink that stores, expected one through both"),
+        (lambda: elsewhere(TRUTH), "got servers whose CPU is not known, expected servers that Sluice has started"),
+        (
+            lambda: (run(Truth(ticks=3)), samples(Truth(ticks=3))),
+            "got a run too short for a measured window, expected at least 5 s of growth; load more documents",
+        ),
+    ],
+    ids=["not verified", "direct", "elsewhere", "short"],
+)
+def test_a_run_that_does_not_serve_is_refused(tmp_path: Path, made: Any, refusal: str) -> None:
+    """With what it lacks."""
+    place = written(tmp_path / "a", *made())
+    with pytest.raises(ProfileError) as error:
+        measured([analyse(place)])
+    assert str(error.value).partition(": ")[2] == refusal
+
+
+def unverified(truth: Truth) -> tuple[Run, list[Sample]]:
+    """A run in which something was lost."""
+    made = run(truth)
+    return made.model_copy(update={"verification": made.verification.model_copy(update={"verified": False})}), samples(
+        truth
+    )
+
+
+def test_runs_that_differ_are_not_put_together(tmp_path: Path) -> None:
+    """Two processors, two costs."""
+    other = run(TRUTH).environment.model_copy(update={"cpu_model": "Other CPU"})
+    places = [folder(tmp_path / "a"), folder(tmp_path / "b", run_id="20270115-080001", environment=other)]
+    with pytest.raises(ProfileError, match=r"^20270115-080001: processor: got Other CPU, expected Example CPU "):
+        measured([analyse(place) for place in places])
+
+
+def test_the_command_sizes_from_the_last_run_of_a_profile(tmp_path: Path) -> None:
+    """And says what it measured, what follows, what it assumed; as JSON, too."""
+    place = folder(tmp_path / "runs" / "aladin" / "synthetic" / "20270115-080000")
+    words = ["size", "--rate", "500000", "--days", "30", "--runs", str(tmp_path / "runs")]
+
+    shown = CliRunner().invoke(app, [*words, "--profile", run(TRUTH).profile], env={"COLUMNS": "200"})
+    answer = CliRunner().invoke(app, [*words, "--run", str(place), "--assume", "disk_tb=8", "--json"])
+
+    assert shown.exit_code == 0, shown.output
+    assert "one run tells no spread" in shown.output
+    assert "data nodes" in shown.output
+    assert "cluster.routing.allocation.disk.watermark.low" in shown.output
+    sized = orjson.loads(answer.stdout)
+    assert sized["assumptions"]["disk_tb"] == 8
+    assert sized["stored_tb"]["value"] == pytest.approx(500_000 * 86_400 * 30 * 503 * 2 / 1e12)
+    assert [part["name"] for part in sized["parts"]] == ["data nodes", "brokers", "workers", "drivers"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--rate", "0", "--profile", "x"), "--rate, --days: got 0 and 30, expected numbers above 0"),
+        (("--rate", "5"), "got neither --profile nor --run, expected what to size from"),
+        (("--rate", "5", "--profile", "x", "--assume", "cpus=3"), "--assume cpus: unknown assumption"),
+    ],
+)
+def test_a_wrong_question_is_refused(words: tuple[str, ...], message: str) -> None:
+    """Before a run is read."""
+    with pytest.raises(ProfileError) as refusal:
+        CliRunner().invoke(app, ["size", *words], standalone_mode=False, catch_exceptions=False)
+    assert str(refusal.value).startswith(message)
