@@ -1,6 +1,7 @@
 """`sluice profiles`, `suites`, `show`, `compose-env`: what can be run, and what exactly a profile asks for."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -118,12 +119,23 @@ def shortened(where: str) -> str:
 
 
 def compose_env() -> None:
-    """Write compose/experiments/ from the profiles. Needed after you add or change one."""
-    texts = dict(env_files(ROOT))
+    """Write compose/experiments/ and deploy/kubernetes/profiles/. Needed after you add or change a profile."""
+    from lab.stream import kubernetes  # noqa: PLC0415 - only this command needs Kafka's client, which takes a while
+
+    write_all(FOLDER, "*.env", dict(env_files(ROOT)))
+    write_all(kubernetes.FOLDER, "*.yaml", dict(kubernetes.manifests(ROOT)))
+
+
+def write_all(folder: Path, pattern: str, texts: Mapping[Path, str]) -> None:
+    """Have exactly these files, and those that are written by hand, in a folder of the checkout.
+
+    Raises:
+        ProfileError: One cannot be written.
+    """
     changed = 0
     try:
-        for path in sorted((ROOT / FOLDER).rglob("*.env")):
-            if path.relative_to(ROOT) not in texts:
+        for path in sorted((ROOT / folder).rglob(pattern)):
+            if path.relative_to(ROOT) not in texts and path.name not in BY_HAND:
                 path.unlink()
                 changed += 1
         for name, text in texts.items():
@@ -134,4 +146,8 @@ def compose_env() -> None:
                 changed += 1
     except OSError as error:
         raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error
-    console.print(f"{FOLDER}: {len(texts)} files, {changed} changed")
+    console.print(f"{folder}: {len(texts)} files, {changed} changed")
+
+
+BY_HAND = frozenset({"kustomization.yaml"})
+"""What stands beside the files of the profiles and says which is chosen."""

@@ -41,9 +41,10 @@ from lab.publish.kibana import dashboard_address, live_monitoring_address
 from lab.publish.publish import prepare_samples
 from lab.publish.server import Server
 from lab.publish.watch import Pipeline, Watch
-from lab.run.names import Names
+from lab.run.names import Names, index_name
 from lab.stack.places import ROOT
 from lab.stream.check import StreamAccounting, check_stream
+from lab.stream.kubernetes import prepare_index
 from lab.stream.laps import Pace, Watcher
 from lab.stream.prepare import find_stream, prepare_stream
 from lab.stream.sampled import sampled_stream
@@ -112,6 +113,17 @@ def prepare(profile: Profile, endpoints: Endpoints) -> None:
     )
     if prepared.unassigned:
         console.print(f"[yellow]![/yellow] {prepared.unassigned} shards are unassigned", soft_wrap=True)
+
+
+@app.command()
+@of_stream
+def index(profile: Profile, endpoints: Endpoints) -> None:
+    """Create the index alone, where Kubernetes' operators make topic and connector; an existing one stays."""
+    unassigned = prepare_index(profile, endpoints)
+    console.print(f"{escape(profile.name)}: {escape(profile.question)}", soft_wrap=True)
+    console.print(f"index {index_name(profile)}: {'is there' if unassigned is None else 'created'}", soft_wrap=True)
+    if unassigned:
+        console.print(f"[yellow]![/yellow] {unassigned} shards are unassigned", soft_wrap=True)
 
 
 @app.command()

@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 from lab.clients.kafka import KafkaTopics
+from lab.profiles import load_profile
+from lab.stream.kubernetes import SERVERS, resources
 from tests.integration.conftest import COMMAND_TIMEOUT_S, ROOT, STARTED, Finished, Sluice
 
 pytestmark = pytest.mark.integration
@@ -160,3 +162,31 @@ def test_what_cannot_be_streamed_is_refused(streams: Streams, tmp_path: Path) ->
     assert unprepared.status == 3
     assert "no stream of exactly this profile exists" in unprepared.errors
     assert streams.connect.get("/connectors").json() == []
+
+
+def test_what_kubernetes_is_told_streams_into_the_index(
+    sluice: Sluice, streams: Streams, elasticsearch: httpx.Client
+) -> None:
+    """What operators, producers and `prepare` get, taken by real servers."""
+    profile = load_profile("quickstart", overrides=(f"dataset.documents={LAP}",))
+    told, *topics, connector = resources(ROOT, profile)
+    first, again = streams("index", "quickstart"), streams("index", "quickstart")
+    assert ("index sluice-quickstart: created" in first.output, "is there" in again.output) == (True, True)
+
+    for topic in topics:
+        spec = {"config": {}, **topic["spec"]}
+        name, partitions = topic["metadata"]["name"], spec["partitions"]
+        streams.topics.create(name, partitions=partitions, replication_factor=1, config=spec["config"])
+    spec = connector["spec"]
+    # These servers stand elsewhere and ask for no user; nothing else is changed.
+    settings = {name: value for name, value in spec["config"].items() if name not in SERVERS.access.sink}
+    settings |= {"connector.class": spec["class"], "tasks.max": str(spec["tasksMax"])}
+    settings["connection.url"] = str(elasticsearch.base_url)
+    made = streams.connect.put(f"/connectors/{connector['metadata']['name']}/config", json=settings)
+    assert made.status_code == 201, made.text
+
+    words = told["data"]["PRODUCE"].split()
+    bootstrap = streams.environment["SLUICE_KAFKA_BOOTSTRAP_SERVERS"]
+    sent = sluice("produce", told["data"]["TOPIC"], "--bootstrap-servers", bootstrap, *words)
+    assert (sent.status, sent.errors) == (0, "")
+    wait_until(lambda: elasticsearch.get("/sluice-quickstart/_count").json()["count"] == LAP)
