@@ -1,0 +1,103 @@
+"""What a tune plans before it runs: sizes of loads, streams for a latency, how many candidates there is time for."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.analysis.tune.goals import compared_metrics, parsed_goal
+from lab.cli.tune import OneDataset
+from lab.profiles.spaces import Start, candidates_of, load_space
+from lab.records.tune import START, Stage, TunePlan
+from lab.suite.loads import LoadSizes
+from lab.tune.execution import Profiles, first_suite
+from lab.tune.plan import BASE_DOCUMENTS, STARTING_S, expected, fitting, least_minutes, sized, window_of
+
+NODE_OF_ITS_OWN = "heap_mb=2048"
+
+
+def profiles(start: Start, goal: str, documents: int | None = None) -> Profiles:
+    """The combinations of a search from a start."""
+    wanted = parsed_goal(goal)
+    tried, _ = candidates_of(load_space("default"), start)
+    plan = TunePlan(
+        tune="t",
+        question="?",
+        started_s=0,
+        profile=start.reference,
+        fingerprint=start.profile.fingerprint(),
+        space="default",
+        goal=wanted,
+        minutes=60,
+        window_s=window_of(wanted.rate),
+        seed=1,
+        metrics=compared_metrics(wanted),
+        candidates=tried[:3],
+    )
+    return Profiles(plan, start, lambda profile: profile, OneDataset(), documents)
+
+
+def test_a_latency_is_measured_by_streams_at_the_rate() -> None:
+    """Of every combination, for as long as a suite's; the warm-up stays a drain."""
+    start = Start.of("quickstart", ("dataset.documents=7001",))
+    made = profiles(start, "latency at 500")
+    suite = first_suite(made)
+    assert {variant.profile.load.mode for variant in suite.variants} == {"drain"}
+    streams = made.with_sizes(suite, LoadSizes(4000.0, 500.0))
+    assert [variant.name for variant in streams.variants] == [START, "tasks=2", "tasks=4", "refresh_interval=30s"]
+    assert {(v.profile.load.mode, v.profile.load.rate_docs_per_s) for v in streams.variants} == {("stream", 500.0)}
+    assert {v.profile.dataset.documents for v in streams.variants} == {10_000}
+    assert (suite.rate, suite.metrics[0]) == ("500", ("end_to_end_latency_ms_p99", "run"))
+
+
+def test_only_the_confirmation_has_the_start_twice() -> None:
+    """And as many blocks as there is time for."""
+    made = profiles(Start.of("quickstart"), "rate")
+    search = made.suite(Stage(number=1, kind="alone", combinations=(("tasks=2",),), blocks=3), None)
+    confirm = made.suite(Stage(number=2, kind="confirm", combinations=(("tasks=2",),), blocks=None), 7.0)
+    assert (search.repetition, search.measures.repeats, [v.name for v in search.variants]) == (
+        None,
+        3,
+        [START, "tasks=2"],
+    )
+    assert (confirm.repetition, confirm.measures.minutes) == ("start (again)", 7.0)
+    assert [v.name for v in confirm.variants] == [START, "start (again)", "tasks=2"]
+    assert search.seed != confirm.seed
+
+
+def test_a_search_begins_with_no_more_documents_than_a_warm_up_needs() -> None:
+    """Of books that many, too; a small start stays as it is."""
+    many = sized(Start.of("quickstart"), 300_000)
+    assert many.profile.dataset.documents == BASE_DOCUMENTS
+    books = sized(Start.of("aladin/flat"), 500_000)
+    assert (books.profile.dataset.books, books.profile.dataset.documents) == (24_000, None)
+    small = Start.of("quickstart", ("dataset.documents=1009",))
+    assert sized(small, 1009) is small
+
+
+def test_a_file_is_read_from_its_beginning_and_no_further_than_its_end(tmp_path: Path) -> None:
+    """Longer drains have more of its documents, as far as there are some."""
+    path = tmp_path / "many.ndjson"
+    path.write_text("".join(f'{{"id": {number}}}\n' for number in range(BASE_DOCUMENTS * 2 + 7)))
+    whole = Start.of("file", (f"dataset.path={path}",))
+    start = sized(whole, BASE_DOCUMENTS * 2 + 7)
+    assert start.profile.dataset.documents == BASE_DOCUMENTS
+    made = profiles(start, "rate", documents=BASE_DOCUMENTS * 2 + 7)
+    assert made.capped(LoadSizes(9000.0, times=5)) == LoadSizes(9000.0, times=2)
+    assert made.capped(LoadSizes(9000.0, times=1)) == LoadSizes(9000.0, times=1)
+
+
+@pytest.mark.parametrize(("minutes", "number"), [(3, 0), (15, 7), (60, 14)])
+def test_more_time_tries_more_candidates(minutes: int, number: int) -> None:
+    """One block of them alone has to fit beside all that follows; the least time is that of one."""
+    tried, _ = candidates_of(load_space("default"), Start.of("quickstart"))
+    safe = [each for each in tried if each.name != NODE_OF_ITS_OWN]
+    takes = expected(BASE_DOCUMENTS, None, 8.0, started=False)
+    assert fitting(safe, minutes, takes) == number
+    assert fitting(safe, least_minutes(takes), takes) == 1
+    assert fitting(safe, least_minutes(takes) - 0.1, takes) == 0
+
+
+def test_servers_that_run_already_need_no_time_to_start() -> None:
+    """Only to become warm."""
+    begun, not_begun = (expected(2003, 2003, 8.0, started=started).starting_s for started in (True, False))
+    assert not_begun - begun == pytest.approx(STARTING_S)
