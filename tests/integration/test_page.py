@@ -224,9 +224,8 @@ def test_a_page_says_within_three_seconds_that_its_server_is_gone_and_recovers(
     page.goto(server.url)
     expect(page.locator("#lost")).to_be_hidden()
     server.kill()
-    expect(page.locator("#lost")).to_have_text(
-        "The page’s server does not answer. Trying again each second.", timeout=3000
-    )
+    expect(page.locator("#lost")).to_be_visible(timeout=3000)
+    expect(page.locator("#lost")).to_have_text("The page’s server does not answer. Trying again each second.")
     server.start()
     expect(page.locator("#lost")).to_be_hidden(timeout=PATIENCE_MS)
     page.close()

@@ -34,10 +34,15 @@ export function reveal(element, isShown) {
 
 /** Replaces an element's children, if what they show has changed since the last call: focus and scrolling stay. */
 export function rebuild(element, shown, children) {
+  if (hasChanged(element, shown)) element.replaceChildren(...[children()].flat());
+}
+
+/** Whether an element has shown something else up to now. What has not changed is not laid out anew each second. */
+export function hasChanged(element, shown) {
   const key = JSON.stringify(shown);
-  if (keys.get(element) === key) return;
+  const isNew = keys.get(element) !== key;
   keys.set(element, key);
-  element.replaceChildren(...[children()].flat());
+  return isNew;
 }
 
 /** A figure with its unit in smaller letters. */

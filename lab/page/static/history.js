@@ -94,7 +94,7 @@ function cells(row) {
     figured(row.indexing_rate_docs_per_s, "/s"),
     () => spark(row.spark ?? []),
     figured(row.indexing_latency_ms, "ms"),
-    row.verdict ?? "",
+    () => make("span", { title: row.verdict }, inShort(row.verdict ?? "")),
     () => row.report ? reportLink(row) : "",
   ];
 }
@@ -117,6 +117,9 @@ function showTicks() {
   find("compare-go").disabled = amount < 2;
   say(find("compare-words"), amount === 1 ? "1 ticked: tick another to compare" : `${count(amount)} ticked`);
 }
+
+/** The first sentence of a verdict. */
+const inShort = (verdict) => verdict.split(/\.\s/)[0].replaceAll("`", "");
 
 const lastPart = (id) => id.split("/").at(-1);
 

@@ -1,6 +1,6 @@
 // The view of the run under way: phase, key figures, what limits it, charts, tasks.
 import { LiveChart } from "./charts.js";
-import { find, make, measured, nothing, rebuild, reveal, say, tabulate } from "./dom.js";
+import { find, hasChanged, make, measured, nothing, rebuild, reveal, say, tabulate } from "./dom.js";
 import { read } from "./server.js";
 import { count, duration, figure, sentence } from "./text.js";
 
@@ -155,6 +155,7 @@ function showTiles(hidden, last) {
 
 function showTasks(tasks) {
   const place = find("now-tasks");
+  if (!hasChanged(place, tasks)) return;
   if (!tasks.length) return nothing(place, "No connector is running.");
   tabulate(place, "Tasks of the sink", ["task", "state", "worker"], tasks.map((task) => [
     String(task.id),
@@ -170,6 +171,7 @@ function showPhases(state, model) {
     const lasted = (ended_s ?? (isNow ? model.serverS() : state.updated_s)) - started_s;
     return [isNow ? `● ${name}` : `✓ ${name}`, duration(Number.isFinite(lasted) ? Math.max(0, Math.round(lasted)) : null)];
   });
+  if (!hasChanged(find("now-phases"), rows)) return;
   if (!rows.length) return nothing(find("now-phases"), "None has begun.");
   tabulate(find("now-phases"), "Phases", ["phase", "took"], rows, 1);
 }

@@ -58,7 +58,7 @@ function show() {
 /** What stands around the views, and in the title of the tab. */
 function showFrame() {
   const { run } = model, words = now.inShort(run);
-  const under = model.suite?.running ? suite.inShort(model.suite) : "";
+  const under = suite.runningOf(model.suite) ? suite.inShort(model.suite) : "";
   say(find("what"), [under, run ? `${run.profile} · ${words}` : ""].filter(Boolean).join(" · "));
   document.title = run ? `${words} · ${run.profile} · Sluice` : "Sluice";
   say(find("foot"), model.page?.ends_with_it ? `This page ends with its command: ${model.page.command}. ./sluice page shows all runs at any time.` : "");

@@ -2,6 +2,7 @@
 import { find, make, reveal, say } from "./dom.js";
 import { isAlive } from "./now.js";
 import { mayWrite, read, write } from "./server.js";
+import { runningOf } from "./suite.js";
 import { sentence } from "./text.js";
 
 const TYPING_MS = 300;
@@ -28,7 +29,7 @@ export function bind(started) {
 /** Offers what can be done now: start where nothing runs, break off where something does. */
 export function offer(model) {
   const { run, suite } = model;
-  const isBusy = Boolean((run && !run.state.ended && isAlive(run)) || suite?.running || model.isStarting());
+  const isBusy = Boolean((run && !run.state.ended && isAlive(run)) || runningOf(suite) || model.isStarting());
   reveal(find("open-start"), !isBusy);
   reveal(find("open-stop"), isBusy && mayWrite());
   const what = suite && isBusy ? `the suite ${suite.name}` : run ? `the run ${run.profile} ${run.id}` : "the run";

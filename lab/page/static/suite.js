@@ -12,7 +12,7 @@ const places = new Map();
 
 /** Shows the model’s suite: the one under way, or the one that has just ended. */
 export function show(model) {
-  const { suite } = model;
+  const suite = model.suite && { ...model.suite, running: runningOf(model.suite) };
   reveal(find("suite-shown"), Boolean(suite));
   say(find("suite-question"), suite ? suite.question : "No suite is under way. The history holds those that have ended.");
   if (!suite) return;
@@ -26,8 +26,11 @@ export function show(model) {
     suite.report ? make("a", { href: suite.report, target: "_blank", rel: "noopener" }, "Open the report") : "",
   ]);
   const rows = rowsOf(suite, chosen);
-  rebuild(find("suite-ladder"), [chosen, rows, suite.control, suite.running], () => ladder(rows, suite));
+  rebuild(find("suite-ladder"), [chosen, rows, suite.control, suite.running, suite.ended], () => ladder(rows, suite));
 }
+
+/** The variant that runs; `null` once the suite has ended. */
+export const runningOf = (suite) => suite?.ended ? null : suite?.running ?? null;
 
 /** How far the suite is, in a few words. */
 export const inShort = (suite) =>
@@ -64,7 +67,7 @@ function showTiles(suite) {
   const tiles = [
     ["Blocks done", outOf(suite.blocks_done, suite.blocks_planned)],
     ["Runs done", outOf(suite.runs_done, suite.runs_planned)],
-    ["Time left", suite.left_s == null ? UNKNOWN : `≈ ${duration(suite.left_s)}`],
+    ["Time left", suite.ended ? "ended" : suite.left_s == null ? UNKNOWN : `≈ ${duration(Math.round(suite.left_s))}`],
     ["Decided", `${of.filter(({ decided }) => decided).length} of ${of.length}`],
     ["Running now", suite.running ?? UNKNOWN],
   ];
@@ -118,7 +121,7 @@ function rung({ name, runs, skipped, effect }, axis, suite) {
       name === suite.running && make("small", { class: "running" }, "● running")),
     make("td", { class: "along" }, strip(name, effect, axis)),
     make("td", { "data-head": "ratio" }, effect?.ratio ? [effect.ratio.toFixed(3), make("small", {}, intervalWords(effect))] : isControl ? "1" : UNKNOWN),
-    make("td", { class: "verdict" }, effect ? [`${effect.decided ? "✓ " : ""}${effect.verdict} `, make("small", {}, effect.decided ? "decided" : "still open")] : skipped ? `skipped: ${skipped}` : ""),
+    make("td", { class: "verdict" }, effect ? [`${effect.decided ? "✓ " : ""}${effect.verdict} `, make("small", {}, effect.decided ? "decided" : suite.ended ? "" : "still narrowing")] : skipped ? `skipped: ${skipped}` : ""),
     make("td", { class: "number", "data-head": "runs" }, count(runs)));
 }
 

@@ -1,15 +1,17 @@
 // Figures as the reports write them: three digits that matter, a comma between thousands, the unit that fits.
 const NARROW = "\u202f";
 export const UNKNOWN = "–";
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const THREE_DIGITS = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
 
 /** A whole number, every digit of it: `100,000`. */
-export const count = (value) => value == null ? UNKNOWN : Math.round(value).toLocaleString("en-US");
+export const count = (value) => value == null ? UNKNOWN : WHOLE.format(value);
 
 /** A measured number, rounded to what can be read: `52,700`, `28.4`, `0.31`. */
 export function number(value) {
   if (value == null) return UNKNOWN;
   const size = Math.abs(Number(value.toPrecision(3)));
-  if (size >= 100) return value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
+  if (size >= 100) return THREE_DIGITS.format(value);
   if (Number.isInteger(value)) return String(value);
   if (size >= 10) return value.toFixed(1);
   return size >= 0.1 ? value.toFixed(2) : String(Number(value.toPrecision(2)));
