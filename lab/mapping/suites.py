@@ -21,7 +21,7 @@ WITHOUT = "without "
 DISABLED = "disabled_fields"
 MINUTES = 10.0
 UNITS_PER_MINUTE = 0.7
-"""Variants that the time allows with four blocks of each; measured on 2 cores with loads of 48 MB."""
+"""Variants that the time allows with four blocks of each; estimated for 2 cores and loads of 48 MB."""
 LEAST_UNITS = 3
 
 
