@@ -181,7 +181,8 @@ def test_a_run_is_watched_from_its_start_to_its_end(watched: Watched) -> None:
     told = " ".join(watched.phases)
     assert "quickstart: load." in told
     assert "quickstart: ✓ Verified" in told
-    assert len(watched.figures) >= 3
+    # Of a stream at a fixed rate that a calm machine keeps: none, and then this rate.
+    assert len(watched.figures) >= 2
     assert watched.charts == ["Indexing rate", "Indexing latency", "End-to-end latency", "Lag", "CPU by process"]
     assert [task[:2] for task in watched.tasks] == [["0", "● running"]]
     assert (watched.report or "").endswith("/report.html")

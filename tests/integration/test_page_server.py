@@ -97,6 +97,12 @@ def address_in(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.fixture(scope="module")
+def sluice(sluice: Sluice, tmp_path_factory: pytest.TempPathFactory) -> Sluice:
+    """The launcher with a folder of runs that no other test writes into: a page begins with the last run of it."""
+    return Sluice(sluice.state, tmp_path_factory.mktemp("page") / "runs")
+
+
+@pytest.fixture(scope="module")
 def watched(sluice: Sluice) -> list[Told]:
     """All that a browser was told of a stream that it has started."""
     sluice.stack.ensure(StackShape(), kept=True)
