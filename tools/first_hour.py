@@ -25,7 +25,9 @@ REPLACED = {
     "localhost:9092": "$KAFKA_BOOTSTRAP",
     "compare RUN RUN": "compare $(ls runs/quickstart | head -2)",
     "./sluice logs connect --follow": "timeout --signal INT 5 ./sluice logs connect --follow || test $? = 124",
+    "./sluice page": "timeout --signal INT 5 ./sluice page || test $? = 124",
     "sink.tasks=1,2,4": "sink.tasks=1,2,4 --minutes 5",
+    "--minutes 20": "--minutes 5",
     "report latest --open": "report latest",
     "report race-orders --open": "report race-orders",
 }
@@ -35,6 +37,7 @@ LEFT_OUT = {
     "docker ": "needs Docker",
     "--target compose": "needs Docker",
     "--minutes 40": "takes 40 minutes",
+    "--minutes 60": "takes an hour",
     "--rate 70%": "takes 20 minutes",
     "--resume": "goes on with the suite of 40 minutes",
     "codec-search": "takes an hour",

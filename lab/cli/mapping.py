@@ -85,20 +85,7 @@ def infer(
     """Propose a static mapping for your file, with a reason for each field, and check it on a server."""
     path = out or Path(FOLDER) / f"{name_from(file) or 'documents'}.json"
     measures = measures_of(None, minutes, None)
-    asked = Asked(
-        measures=measures,
-        rate=None,
-        starts=None,
-        seed=None,
-        plan=False,
-        resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
-        as_json=False,
-    )
+    asked = Asked(measures, resume, target, target_file, runs, page, open_it)
     check_place(path, is_read=compare or resume, is_written=not resume)
     read = read_sample(file, sample, key)
     if not resume:
@@ -215,20 +202,7 @@ def explain(
     units = units_of(load_mapping(name), name)
     documents = Documents(on, key, load_count(on), elasticsearch)
     measures = measures_of(None, minutes, None)
-    asked = Asked(
-        measures=measures,
-        rate=None,
-        starts=None,
-        seed=seed,
-        plan=False,
-        resume=resume,
-        target=target,
-        target_file=target_file,
-        runs=runs,
-        page=page,
-        open_it=open_it,
-        as_json=False,
-    )
+    asked = Asked(measures, resume, target, target_file, runs, page, open_it, seed=seed)
     if resume:
         chosen = begun_units(find_suite(runs, without_each(name, [], documents).name).plan(), units)
     else:

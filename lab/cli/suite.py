@@ -87,7 +87,7 @@ def suite(
     """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
     measures = measures_of(repeats, minutes, precision)
-    asked = Asked(measures, rate, starts, seed, plan, resume, target, target_file, runs, page, open_it, as_json)
+    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, starts, seed, plan, as_json)
     return perform(chosen, asked)
 
 
@@ -119,7 +119,7 @@ def race(
     """Compare some values of a setting, as a suite does. Example: `race quickstart --set sink.tasks=1,2,4`."""
     chosen = ad_hoc_suite(profile, settings or ())
     measures = measures_of(None, minutes, precision)
-    asked = Asked(measures, rate, None, seed, plan, resume, target, target_file, runs, page, open_it, as_json)
+    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, None, seed, plan, as_json)
     return perform(chosen, asked)
 
 
@@ -134,17 +134,17 @@ class Asked:
     """
 
     measures: Measures
-    rate: str | None
-    starts: int | None
-    seed: int | None
-    plan: bool
     resume: bool
     target: TargetName
     target_file: Path | None
     runs: Path
     page: bool | None
     open_it: bool
-    as_json: bool
+    rate: str | None = None
+    starts: int | None = None
+    seed: int | None = None
+    plan: bool = False
+    as_json: bool = False
 
 
 def perform(suite: Suite, asked: Asked) -> int:

@@ -1,6 +1,7 @@
 """A proposed mapping on a server: the sample's documents are indexed, and each one that is rejected is named."""
 
 import contextlib
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from lab.run.verify.refusal_reasons import reason_of
 
 INDEX = "sluice-mapping-check"
 OWNER = "mapping-check"
-"""Stands in the mark of the index where that of a run has the run's id."""
+"""Begins the mark of the index, where that of a run has the run's id; behind it stands which check made it."""
 SETTINGS = {"number_of_shards": 1, "number_of_replicas": 0}
 BATCH_DOCUMENTS = 1000
 BATCH_BYTES = 5 << 20
@@ -61,20 +62,27 @@ def index_for_check(cluster: ElasticsearchClient, mapping: MappingFile) -> Itera
 
     Raises:
         ProfileError: Elasticsearch refuses the mapping, or somebody else's index has that name.
+        StackError: It was another check's index in the end: a request to one that is gone makes one that takes all.
     """
     body = index_body(mapping, SETTINGS, cluster.has_analyzer)
-    meta = {**body["mappings"].get("_meta", {}), "sluice": {"run": OWNER}}
+    mark = f"{OWNER}-{secrets.token_hex(4)}"
+    meta = {**body["mappings"].get("_meta", {}), "sluice": {"run": mark}}
     owner = cluster.index_owner(INDEX)
-    if owner not in (None, OWNER):
+    if owner is not None and not owner.startswith(OWNER):
         raise ProfileError(f"index {INDEX}: exists and was not made by Sluice; delete or rename it")
     if owner is not None:
         cluster.delete_index(INDEX)
     cluster.create_index(INDEX, {**body, "mappings": {**body["mappings"], "_meta": meta}})
     try:
         yield INDEX
+        if cluster.index_owner(INDEX) != mark:
+            raise StackError(
+                f"index {INDEX}: deleted or replaced during the check, perhaps by another one; run it again"
+            )
     finally:
         with contextlib.suppress(StackError):
-            cluster.delete_index(INDEX)
+            if cluster.index_owner(INDEX) == mark:
+                cluster.delete_index(INDEX)
 
 
 def types_of(cluster: ElasticsearchClient) -> Callable[[str], bool]:
@@ -101,7 +109,7 @@ def index_documents(
     """Index documents, each given with its place in the file, and make them searchable.
 
     Raises:
-        StackError: The servers do not answer, or refuse a whole request.
+        StackError: The servers do not answer, or refuse a whole request, or the index does not hold what they accepted.
     """
     started_s, total, rejected = clock(), 0, 0
     rejections: list[Rejection] = []
@@ -112,6 +120,8 @@ def index_documents(
             if len(rejections) < MOST_NAMED:
                 rejections.append(rejection)
     cluster.refresh(index)
+    if (stored := cluster.count(index)) != total - rejected:
+        raise StackError(f"index {index}: got {stored:,} documents, expected {total - rejected:,}; run the check again")
     return Indexed(total, rejected, tuple(rejections), clock() - started_s)
 
 

@@ -133,6 +133,44 @@ def test_a_field_without_a_name_is_rejected_by_every_mapping(
     assert done.rejected == 1
 
 
+def test_an_index_that_another_check_deleted_ends_the_check(cluster: ElasticsearchClient) -> None:
+    """Its documents went into an index that Elasticsearch made for them, which rejects nothing; that one stays."""
+    mapping = {"mappings": {"dynamic": "strict", "properties": {"n": {"type": "byte"}}}}
+
+    def check() -> None:
+        with index_for_check(cluster, mapping):
+            cluster.delete_index(INDEX)
+            assert not index_documents(cluster, INDEX, [("here", orjson.dumps({"m": "text"}))]).rejected
+
+    try:
+        with pytest.raises(StackError, match="deleted or replaced during the check"):
+            check()
+
+        assert cluster.count(INDEX) == 1
+    finally:
+        cluster.delete_index(INDEX)
+
+
+def test_documents_that_were_accepted_and_are_not_there_end_the_check(cluster: ElasticsearchClient) -> None:
+    """Another check made the index anew while this one indexed."""
+    mapping = {"mappings": {"properties": {"n": {"type": "byte"}}}}
+
+    def documents() -> Iterator[tuple[str, bytes]]:
+        for n in range(1001):
+            yield f"line {n}", b'{"n": 1}'
+        cluster.delete_index(INDEX)
+        cluster.create_index(INDEX, mapping)
+
+    try:
+        with (
+            pytest.raises(StackError, match="got 1 documents, expected 1,001"),
+            index_for_check(cluster, mapping) as index,
+        ):
+            index_documents(cluster, index, documents())
+    finally:
+        cluster.delete_index(INDEX)
+
+
 def test_infer_checks_its_mapping_on_the_servers_that_run(sluice: Sluice, tmp_path: Path) -> None:
     """And writes it; of these servers, the check leaves nothing behind."""
     out = tmp_path / "books.json"
