@@ -199,7 +199,7 @@ def read_yaml(
         key: Dotted key under which the text stands.
     """
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = composed(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -209,6 +209,19 @@ def read_yaml(
     reading = _Reading(place_of)
     tree = reading.located(node, key)
     return tree, reading.problems
+
+
+def composed(text: str) -> yaml.Node | None:
+    """The nodes of a text by libyaml, ten times as fast; what it refuses, the parser in Python says more plainly.
+
+    Raises:
+        yaml.YAMLError: It is not YAML.
+    """
+    try:
+        node: yaml.Node | None = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    return node
 
 
 def read_yaml_file(path: Path, label: str) -> tuple[Located | None, list[Problem]]:
