@@ -67,7 +67,7 @@ QUICK = (
     Check("unit tests", ("-m", "pytest", "tests/unit")),
 )
 OTHER_TESTS = tuple(
-    f"tests/integration/test_{name}.py" for name in ("race", "remote", "remote_guarded", "stack", "suite", "tune")
+    f"tests/integration/test_{name}.py" for name in ("race", "remote", "remote_guarded", "stack", "suite")
 )
 """A third of the integration tests, on servers of their own, so that all lanes take about the same time."""
 
