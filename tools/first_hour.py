@@ -62,12 +62,12 @@ BEFORE = {
     ),
     "./sluice run quickstart --target remote": (ON_SERVERS + TARGET,),
 }
-"""What a page takes for granted before a command."""
+"""What a page takes for granted before a command; done before the first one alone."""
 
 
 def main() -> int:
     """Run everything and write the transcript; how many commands failed."""
-    failed = 0
+    failed, before = 0, dict(BEFORE)
     begun_s = time.monotonic()
     for page in PAGES:
         say(f"# {page}")
@@ -75,7 +75,8 @@ def main() -> int:
             if reason := next((reason for part, reason in LEFT_OUT.items() if part in command), None):
                 say(f"`{command}`: left out, {reason}.")
                 continue
-            earlier = next((lines for start, lines in BEFORE.items() if command.startswith(start)), ())
+            start = next((start for start in before if command.startswith(start)), "")
+            earlier = before.pop(start, ())
             failed += sum(not run(line) for line in (*earlier, command))
     say(f"{failed} commands failed; all of it took {time.monotonic() - begun_s:,.0f} s.")
     return failed

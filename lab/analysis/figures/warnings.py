@@ -92,7 +92,9 @@ def short_window(cut: Windows) -> RunWarning | None:
         return None
     grew, left = answered(cut.growing), answered(cut.window)
     samples = "1 sample" if len(grew) == 1 else f"{len(grew)} samples"
-    rest = f", of which {duration(answered_s(left))} are left without warm-up and end" if len(left) < len(grew) else ""
+    # Rounded down: 4.998 s would read as the 5 s that are enough.
+    left_s = floor(10 * answered_s(left)) / 10
+    rest = f", of which {duration(left_s)} are left without warm-up and end" if len(left) < len(grew) else ""
     return RunWarning(
         kind=WarningKind.SHORT_WINDOW,
         seen=f"the index was seen growing for {duration(answered_s(grew))}, in {samples}{rest}; a"
