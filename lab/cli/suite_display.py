@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from math import expm1, log
+from math import ceil, expm1, log
 from pathlib import Path
 from statistics import median, stdev
 
@@ -49,6 +49,8 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     console.print(f"{how_long(plan, expected)} [dim]({basis(plan, expected)})[/dim]")
     if text := width_text(plan, expected):
         console.print(text)
+    if text := too_short_text(plan, expected):
+        console.print(f"[yellow]![/yellow] {text}")
 
 
 def named_with(variant: Variant, overrides: Sequence[str]) -> str:
@@ -58,7 +60,7 @@ def named_with(variant: Variant, overrides: Sequence[str]) -> str:
 
 def how_long(plan: SuitePlan, expected: Estimate) -> str:
     """How many runs there will be, and how long they take together; of a width, what ends the suite."""
-    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
+    block_s = block_time_s(plan, expected)
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
         in_blocks = f"{plan.repeats} block{'' if plan.repeats == 1 else 's'}"
@@ -73,11 +75,27 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     return f"{until}, at most {plan.minutes:g} min: about {blocks} of {told(block_s)} after the warm-up"
 
 
+def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
+    """That the time is over before anything can be compared, and which would do; empty where it suffices."""
+    blocks = blocks_in_time(plan, expected)
+    if plan.minutes is None or blocks >= LEAST_RATIOS:
+        return ""
+    needed_s = expected.warm_up_s + LEAST_RATIOS * block_time_s(plan, expected)
+    room = f"{plan.minutes:g} min have room for {blocks} block{'' if blocks == 1 else 's'}"
+    enough = f"give it --minutes {ceil(needed_s / 60)}, or fewer variants"
+    return f"too short: {room}, and a comparison needs {LEAST_RATIOS}; {enough}"
+
+
+def block_time_s(plan: SuitePlan, expected: Estimate) -> float:
+    """How long a block of each part takes together."""
+    return sum(expected.each[name] for names in first_blocks(plan) for name in names)
+
+
 def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
     """How many blocks of everything the plan asks for, or has time for."""
     if plan.minutes is None:
         return plan.repeats or 0
-    block_s = sum(expected.each[name] for names in first_blocks(plan) for name in names)
+    block_s = block_time_s(plan, expected)
     return max(1, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
 
 

@@ -274,7 +274,7 @@ class Tuning:
         with self.servers.bench(suite, profiles.datasets(suite), self.plan.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or TuneFolder.begin(runs, self.plan)
-            search = Search(self.plan.candidates, self.plan.goal, self.plan.bounds)
+            search = Search(self.plan.candidates, self.plan.goal, self.plan.bounds, profiles.is_possible)
             execution = TuneExecution(
                 folder,
                 profiles,

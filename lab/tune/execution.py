@@ -131,6 +131,14 @@ class Profiles:
             self._made[combination] = SuiteVariant(name, self.fitted(changed.profile), changed.overrides, against)
         return self._made[combination]
 
+    def is_possible(self, combination: Combination) -> bool:
+        """Whether what a combination sets makes a profile that can run on the servers."""
+        try:
+            self.variant(combination)
+        except ProfileError:
+            return False
+        return True
+
     def suite(self, stage: Stage, minutes: float | None) -> Suite:
         """The suite of a stage.
 

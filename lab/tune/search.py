@@ -18,7 +18,7 @@ Source: Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed ban
 arms: the second step is a backward elimination, of k + 2 combinations instead of the k(k + 1)/2 of a forward selection.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
@@ -74,11 +74,13 @@ class Search:
 
     Attributes:
         candidates: The most promising ones first.
+        is_possible: Whether candidates can be set at the same time; each of them can by itself.
     """
 
     candidates: Sequence[Candidate]
     goal: Goal
     bounds: Sequence[Bound]
+    is_possible: Callable[[Combination], bool] = lambda _: True
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """The stage that comes after those which have been measured; `None` when there is nothing more to do."""
@@ -158,7 +160,8 @@ class Search:
         rounds = _rounds(measured, "together")
         if len(rounds) == TOGETHER_ROUNDS:
             return None
-        wanted = self.second_round(known, measured, rounds[-1]) if rounds else self.first_round(known, measured)
+        tried = self.second_round(known, measured, rounds[-1]) if rounds else self.first_round(known, measured)
+        wanted = tuple(filter(self.is_possible, tried))
         if len(wanted) < 2:
             return None
         blocks = int(times.blocks(times.search_s / (TOGETHER_ROUNDS - len(rounds)), len(wanted)))

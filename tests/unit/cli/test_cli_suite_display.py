@@ -6,10 +6,11 @@ import pytest
 
 from lab.analysis.text import NARROW_SPACE
 from lab.cli import suite_display
-from lab.cli.suite_display import SuiteDisplay
+from lab.cli.suite_display import SuiteDisplay, too_short_text
 from lab.console import PipeProofConsole
 from lab.records.result import Metric, Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
+from lab.suite.plan import Estimate
 
 METRICS = (
     Metric(name="indexing_rate_docs_per_s", scope="primaries", unit="docs/s", value=4449.4),
@@ -98,3 +99,22 @@ def test_the_display_of_a_run_is_headed_by_what_begins() -> None:
 
     with display.of_run() as shown:
         assert shown._heading == ("block 1: control", "0 of 4 done, about 6 min left")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (
+            5,
+            "too short: 5 min have room for 2 blocks, and a comparison needs 3; give it --minutes 7, or fewer variants",
+        ),
+        (7, ""),
+    ],
+)
+def test_a_time_that_is_too_short_to_compare_anything_is_told_beforehand(minutes: float, text: str) -> None:
+    """With the one that would do: a minute of warm-up, and three blocks of two."""
+    made = plan().model_copy(update={"repeats": None, "minutes": minutes})
+    each = {"control": 60.0, "two shards": 60.0}
+    assert (
+        too_short_text(made, Estimate(warm_up_s=60.0, each=each, from_runs=0, runs=2, seconds=None, noise=None)) == text
+    )

@@ -356,6 +356,19 @@ def test_a_setting_that_a_server_refuses_ends_its_own_runs_only(tmp_path: Path, 
     ]
 
 
+def test_a_combination_that_makes_no_profile_is_not_possible(plan: TunePlan, start: Start) -> None:
+    """Such as one that does not fit the servers; its parts do."""
+
+    def fitted(profile: Profile) -> Profile:
+        if profile.sink.tasks > 1 and profile.index.get("refresh_interval") == "30s":
+            raise ProfileError("one of them")
+        return profile
+
+    profiles = Profiles(plan, start, fitted, OneDataset())
+    combinations = (("tasks=2",), ("refresh_interval=30s",), ("tasks=2", "refresh_interval=30s"))
+    assert [profiles.is_possible(each) for each in combinations] == [True, True, False]
+
+
 def test_where_nothing_gains_the_start_is_recommended(tmp_path: Path, plan: TunePlan, start: Start) -> None:
     """Its profile is the start, and nothing was spent on a confirmation."""
     folder = TuneFolder.begin(tmp_path, plan)

@@ -142,6 +142,15 @@ def test_survivors_run_together_and_all_but_each_of_them() -> None:
     )
 
 
+def test_what_cannot_be_set_together_is_not_tried_together() -> None:
+    """Everything else is, so the search goes on without it."""
+    world = World(dict.fromkeys(("a=1", "b=1", "c=1"), 0.0))
+    search = Search(world.candidates, GOAL, (), is_possible=lambda each: not {"a=1", "b=1"} <= set(each))
+    stage = search.next_stage([a_stage({("a=1",): 0.1, ("b=1",): 0.3, ("c=1",): 0.2})], PLENTY)
+    assert stage is not None
+    assert stage.combinations == (("b=1", "c=1"), ("a=1", "c=1"), ("b=1",))
+
+
 def test_the_better_value_of_a_knob_goes_on_and_the_other_in_its_place() -> None:
     """Both cannot be set, and which is better is hardly told alone."""
     search = a_search("a=1", "a=2", "b=1")
