@@ -96,9 +96,11 @@ LANES = ((*QUICK, OTHERS, PLUGIN), (INTEGRATION,), (RELEASE, COMPOSE, FURTHER))
 def test(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Only what needs no server.")] = False,  # noqa: PT028
+    everything: Annotated[bool, typer.Option("--all", help="Also the tests that take longest.")] = False,  # noqa: PT028
 ) -> int:
-    """Run all checks of this project: style, types, unit, plugin, integration and container tests."""
-    outcomes = in_lanes([QUICK] if quick else LANES, {**os.environ, "PYTHONPATH": str(ROOT)})
+    """Run the checks of this project: style, types, unit, plugin, integration and container tests."""
+    chosen = {"PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} -m ''"} if everything else {}
+    outcomes = in_lanes([QUICK] if quick else LANES, {**os.environ, "PYTHONPATH": str(ROOT), **chosen})
     table = Table(show_header=False, show_edge=False)
     for outcome in outcomes:
         table.add_row(outcome.name, str(outcome), f"{outcome.seconds:.0f} s")

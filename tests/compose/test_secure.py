@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from tests.compose.engine import Engine
 from tests.compose.project import Project, checkout_name, documents, free_ports, own_images, wait_until
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 
 STREAM = {"EXPERIMENT": "quickstart", "RATE": "1009"}
 INDEX = "sluice-quickstart"

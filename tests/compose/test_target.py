@@ -110,6 +110,7 @@ def test_a_run_starts_containers_measures_them_and_stops_them(launcher: Launcher
     assert running(launcher.project) == {}
 
 
+@pytest.mark.long
 def test_a_suite_uses_warm_containers(launcher: Launcher, tmp_path: Path) -> None:
     """It leaves out what they cannot run, and nothing is started again for the rest."""
     launcher.project("up", "--detach", "--wait", "kafka", "elasticsearch", "connect")

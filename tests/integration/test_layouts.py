@@ -1,6 +1,7 @@
 """Indices that are made once for each layout and kept, on real servers."""
 
 import httpx
+import pytest
 
 from lab.records.run import Layout, Run
 from tests.integration.conftest import Sluice
@@ -63,6 +64,7 @@ def test_what_is_not_as_it_was_verified_is_made_anew(sluice: Sluice, elasticsear
     assert made.made_by == third.run_id
 
 
+@pytest.mark.long
 def test_every_route_ends_with_its_codec_and_all_documents(sluice: Sluice) -> None:
     """Both rewritten ones begin with one segment, which a force-merge alone would leave as it is."""
     shards, merged = "index.number_of_shards=3", "load.segments=1"

@@ -92,3 +92,4 @@ def test_every_test_that_needs_servers_is_in_one_check() -> None:
         ["tests/compose", "tests/integration", *FURTHER_TESTS, *OTHER_TESTS, PLUGIN_TESTS, RELEASE_TESTS, "tests/unit"]
     )
     assert all((checks.ROOT / word).exists() for word in words)
+    assert set(FURTHER_TESTS) & set(OTHER_TESTS) == set()
