@@ -6,7 +6,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
@@ -50,6 +50,8 @@ from lab.stream.prepare import find_stream, prepare_stream
 from lab.stream.sampled import sampled_stream
 from lab.stream.sender import send_stream
 from lab.targets.choose import remote_endpoints
+from producers.produce import WHOLE
+from producers.share import MOST_SHARES, Share
 
 REPORT_INTERVAL_S = 30.0
 KIBANAS_GRAIN_S = 10.0
@@ -86,10 +88,14 @@ def of_stream(command: Callable[..., None]) -> Callable[..., None]:
         sink: Annotated[
             str, typer.Option(envvar="SLUICE_STREAM_SINK", help=f"Sink: {' or '.join(OTHER_SINKS)}.")
         ] = "sluice",
+        settings: Annotated[
+            list[str] | None,
+            typer.Option("--set", envvar="SLUICE_STREAM_SET", metavar="KEY=VALUE", help="Set a value of the profile."),
+        ] = None,
         target_file: TargetFileOption = None,
         **own_options: Any,
     ) -> None:
-        chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink)
+        chosen = streamed(profile, documents=documents, path=path, key=key, sink=sink, settings=settings or ())
         command(chosen, remote_endpoints(target_file), **own_options)
 
     *shared, _own_options = inspect.signature(with_options).parameters.values()
@@ -149,28 +155,46 @@ def send(
             help="Pause sending while the sink lags by more records than this.",
         ),
     ] = 200_000,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SLUICE_STREAM_SHARE",
+            metavar="N/OF",
+            help="Send one share of the documents, such as 1/2; others send the rest. The rate is that of all.",
+        ),
+    ] = None,
     heartbeat: HeartbeatOption = None,
     page: PageOption = None,
 ) -> None:
     """Send the stream's documents until it is stopped; a restart continues where it was."""
-    pace = Pace(rate_of(rate), most_lag)
+    pace, which = Pace(rate_of(rate), most_lag), share_of(share)
     dataset = dataset_of(profile)
     names = stream_of(profile, endpoints)
     stop = StopRequest()
     reporter = Reporter(dataset.documents, heartbeat)
     with watched(profile, endpoints, names, reporter, page=page) as watcher:
         position = send_stream(
-            profile, dataset, endpoints, names, pace=pace, watcher=watcher, is_over=stop.is_requested
+            profile, dataset, endpoints, names, pace=pace, watcher=watcher, is_over=stop.is_requested, share=which
         )
     console.print(f"stopped at {position:,} documents; start it again to continue there")
 
 
 @app.command()
 @of_stream
-def verify(profile: Profile, endpoints: Endpoints) -> None:
+def verify(
+    profile: Profile,
+    endpoints: Endpoints,
+    *,
+    shares: Annotated[
+        int,
+        typer.Option(
+            min=1, max=MOST_SHARES, envvar="SLUICE_STREAM_SHARES", help="How many producers sent it, each its share."
+        ),
+    ] = 1,
+) -> None:
     """Compare what is stored with what was sent; the stream must have been stopped. Exit status 4 if they differ."""
     names = stream_of(profile, endpoints)
-    accounting = check_stream(profile, dataset_of(profile), endpoints, names)
+    accounting = check_stream(profile, dataset_of(profile), endpoints, names, shares=shares)
     console.print(sentence_of(accounting), soft_wrap=True)
     if accounting.problems:
         raise VerificationError(f"{names.index}: {'; '.join(accounting.problems)}")
@@ -239,15 +263,17 @@ def sentence_of(accounting: StreamAccounting) -> str:
 # --- what is streamed, and through what -----------------------------------------------------------------------------
 
 
-def streamed(name: str, *, documents: int | None, path: str | None, key: str | None, sink: str) -> Profile:
-    """The profile with the size of a lap, the user's file and the plugin.
+def streamed(
+    name: str, *, documents: int | None, path: str | None, key: str | None, sink: str, settings: Sequence[str] = ()
+) -> Profile:
+    """The profile with the size of a lap, the user's file, the plugin and the values that are set.
 
     Raises:
         ProfileError: It is wrong, or the plugin is not known.
     """
     if sink not in OTHER_SINKS:
         raise ProfileError(f"--sink: got {sink}, expected {' or '.join(OTHER_SINKS)}")
-    overrides = file_overrides(path, key)
+    overrides = [*file_overrides(path, key), *settings]
     chosen = load_profile(name, overrides=overrides)
     if documents is not None and chosen.dataset.name != "file":
         overrides.append(override("dataset.documents", documents))
@@ -260,6 +286,14 @@ def file_overrides(path: str | None, key: str | None) -> list[str]:
     """The overrides of a profile for the user's file."""
     given = {"dataset.path": path, "dataset.key": key}
     return [override(option, value) for option, value in given.items() if value]
+
+
+def share_of(text: str | None) -> Share:
+    """The share that a producer sends; the whole without one. Raises ProfileError if it is none."""
+    try:
+        return WHOLE if text is None else Share.parsed(text)
+    except ValueError as error:
+        raise ProfileError(f"--{error}") from error
 
 
 def rate_of(text: str) -> float | None:

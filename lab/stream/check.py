@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,10 @@ from lab.profiles import Profile
 from lab.run.names import Names
 from lab.run.verify.accounting import NAMED, Hashes, altered, compare, distinct_letters, hashes_of, index_problems
 from lab.run.verify.verify import key_hashes, stored_documents, stored_hashes
-from lab.stream.laps import PositionStore, StreamPosition
+from lab.stream.laps import PositionStore
+from lab.stream.shares import SentDocuments
 from producers.dataset import Dataset
+from producers.share import Share
 
 POLL_S = 1.0
 STALLED_S = 120.0
@@ -48,10 +50,14 @@ def check_stream(
     endpoints: Endpoints,
     names: Names,
     *,
+    shares: int = 1,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> StreamAccounting:
     """Wait until the sink has read everything, and compare what is stored with what was sent.
+
+    Args:
+        shares: How many producers send the stream.
 
     Raises:
         ProfileError: The stream cannot be compared.
@@ -62,36 +68,41 @@ def check_stream(
             "sink.config.key.ignore: got true, expected false: every lap would store its documents again"
         )
     topics = topics_of(endpoints)
-    mark = PositionStore(endpoints.kafka_bootstrap, names, endpoints.access.kafka)
+    each = [Share(number, shares) for number in range(1, shares + 1)]
+    marks = [PositionStore(endpoints.kafka_bootstrap, names, endpoints.access.kafka, share) for share in each]
     cluster = cluster_of(endpoints)
     try:
-        sent = settled(topics, mark, names)
-        wait_until_read(topics, names, sent.records, sleep=sleep, clock=clock)
+        sent = SentDocuments.by(dataset, settled(topics, marks, names))
+        wait_until_read(topics, names, sum(topics.end_offsets(names.topic).values()), sleep=sleep, clock=clock)
         if profile.verify.expect == "consumed":
             stored = cluster.count(names.index)
             problem = f"{stored} documents are in the index, although the sink was to store none"
-            return StreamAccounting(sent.documents, 0, stored, 0, 0, (problem,) if stored else ())
+            return StreamAccounting(sent.total, 0, stored, 0, 0, (problem,) if stored else ())
         return stored_accounting(profile, dataset, names, sent, cluster=cluster, topics=topics)
     finally:
-        mark.close()
+        for mark in marks:
+            mark.close()
         cluster.close()
 
 
-def settled(topics: KafkaTopics, mark: PositionStore, names: Names) -> StreamPosition:
-    """How far the stream is, if nobody sends any more.
+def settled(topics: KafkaTopics, marks: Sequence[PositionStore], names: Names) -> list[int]:
+    """How far each producer of the stream is, in documents over all laps, if nobody sends any more.
 
     Raises:
-        StackError: There are records that its producer has not written down.
+        StackError: One goes on, or there are records that none of them has written down.
     """
-    sent = mark.read()
+    sent = [mark.read() for mark in marks]
     records = sum(topics.end_offsets(names.topic).values())
-    if records != sent.records:
+    # The last one to stop has counted the records of all.
+    counted = [position.records for position in sent if position.records is not None]
+    is_known = len(counted) == len(sent)
+    if not is_known or records != max(counted):
+        expected = f"{max(counted):,} that its producer has written" if is_known else "number that its producer writes"
         raise StackError(
-            f"{names.topic}: got {records:,} records, expected the {sent.records:,} that its producer has written "
-            "down: it is still sending, or was killed; start it again if it was, then stop it "
-            "(docker compose stop producer)"
+            f"{names.topic}: got {records:,} records, expected the {expected} down: it is still sending, or was "
+            "killed; start it again if it was, then stop it (docker compose stop producer)"
         )
-    return sent
+    return [position.documents for position in sent]
 
 
 def wait_until_read(
@@ -123,29 +134,29 @@ def stored_accounting(
     profile: Profile,
     dataset: Dataset,
     names: Names,
-    sent: StreamPosition,
+    sent: SentDocuments,
     *,
     cluster: ElasticsearchClient,
     topics: KafkaTopics,
 ) -> StreamAccounting:
     """The accounting for a sink that stores every document."""
-    count = min(sent.documents, dataset.documents)
-    expected = key_hashes(dataset, count)
+    hashes, was_sent = key_hashes(dataset, len(sent.reached)), sent.times > 0
+    expected = hashes[was_sent]
     dead = hashes_of(letter.key for letter in distinct_letters(topics.dead_letters(names.dead_letter_topic)))
     cluster.refresh(names.index)
     # Dead letters are those of all laps, so records are counted over all laps.
-    laps, begun = divmod(sent.documents, dataset.documents)
-    times = laps + (np.arange(count) < begun)
-    comparison = compare(expected, stored_hashes(cluster, names.index), dead, times)
+    comparison = compare(expected, stored_hashes(cluster, names.index), dead, sent.times[was_sent])
     draw = random.Random(names.topic)  # noqa: S311 - a sample, no secret
-    numbers = draw.sample(range(count), min(count, profile.verify.sample))
-    sample = latest_documents(dataset, expected, numbers, sent.documents, dead)
+    places = np.flatnonzero(was_sent)
+    drawn = draw.sample(range(len(places)), min(len(places), profile.verify.sample))
+    numbers: list[int] = places[np.array(drawn, dtype=np.int64)].tolist()
+    sample = latest_documents(dataset, hashes, numbers, sent, dead)
     different = altered(
         sample, stored_documents(cluster, names.index, list(sample)), cluster.rebuilt_vectors(names.index)
     )
-    missing = [dataset.key(int(np.flatnonzero(expected == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
+    missing = [dataset.key(int(np.flatnonzero(hashes == gone)[0])).decode() for gone in comparison.missing[:NAMED]]
     return StreamAccounting(
-        sent=sent.documents,
+        sent=sent.total,
         distinct=len(np.unique(expected)),
         stored=comparison.indexed + comparison.unexpected,
         dead_lettered=len(dead),
@@ -154,18 +165,20 @@ def stored_accounting(
     )
 
 
-def latest_documents(dataset: Dataset, hashes: Hashes, numbers: list[int], sent: int, dead: Hashes) -> dict[str, bytes]:
+def latest_documents(
+    dataset: Dataset, hashes: Hashes, numbers: list[int], sent: SentDocuments, dead: Hashes
+) -> dict[str, bytes]:
     """For each of these documents the one of the same key that was sent last; those with dead letters are left out.
 
     Args:
-        hashes: The hash of each document's key, by number, of those that were sent at all.
-        sent: Documents sent over all laps.
+        hashes: The hash of each document's key, by number.
     """
     gone = set(dead.tolist())
     latest: set[int] = set()
     for number in numbers:
         if int(hashes[number]) not in gone:
-            latest.add(last_sent(np.flatnonzero(hashes == hashes[number]), sent, dataset.documents))
+            same_key = np.flatnonzero((hashes == hashes[number]) & (sent.times > 0))
+            latest.add(last_sent(same_key, int(sent.reached[number]), dataset.documents))
     records = dataset.records(np.array(sorted(latest), dtype=np.int64)) if latest else ()
     return {key.decode(): document for key, document in records}
 

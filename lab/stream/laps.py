@@ -13,13 +13,17 @@ from typing import Final, Protocol
 
 import numpy as np
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from numpy.typing import NDArray
 
 from lab.errors import StackError
 from lab.run.names import Names
+from lab.stream.shares import share_numbers
 from producers.dataset import BATCH_DOCUMENTS, Dataset
 from producers.delivery import in_words
 from producers.pacing import Clock, Schedule
+from producers.produce import WHOLE
 from producers.sending import Client, Sending
+from producers.share import Share
 from producers.worker import SystemClock
 
 LOOK_S: Final = 0.5
@@ -34,6 +38,8 @@ CHECK_S: Final = 10.0
 RETAINED_BYTES: Final = 1 << 30
 """What the topic of a stream keeps, over all partitions. What the sink has not read yet must never be among what goes,
 so that the producer lets at most half of this lie unread."""
+SENDING: Final = "sending"
+"""Stands in place of the number of records while a stream is being sent."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +47,14 @@ class StreamPosition:
     """How far a stream is.
 
     Attributes:
-        documents: Sent since it began, over all laps; those that were sent twice after a kill count once.
-        records: In the topic at that moment, as the sum of its end offsets.
+        documents: Sent since it began, over all laps; those that were sent twice after a kill count once. Of a share:
+            the documents of all shares up to there, of which it has sent its own.
+        records: In the topic when the sending was stopped, as the sum of its end offsets; `None` while it goes on, and
+            after a kill.
     """
 
     documents: int
-    records: int
+    records: int | None
 
 
 class PositionStore:
@@ -54,15 +62,19 @@ class PositionStore:
 
     Args:
         settings: Further settings of Kafka's client, such as those for TLS.
+        share: Whose position it is, where several producers send the stream.
     """
 
-    def __init__(self, bootstrap: str, names: Names, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, bootstrap: str, names: Names, settings: Mapping[str, str] | None = None, share: Share = WHOLE
+    ) -> None:
+        of_share = f"-{share.number}-of-{share.of}" if share.of > 1 else ""
         self._topic = names.topic
         self._consumer = Consumer(
             {
                 **(settings or {}),
                 "bootstrap.servers": bootstrap,
-                "group.id": f"{names.topic}-sent",
+                "group.id": f"{names.topic}-sent{of_share}",
                 "enable.auto.commit": False,
                 "log_level": 0,
             }
@@ -80,7 +92,10 @@ class PositionStore:
             raise StackError(
                 f"{self._topic}: the position of the stream cannot be read ({error.args[0].str()})"
             ) from error
-        return StreamPosition(offset.offset, int(offset.metadata or 0)) if offset.offset >= 0 else StreamPosition(0, 0)
+        if offset.offset < 0:
+            return StreamPosition(0, 0)
+        records = offset.metadata or ""
+        return StreamPosition(offset.offset, int(records) if records.isdigit() else None)
 
     def write(self, sent: StreamPosition) -> None:
         """Write the position down.
@@ -88,7 +103,8 @@ class PositionStore:
         Raises:
             KafkaException: Kafka does not take it.
         """
-        place = TopicPartition(self._topic, 0, sent.documents, str(sent.records))
+        records = SENDING if sent.records is None else str(sent.records)
+        place = TopicPartition(self._topic, 0, sent.documents, records)
         self._consumer.commit(offsets=[place], asynchronous=False)
 
     def close(self) -> None:
@@ -114,8 +130,9 @@ class Pace:
     """How fast a stream goes.
 
     Attributes:
-        rate_docs_per_s: On an absolute schedule, which no waiting for sink or Kafka moves: what was due meanwhile is
-            sent at once afterwards, and its latency counts from when it was due. `None` for as fast as the sink can.
+        rate_docs_per_s: Over all shares, on an absolute schedule, which no waiting for sink or Kafka moves: what was
+            due meanwhile is sent at once afterwards, and its latency counts from when it was due. `None` for as fast as
+            the sink can.
         most_lag_records: No further ahead of the sink than this.
     """
 
@@ -150,7 +167,8 @@ class Stream:
         offsets: Asks Kafka; raises KafkaException when it does not answer.
         keep: Writes a position down.
         check_sink: Raises StackError when the sink has failed for good; asked while it is waited for.
-        position: The number of the next document, over all laps.
+        position: The number of the next document, over all laps and all shares.
+        share: Which of the documents it sends; other producers send the others.
         epoch_us: The wall clock, in microseconds.
     """
 
@@ -162,6 +180,7 @@ class Stream:
     keep: Callable[[StreamPosition], None]
     watcher: Watcher
     position: int
+    share: Share = WHOLE
     check_sink: Callable[[], None] = lambda: None
     clock: Clock = field(default_factory=SystemClock)
     sleep: Callable[[float], None] = time.sleep
@@ -187,6 +206,9 @@ class Stream:
             self.wait_for_sink(is_over)
             if not is_over():
                 self.send_stretch(is_over)
+        if self._first is not None:
+            with contextlib.suppress(KafkaException):
+                self.keep(StreamPosition(self.position, self.offsets().records))
 
     def sink_keeps_up(self) -> bool:
         """Whether more may be sent; asked of Kafka every half second only."""
@@ -229,7 +251,9 @@ class Stream:
     def send_stretch(self, is_over: Callable[[], bool]) -> None:
         """Send on the schedule that began with the first stretch, until the sink falls behind or it is over."""
         now_ns = self.clock.monotonic_ns()
-        self._first = self._first or (now_ns, self.position)
+        if self._first is None:
+            self._first = (now_ns, self.position)
+            self.write_position()
         started_ns, first = self._first
         # By the wall clock as it stands now: the machine may have slept, or its clock been set, since the last stretch.
         started_us = self.epoch_us() - (now_ns - started_ns) // 1000
@@ -237,18 +261,24 @@ class Stream:
         sending = Sending(self.client, self.topic, schedule, clock=self.clock)
         self._kept_ns = now_ns
         while not is_over() and self.sink_keeps_up():
-            numbers = np.arange(self.position, self.position + self.pace.block_documents, dtype=np.int64)
-            sending.send(numbers, self.dataset.records(numbers % self.dataset.documents))
-            self.position += len(numbers)
-            self._bytes_per_document = sending.source_bytes / sending.produced
+            numbers = self.own(np.arange(self.position, self.position + self.pace.block_documents, dtype=np.int64))
+            if len(numbers):
+                sending.send(numbers, self.dataset.records(numbers % self.dataset.documents))
+            self.position += self.pace.block_documents
+            self._bytes_per_document = sending.source_bytes / max(1, sending.produced)
             if self.clock.monotonic_ns() - self._kept_ns > WRITE_DOWN_S * 1e9:
                 self.write_down(sending)
         self.write_down(sending)
 
+    def own(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of these positions whose documents this share sends."""
+        if self.share.of == 1:
+            return positions
+        own: NDArray[np.int64] = positions[share_numbers(self.dataset, positions, self.share.of) == self.share.number]
+        return own
+
     def write_down(self, sending: Sending) -> None:
         """Wait until everything is acknowledged, and write down how far it is.
-
-        Where Kafka does not answer just now it is left to the next time: at worst some documents are sent twice.
 
         Raises:
             StackError: A document was not taken.
@@ -257,6 +287,13 @@ class Stream:
         if sending.failed:
             why = in_words(sending.failures)
             raise StackError(f"{self.topic}: {sending.failed} documents were not delivered: {why}")
-        with contextlib.suppress(KafkaException):
-            self.keep(StreamPosition(self.position, self.offsets().records))
+        self.write_position()
         self._kept_ns = self.clock.monotonic_ns()
+
+    def write_position(self) -> None:
+        """Write down how far it is, and that it goes on.
+
+        Where Kafka does not answer just now it is left to the next time: at worst some documents are sent twice.
+        """
+        with contextlib.suppress(KafkaException):
+            self.keep(StreamPosition(self.position, None))

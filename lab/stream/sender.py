@@ -14,6 +14,8 @@ from lab.run.load.produce import client_settings
 from lab.run.names import Names
 from lab.stream.laps import Offsets, Pace, PositionStore, Stream, Watcher
 from producers.dataset import Dataset
+from producers.produce import WHOLE
+from producers.share import Share
 from producers.worker import DEFAULT_CLIENT_SETTINGS
 
 ANSWER_WITHIN_S = 10.0
@@ -35,8 +37,9 @@ def send_stream(
     pace: Pace,
     watcher: Watcher,
     is_over: Callable[[], bool],
+    share: Share = WHOLE,
 ) -> int:
-    """Send a stream until `is_over`; the number of its next document.
+    """Send a stream, or a share of it, until `is_over`; the number of its next document.
 
     Raises:
         StackError: Kafka does not take a document or does not answer, or the sink has failed.
@@ -44,7 +47,7 @@ def send_stream(
     bootstrap, access = endpoints.kafka_bootstrap, endpoints.access.kafka
     client = producer_of(profile, endpoints)
     reader = KafkaReader(bootstrap, names.topic, names.consumer_group, timeout_s=ANSWER_WITHIN_S, client=access)
-    mark = PositionStore(bootstrap, names, access)
+    mark = PositionStore(bootstrap, names, access, share)
     worker = worker_of(endpoints, 0.0)
 
     def offsets() -> Offsets:
@@ -61,6 +64,7 @@ def send_stream(
             keep=mark.write,
             watcher=watcher,
             position=mark.read().documents,
+            share=share,
             check_sink=lambda: check_sink(worker, names.connector),
         )
         stream.send(is_over)

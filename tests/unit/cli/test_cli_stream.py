@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli.stream import Reporter, rate_of, sentence_of, show, streamed
+from lab.cli.stream import Reporter, rate_of, sentence_of, share_of, show, streamed
 from lab.errors import ProfileError
 from lab.profiles import Profile
 from lab.stream.check import StreamAccounting
+from producers.share import Share
 from tests.unit.clients.rest_server import rest
 
 
@@ -30,6 +31,20 @@ def test_another_rate_is_refused(text: str) -> None:
     with pytest.raises(ProfileError) as refusal:
         rate_of(text)
     assert str(refusal.value) == f"--rate: got {text}, expected documents per second above 0, or max"
+
+
+def test_a_share_is_one_of_several() -> None:
+    """Without one it is the whole."""
+    assert (share_of(None), share_of("2/3")) == (Share(1, 1), Share(2, 3))
+    with pytest.raises(ProfileError) as refusal:
+        share_of("3")
+    assert str(refusal.value) == "--share: got 3, expected such as 2/5"
+
+
+def test_values_of_the_profile_can_be_set() -> None:
+    """As in a cluster, where every index has a replica."""
+    profile = streamed("quickstart", documents=7, path=None, key=None, sink="sluice", settings=["topic.partitions=5"])
+    assert (profile.topic.partitions, profile.dataset.documents) == (5, 7)
 
 
 def test_a_lap_is_as_long_as_asked_for() -> None:

@@ -30,6 +30,7 @@ class Servers:
     Attributes:
         committed: What the sink has committed at each look; the last one for ever.
         in_topic: Records in its two partitions.
+        before: Positions of the first shares, where there are several; `sent` is that of the last one.
     """
 
     stored: dict[str, Any] = field(default_factory=lambda: dict(LATEST))
@@ -37,14 +38,15 @@ class Servers:
     in_topic: tuple[int, int] = (17, 12)
     committed: list[int] = field(default_factory=lambda: [SENT])
     letters: list[DeadLetter] = field(default_factory=list)
+    before: list[StreamPosition] = field(default_factory=list)
     refreshed: bool = False
     closed: int = 0
     now_s: float = 1000.0
     waits: int = 0
 
     def read(self) -> StreamPosition:
-        """How far the producer says it is."""
-        return self.sent
+        """How far a producer says it is."""
+        return self.before.pop(0) if self.before else self.sent
 
     def end_offsets(self, _topic: str) -> dict[int, int]:
         """Records in each partition."""
@@ -89,7 +91,7 @@ class Servers:
         self.waits += 1
 
 
-def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -> StreamAccounting:
+def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str, shares: int = 1) -> StreamAccounting:
     """What a check of these servers comes to."""
     for made in ("topics_of", "cluster_of", "PositionStore"):
         monkeypatch.setattr(check, made, lambda *_: servers)
@@ -99,6 +101,7 @@ def checked(servers: Servers, monkeypatch: pytest.MonkeyPatch, *settings: str) -
         LAP,
         endpoints,  # type: ignore[arg-type]
         NAMES,
+        shares=shares,
         sleep=servers.sleep,
         clock=lambda: servers.now_s,
     )
@@ -229,3 +232,37 @@ def test_ids_made_of_offsets_are_refused(value: str, monkeypatch: pytest.MonkeyP
         "sink.config.key.ignore: got true, expected false: every lap would store its documents again"
     )
     assert servers.closed == 0
+
+
+KILLED = StreamPosition(6, None)
+
+
+def test_a_stream_of_two_producers_is_what_both_have_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even keys as far as the first one is, odd ones as far as the second, which has not ended its first lap.
+
+    The last one to stop has counted all records.
+    """
+    stored = {name: {"number": number} for name, number in {"0": 0, "1": 1, "2": 2, "3": 3, "4": 9}.items()}
+    slower = Servers(stored, StreamPosition(6, 20), (12, 8), [20], before=[StreamPosition(SENT, 15)])
+    assert checked(slower, monkeypatch, shares=2) == StreamAccounting(
+        sent=20, distinct=5, stored=5, dead_lettered=0, sampled=5, problems=()
+    )
+    assert slower.closed == 3
+    others = stored | {"3": {"number": 8}}
+    stale = Servers(others, StreamPosition(6, 20), (12, 8), [20], before=[StreamPosition(SENT, 15)])
+    assert checked(stale, monkeypatch, shares=2).problems == (
+        "1 of 5 sampled documents differs from the dataset, such as 3",
+    )
+
+
+@pytest.mark.parametrize("before", [[], [StreamPosition(SENT, SENT)]], ids=["alone", "beside one that has ended"])
+def test_a_producer_that_was_killed_must_come_to_its_end(
+    before: list[StreamPosition], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has sent more than it has written down, even where another one has counted the records since."""
+    with pytest.raises(StackError) as refusal:
+        checked(Servers(sent=KILLED, before=before), monkeypatch, shares=1 + len(before))
+    assert str(refusal.value) == (
+        "sluice-books-7: got 29 records, expected the number that its producer writes down: it is still sending, or "
+        "was killed; start it again if it was, then stop it (docker compose stop producer)"
+    )

@@ -1,14 +1,18 @@
 """A stream without end: lap after lap, never too far ahead of the sink, and what was sent is written down."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from lab.errors import StackError
 from lab.stream.laps import RETAINED_BYTES, Offsets, Pace, Stream, StreamPosition
+from producers.dataset import Dataset
 from producers.sending import INTENDED_SEND_TIME_HEADER
+from producers.share import Share
 from tests.unit.producers.fakes import FakeClient, FakeClock, NumberedDocuments
 
 LAP = 1009
@@ -22,6 +26,7 @@ class World:
     Attributes:
         reads: The sink's lag for so many records in the topic, asked again and again.
         is_down: Whether Kafka does not answer.
+        in_topic: Records in the topic whenever a position was kept.
     """
 
     clock: FakeClock = field(default_factory=lambda: FakeClock(now_ns=10**12))
@@ -29,15 +34,18 @@ class World:
     is_down: Callable[[], bool] = lambda: False
     refuse: Callable[[bytes], KafkaError | None] = lambda _: None
     kept: list[StreamPosition] = field(default_factory=list)
+    in_topic: list[int] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.client = FakeClient(self.clock, send_cost_ns=1000, fail=self.refuse)
 
-    def stream(self, *, position: int = 0, rate: float | None = None, documents: int = LAP) -> Stream:
+    def stream(
+        self, *, position: int = 0, rate: float | None = None, dataset: Dataset | None = None, share: str = "1/1"
+    ) -> Stream:
         """A stream through this world."""
         return Stream(
-            NumberedDocuments(documents),
+            dataset or NumberedDocuments(LAP),
             "topic",
             self.client,
             Pace(rate, LAG),
@@ -45,6 +53,7 @@ class World:
             self.keep,
             self,
             position,
+            Share.parsed(share),
             clock=self.clock,
             sleep=self.clock.sleep,
             epoch_us=lambda: self.clock.now_ns // 1000,
@@ -61,6 +70,7 @@ class World:
         if self.is_down():
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         self.kept.append(sent)
+        self.in_topic.append(len(self.client.sent))
 
     def sending(self, documents: int, lag: int) -> None:
         """Nobody listens."""
@@ -94,13 +104,17 @@ def test_a_stream_goes_on_where_it_was() -> None:
 
 
 def test_what_is_written_down_was_acknowledged() -> None:
-    """Every five seconds, and at the end; at each of them the topic holds exactly what was sent."""
+    """At the beginning, every five seconds, and at the end; the topic holds exactly what was sent by then.
+
+    Only the last one says how many records there are: a stream without it is being sent, or was killed.
+    """
     world = World()
     stream = world.stream(rate=1009)
     stream.send(after(stream, 20_011))
-    assert len(world.kept) == 4
-    assert all(sent.documents == sent.records for sent in world.kept)
-    assert world.kept[-1].documents == stream.position
+    *under_way, end = world.kept
+    assert [sent.documents for sent in world.kept] == world.in_topic
+    assert ([sent.records for sent in under_way], under_way[0].documents) == ([None] * 5, 0)
+    assert end == StreamPosition(stream.position, stream.position)
 
 
 def test_a_rate_is_kept() -> None:
@@ -122,8 +136,8 @@ def test_a_stop_is_heard_within_half_a_second() -> None:
 def test_the_producer_waits_for_the_sink() -> None:
     """It sends no more before half of the lag is gone."""
     world = World()
-    # Before the first document, at its sending, half a second later, when it is written down, and while it waits.
-    lags = iter([0, 0, LAG + 1, 0, LAG // 2 + 1, LAG // 2])
+    # Before the first document, at its sending, half a second later, and while it waits.
+    lags = iter([0, 0, LAG + 1, LAG // 2 + 1, LAG // 2])
     world.reads = lambda _records: next(lags, 0)
     stream = world.stream(rate=1009)
     stream.send(after(stream, 2003))
@@ -166,7 +180,7 @@ def test_a_sink_that_has_failed_ends_the_stream() -> None:
     with pytest.raises(StackError, match=r"^connector: failed: index not found$"):
         stream.send(lambda: False)
     assert len(world.waits) * 0.2 == pytest.approx(10, abs=0.5)
-    assert world.kept[-1] == StreamPosition(stream.position, stream.position)
+    assert world.kept[-1] == StreamPosition(stream.position, None)
     assert stream.position > LAG
 
 
@@ -195,4 +209,32 @@ def test_a_document_that_kafka_does_not_take_ends_the_stream() -> None:
     stream = world.stream()
     with pytest.raises(StackError, match=r"^topic: 1 documents were not delivered: 1 × TOPIC_AUTHORIZATION_FAILED: "):
         stream.send(after(stream, LAP))
-    assert world.kept == []
+    assert world.kept == [StreamPosition(0, None)]
+
+
+@pytest.mark.parametrize("dataset", [NumberedDocuments(LAP), NumberedDocuments(LAP, repeat_after=103)])
+def test_shares_send_every_document_of_every_lap_once(dataset: NumberedDocuments) -> None:
+    """Whatever one share sends, no other does; all documents of a key, in all laps, are in one share and in order."""
+    sent = []
+    for share in ("1/3", "2/3", "3/3"):
+        world = World()
+        stream = world.stream(dataset=dataset, share=share, rate=1009)
+        stream.send(after(stream, 3 * LAP))
+        keys = [record.key for record in world.client.sent]
+        assert world.kept[-1] == StreamPosition(stream.position, len(keys))
+        sent.append([(record.key, record.value) for record in world.client.sent])
+    numbers = np.arange(stream.position, dtype=np.int64)
+    assert sorted(itertools.chain(*sent)) == sorted(dataset.records(numbers % LAP))
+    assert not any(
+        {key for key, _ in one} & {key for key, _ in other} for one, other in itertools.combinations(sent, 2)
+    )
+
+
+def test_shares_keep_the_rate_of_all_together() -> None:
+    """Of 1,009 documents per second each of two sends half."""
+    world = World()
+    stream = world.stream(rate=1009, share="2/2")
+    began_ns = world.clock.now_ns
+    stream.send(after(stream, 20_011))
+    assert (world.clock.now_ns - began_ns) / 1e9 == pytest.approx(stream.position / 1009, abs=0.3)
+    assert len(world.client.sent) == pytest.approx(stream.position / 2, abs=LAP)

@@ -11,6 +11,7 @@ from lab.run.verify.accounting import Comparison, hashes_of, index_problems
 from lab.stream.check import last_sent, latest_documents
 from lab.stream.prepare import drop_failed, new_id, refuse_unsuitable, suffix
 from lab.stream.sender import check_sink
+from lab.stream.shares import SentDocuments
 from tests.unit.clients.rest_server import rest
 from tests.unit.producers.fakes import NumberedDocuments
 
@@ -67,7 +68,9 @@ def test_a_sample_holds_the_latest_document_of_each_key() -> None:
     dataset = NumberedDocuments(13, repeat_after=5)
     hashes = hashes_of(str(number % 5) for number in range(13))
     dead = hashes_of(["2"])
-    assert latest_documents(dataset, hashes, [1, 2, 3], 13, dead) == {"1": b'{"number":11}', "3": b'{"number":8}'}
+    sent = SentDocuments.by(dataset, [13])
+    latest = latest_documents(dataset, hashes, [1, 2, 3], sent, dead)
+    assert latest == {"1": b'{"number":11}', "3": b'{"number":8}'}
 
 
 def test_whatever_is_wrong_is_a_sentence() -> None:
@@ -105,3 +108,20 @@ def test_a_sink_that_has_failed_is_told_with_the_cause() -> None:
     with rest((200, FAILED)) as worker, pytest.raises(StackError) as refusal:
         check_sink(ConnectWorker(worker.url, patience_s=0), "books")
     assert str(refusal.value) == "connector books, task 0: failed: Z: index not found"
+
+
+def test_what_several_producers_have_sent_is_counted_by_document() -> None:
+    """Of 7 to a lap the first of two producers has come to the 3rd of its third lap, the other to the 6th of its first.
+
+    Even numbers are the first one's: 0 and 2 were sent three times, 4 and 6 twice; of the others 1, 3 and 5 once.
+    """
+    sent = SentDocuments.by(NumberedDocuments(7), [2 * 7 + 3, 6])
+    assert sent.times.tolist() == [3, 1, 3, 1, 2, 1, 2]
+    assert sent.total == 13
+
+
+def test_before_anybody_has_come_to_it_a_document_was_not_sent() -> None:
+    """As far as the furthest one, there may be documents of a slower one that are still to come."""
+    sent = SentDocuments.by(NumberedDocuments(1009), [5, 2])
+    assert sent.times.tolist() == [1, 1, 1, 0, 1]
+    assert SentDocuments.by(NumberedDocuments(1009), [0, 0]).total == 0
