@@ -94,9 +94,9 @@ class Endpoints:
 
     Attributes:
         kafka_bootstrap: `host:port` of at least one broker, comma-separated.
-        connect_url: The REST API of a Connect worker.
+        connect_url: The REST API of a Connect worker, or of several of one group, comma-separated.
         elasticsearch_urls: The nodes' HTTP endpoints.
-        metrics_url: The JMX agent (Jolokia) of the Connect worker; `None` where there is none.
+        metrics_url: The JMX agent (Jolokia) of each Connect worker, comma-separated; `None` where there is none.
     """
 
     kafka_bootstrap: str
@@ -108,6 +108,11 @@ class Endpoints:
     def __post_init__(self) -> None:
         if not self.elasticsearch_urls:
             raise ValueError("endpoints: elasticsearch_urls: got none, expected at least one URL")
+
+
+def urls_of(text: str) -> tuple[str, ...]:
+    """The URLs in a text, which commas separate, without the slash at their ends."""
+    return tuple(url.strip().rstrip("/") for url in text.split(",") if url.strip())
 
 
 SECRET = re.compile(

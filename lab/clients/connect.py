@@ -7,13 +7,17 @@ from typing import Any
 import httpx
 
 from lab.clients.http import UNAUTHORIZED, HttpService, parsed
-from lab.endpoints import Access
+from lab.endpoints import Access, urls_of
 from lab.errors import ProfileError, StackError
 from lab.monitor.connect import causes_in, innermost
 
 
 class ConnectWorker:
-    """The REST API of a Connect worker, which may be restarted while a run is under way."""
+    """The REST API of a Connect worker, or of a group of workers; any may be restarted while a run is under way.
+
+    Args:
+        url: Of several workers, separated by commas: each knows all connectors of the group.
+    """
 
     def __init__(
         self,
@@ -30,7 +34,7 @@ class ConnectWorker:
         access = access or Access()
         self._http = HttpService(
             "Kafka Connect",
-            [url],
+            urls_of(url),
             access.connect,
             timeout_s=90,
             patience_s=patience_s,

@@ -13,17 +13,19 @@ from lab.errors import StackError
 
 JSON = {"Content-Type": "application/json"}
 RETRY_S = 0.5
+CONNECTED_WITHIN_S = 10.0
+"""A server whose packets are dropped refuses nothing: another one is asked after so long."""
 BUSY = frozenset({429, 502, 503, 504})
 UNAUTHORIZED = frozenset({401, 403})
 LONGEST_TEXT = 500
 
 
 class HttpService:
-    """A service by the URLs of its nodes, which are asked in turn.
+    """A service by the URLs of its nodes: the one that answered last is asked first, then the others in turn.
 
     Args:
         name: What a message calls it.
-        patience_s: How long to ask again; 0 for once.
+        patience_s: How long to ask again; 0 for each node once.
         is_busy: Whether an answer of that status says no more than that the server cannot answer yet.
         advice: What to check when no server answers, at the end of the sentence.
     """
@@ -49,7 +51,9 @@ class HttpService:
         self._sleep = sleep
         self._clock = clock
         # Who waits for a service for 5 s is not to wait for one answer of it for 90 s.
-        self._http = access.client(JSON, timeout=min(timeout_s, patience_s) if patience_s else timeout_s)
+        answer_s = min(timeout_s, patience_s) if patience_s else timeout_s
+        self._http = access.client(JSON, timeout=httpx.Timeout(answer_s, connect=min(answer_s, CONNECTED_WITHIN_S)))
+        self._first = 0
 
     def close(self) -> None:
         """Close the connections."""
@@ -80,20 +84,24 @@ class HttpService:
         content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         attempt = 0
         while True:
-            url = self.urls[attempt % len(self.urls)]
+            url = self.urls[self._first % len(self.urls)]
             attempt += 1
             try:
                 response = self._http.request(method, url + path, content=content, headers=headers)
             except httpx.TransportError as error:
-                if self._clock() > deadline:
+                if self._is_enough(attempt, deadline):
                     raise StackError(
                         f"{url}: {self._name} does not answer ({type(error).__name__}: {error}){self._advice}"
                     ) from error
             else:
                 busy = self._is_busy(response.status_code) and response.status_code not in accept
-                if not busy or self._clock() > deadline:
+                if not busy or self._is_enough(attempt, deadline):
                     return response
+            self._first += 1
             self._sleep(RETRY_S)
+
+    def _is_enough(self, attempts: int, deadline: float) -> bool:
+        return attempts >= len(self.urls) and self._clock() > deadline
 
 
 def parsed(response: httpx.Response) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import orjson
 
-from lab.endpoints import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess, urls_of
 from lab.records.samples import ConnectorSample, TaskSample
 
 EVERY = 3
@@ -19,6 +19,8 @@ class ConnectorReader:
     """Asks the worker for the state of one connector, at every third reading: states seldom change.
 
     Args:
+        url: Of several workers of one group, separated by commas; when one does not answer, the next reading asks the
+            next one.
         hide: Keeps secrets out of a failure's reason.
     """
 
@@ -31,9 +33,10 @@ class ConnectorReader:
         access: HttpAccess = OPEN,
         hide: Callable[[str], str] = str,
     ) -> None:
-        self._url = f"{url.rstrip('/')}/connectors/{connector}/status"
+        self._urls = [f"{each}/connectors/{connector}/status" for each in urls_of(url)]
         self._hide = hide
         self._readings = 0
+        self._failures = 0
         self._client = access.client(timeout=timeout_s)
 
     def read(self) -> ConnectorSample | None:
@@ -45,7 +48,11 @@ class ConnectorReader:
         self._readings += 1
         if self._readings % EVERY != 1:
             return None
-        response = self._client.get(self._url)
+        try:
+            response = self._client.get(self._urls[self._failures % len(self._urls)])
+        except httpx.TransportError:
+            self._failures += 1
+            raise
         if response.status_code == httpx.codes.NOT_FOUND:
             return None
         status = orjson.loads(response.raise_for_status().content)

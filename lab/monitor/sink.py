@@ -1,5 +1,10 @@
-"""Reads what the tasks of our sink say of themselves, through the JMX agent (Jolokia) in the Connect worker."""
+"""Reads what the tasks of our sink say of themselves, through the JMX agent (Jolokia) in each Connect worker.
 
+Where a function takes a URL, it takes those of several workers of one group as well, separated by commas. The tasks are
+on whichever of them answer: one that is down has none.
+"""
+
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,7 +13,7 @@ import httpx
 import orjson
 from hdrh.histogram import HdrHistogram
 
-from lab.endpoints import OPEN, HttpAccess
+from lab.endpoints import OPEN, HttpAccess, urls_of
 from lab.records.run import SinkHistograms
 from lab.records.samples import SinkSample
 from lab.records.verification import Ledger, SinkLedger, TaskLedger
@@ -45,7 +50,7 @@ class SinkReader:
         self._connector = connector
         self._reads_ages = reads_ages
         self._readings = 0
-        self._client = access.client(timeout=timeout_s)
+        self._client = access.client(timeout=timeout_s / len(urls_of(url)))
 
     def read(self) -> SinkSample:
         """The ledger at this instant; of the histograms, which are costly to encode, at most one and now and then."""
@@ -61,10 +66,14 @@ class SinkReader:
         )
 
     def _jit_time_ms(self) -> int | None:
-        """What the worker's virtual machine has spent on compiling so far; `None` where it does not say."""
-        answer = _post(self._client, self._url, "java.lang:type=Compilation", "TotalCompilationTime")
-        spent_ms = orjson.loads(answer.content).get("value") if answer.is_success else None
-        return spent_ms if isinstance(spent_ms, int) else None
+        """What the workers' virtual machines have spent on compiling so far; `None` where none says it."""
+        spent_ms: list[int] = []
+        for url in urls_of(self._url):
+            with contextlib.suppress(httpx.HTTPError):
+                answer = _post(self._client, url, "java.lang:type=Compilation", "TotalCompilationTime")
+                value = orjson.loads(answer.content).get("value") if answer.is_success else None
+                spent_ms += [value] if isinstance(value, int) else []
+        return sum(spent_ms) if spent_ms else None
 
     def close(self) -> None:
         """Close the connections."""
@@ -156,10 +165,24 @@ def read_beans(client: httpx.Client, url: str, connector: str, attributes: Seque
     """These attributes of the connector's tasks, one dictionary per task, by the bean's name.
 
     Raises:
-        httpx.HTTPError: No answer.
+        httpx.HTTPError: No answer of any worker.
         SinkNotRegisteredError: There is no such bean yet.
         JolokiaError: Any other refusal.
     """
+    beans: dict[str, dict[str, Any]] = {}
+    failures: list[Exception] = []
+    for agent in urls_of(url):
+        try:
+            beans |= _beans_of(client, agent, connector, attributes)
+        except (httpx.HTTPError, SinkNotRegisteredError) as failure:
+            failures.append(failure)
+    if not beans:
+        raise next((failure for failure in failures if isinstance(failure, SinkNotRegisteredError)), failures[0])
+    return beans
+
+
+def _beans_of(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Those of one worker."""
     tasks = f"sluice.connect:type=sink-task-metrics,connector={connector},task=*"
     answer = orjson.loads(_post(client, url, tasks, list(attributes)).raise_for_status().content)
     if answer.get("status") == 404 or answer.get("value") == {}:
@@ -172,4 +195,4 @@ def read_beans(client: httpx.Client, url: str, connector: str, attributes: Seque
 def _post(client: httpx.Client, url: str, mbean: str, attributes: str | list[str]) -> httpx.Response:
     # The agent answers below its context path only, which ends with a slash.
     question = orjson.dumps({"type": "read", "mbean": mbean, "attribute": attributes})
-    return client.post(f"{url.rstrip('/')}/", content=question, headers={"Content-Type": "application/json"})
+    return client.post(f"{url}/", content=question, headers={"Content-Type": "application/json"})

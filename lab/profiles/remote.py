@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic, is_secret, tls_context
+from lab.endpoints import OPEN, Access, Endpoints, HttpAccess, api_key, basic, is_secret, tls_context, urls_of
 from lab.errors import ProfileError
 from lab.profiles.located import Located, read_yaml_file
 from lab.profiles.models import Section
@@ -46,6 +46,12 @@ def _url(text: str) -> str:
         is_url = False
     if not is_url or parts.query or parts.fragment:
         raise ValueError(f'got "{text}", expected a URL such as https://host:9200')
+    return text
+
+
+def _urls(text: str) -> str:
+    for url in text.split(","):
+        _url(url.strip())
     return text
 
 
@@ -85,9 +91,9 @@ class _HttpSection(Section):
 
 
 class Service(_HttpSection):
-    """An HTTP service with one address."""
+    """What each Connect worker offers over HTTP; of several workers of one group the URLs are separated by commas."""
 
-    url: Url = Field(description="a URL such as https://connect.example.org:8083")
+    url: Annotated[str, AfterValidator(_urls)] = Field(description="a URL such as https://connect.example.org:8083")
 
 
 class Cluster(_HttpSection):
@@ -319,7 +325,7 @@ def _endpoints(remote: RemoteFile, secrets: frozenset[str]) -> Endpoints:
     )
     return Endpoints(
         kafka_bootstrap=remote.kafka.bootstrap_servers,
-        connect_url=remote.connect.url.rstrip("/"),
+        connect_url=",".join(urls_of(remote.connect.url)),
         elasticsearch_urls=tuple(url.rstrip("/") for url in remote.elasticsearch.urls),
         metrics_url=None if remote.metrics is None else remote.metrics.url,
         access=access,

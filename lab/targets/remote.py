@@ -12,7 +12,7 @@ import httpx
 from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.clients.http import UNAUTHORIZED
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
-from lab.endpoints import Endpoints
+from lab.endpoints import Endpoints, urls_of
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
@@ -313,15 +313,18 @@ def nodes_answer(cluster: ElasticsearchClient, path: str, endpoints: Endpoints) 
 
 
 def check_metrics_agent(endpoints: Endpoints) -> None:
-    """Check that the configured JMX agent responds.
+    """Check that every configured JMX agent responds.
 
     Raises:
         ProfileError: It rejects our credentials.
         StackError: It does not answer, or is none.
     """
-    if endpoints.metrics_url is None:
-        return
-    url = f"{endpoints.metrics_url.rstrip('/')}/version"
+    for agent in urls_of(endpoints.metrics_url or ""):
+        check_agent(f"{agent}/version", endpoints)
+
+
+def check_agent(url: str, endpoints: Endpoints) -> None:
+    """Check that one JMX agent responds; raises as above."""
     try:
         with endpoints.access.metrics.client(timeout=ANSWER_TIMEOUT_S) as client:
             response = client.get(url)

@@ -72,6 +72,18 @@ def test_another_node_is_asked_where_one_does_not_answer() -> None:
     assert time.naps == [0.5]
 
 
+def test_without_patience_every_node_is_asked_once() -> None:
+    """The one that answered is asked first the next time."""
+    time = Time()
+    with rest((200, {"count": 7})) as server:
+        nodes = client(gone(), gone(), server, time=time, patience_s=0)
+        assert [nodes.count("books"), nodes.count("books")] == [7, 7]
+    assert time.naps == [0.5, 0.5]
+    with pytest.raises(StackError, match="does not answer"):
+        client(gone(), gone(), time=time, patience_s=0).count("books")
+    assert time.naps == [0.5] * 3
+
+
 def test_an_error_is_not_asked_for_twice() -> None:
     """It would be the same again; the query is not part of the message."""
     with rest((400, error("bad scroll"))) as server, pytest.raises(StackError) as failure:

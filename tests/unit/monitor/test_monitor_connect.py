@@ -91,3 +91,15 @@ def test_the_worker_is_asked_at_every_third_reading() -> None:
         read = [reader.read() is not None for _ in range(7)]
     assert read == [True, False, False, True, False, False, True]
     assert len(asked) == 3
+
+
+def test_another_worker_of_the_group_is_asked_once_one_does_not_answer() -> None:
+    """Any of them knows the state of every task."""
+    with server(lambda _path, _body: (200, status())) as gone:
+        pass
+    with server(lambda _path, _body: (200, status())) as url:
+        reader = ConnectorReader(f"{gone},{url}", "sluice-books", timeout_s=2)
+        with pytest.raises(httpx.ConnectError):
+            reader.read()
+        assert [reader.read() is not None for _ in range(3)] == [False, False, True]
+        reader.close()

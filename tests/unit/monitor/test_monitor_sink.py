@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -188,3 +189,31 @@ def test_ages_are_those_of_all_tasks_together() -> None:
     low, high = (encoded(*(1000 * (number + first) for number in range(100))) for first in (1, 101))
     assert percentiles_ms([low, high]) == pytest.approx((100.0, 198.0), rel=1e-3)
     assert percentiles_ms([None, encoded()]) == (None, None)
+
+
+def worker(*tasks: int, compiling_ms: int = 0) -> Any:
+    """The agent of a worker that runs these tasks; each has the value 7 for all that is asked."""
+
+    def answer(_path: str, body: bytes) -> tuple[int, Any]:
+        question = orjson.loads(body)
+        if question == COMPILATION:
+            return 200, {"status": 200, "value": compiling_ms}
+        beans = {f"task={task}": dict.fromkeys(question["attribute"], 7) for task in tasks}
+        return 200, {"status": 200, "value": beans} if beans else {"status": 404}
+
+    return answer
+
+
+def test_the_tasks_are_those_of_all_workers_that_answer() -> None:
+    """A worker without tasks counts as none, and so does one that is down: its tasks are gone."""
+    with server(worker(0)) as gone:
+        pass
+    with server(worker(0, 2, compiling_ms=11)) as one, server(worker(1, compiling_ms=13)) as other:
+        sample = SinkReader(f"{one},{other}/", "sluice-books", timeout_s=2).read()
+        assert (sample.tasks, sample.records_read, sample.jit_time_ms) == (3, 21, 24)
+        left = SinkReader(f"{gone},{other}", "sluice-books", timeout_s=2).read()
+        assert (left.tasks, left.records_read, left.jit_time_ms) == (1, 7, 13)
+    with server(worker()) as idle, pytest.raises(SinkNotRegisteredError):
+        SinkReader(f"{gone},{idle}", "sluice-books", timeout_s=2).read()
+    with pytest.raises(httpx.ConnectError):
+        SinkReader(f"{gone},{gone}", "sluice-books", timeout_s=2).read()

@@ -299,3 +299,12 @@ def test_the_variables_of_the_documentation_are_enough() -> None:
     assert servers.access.kafka == {"security.protocol": "SSL"}
     assert servers.elasticsearch_urls == ("https://es-1:9200", "https://es-2:9200")
     assert servers.access.elasticsearch == HttpAccess(api_key("aWQ6a2V5"))
+
+
+def test_several_workers_of_one_group_are_named_in_one_line(tmp_path: Path) -> None:
+    """Each of them is a URL."""
+    two = LEAST.replace("http://connect:8083", "http://connect-1:8083/, http://connect-2:8083")
+    assert load_remote(described(tmp_path, two), {}).connect_url == "http://connect-1:8083,http://connect-2:8083"
+    assert refused(tmp_path, two.replace("connect-2:8083", "connect-2:x")) == (
+        'target.yaml:2: connect.url: got "http://connect-2:x", expected a URL such as https://host:9200'
+    )
