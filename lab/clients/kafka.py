@@ -81,6 +81,9 @@ class KafkaTopics:
     def create(self, topic: str, *, partitions: int, replication_factor: int, config: Mapping[str, object]) -> None:
         """Create a topic.
 
+        Args:
+            replication_factor: Copies of each partition; -1 for as many as the brokers give by default.
+
         Raises:
             ProfileError: Kafka refuses its settings.
         """

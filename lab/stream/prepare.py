@@ -30,6 +30,8 @@ from lab.stream.laps import RETAINED_BYTES
 SEGMENT_BYTES = 64 << 20
 KEPT: dict[str, object] = {"retention.ms": "-1"}
 """Nothing goes because it is old: the stack may have been stopped for months."""
+BROKERS_DEFAULT = -1
+"""Copies of a topic of which the profile asks for no more than one: as many as the brokers give by default."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def begin(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Profile, n
     unassigned = create_index(cluster, profile, names.index, stream_id)
     remove_topics(topics, names)
     topic = profile.topic
-    copies = topic.replication_factor
+    copies = topic.replication_factor if topic.replication_factor > 1 else BROKERS_DEFAULT
     bounded = {
         **KEPT,
         "retention.bytes": RETAINED_BYTES // topic.partitions,
