@@ -122,20 +122,26 @@ def inside(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     """What the first container finds; variables describe the other containers."""
     total_kb = first_number(MEMINFO)
     if total_kb is not None:
-        yield memory(total_kb / 1024, limits_of_variable(environment.get("SLUICE_LIMITS", "")))
+        words, counts = environment.get("SLUICE_LIMITS", ""), environment.get("SLUICE_AT_LEAST", "")
+        yield memory(total_kb / 1024, limits_of_variable(words, counts))
     mmap = environment.get("SLUICE_MMAP", "true") == "true"
     yield maps(first_number(MAX_MAPS), mmap=mmap, nodes=int(environment.get("SLUICE_NODES", "1")))
     if VOLUMES.is_dir():
         yield disk(shutil.disk_usage(VOLUMES).free / 2**20, environment.get("SLUICE_WATERMARK", "2gb"))
 
 
-def limits_of_variable(text: str) -> dict[str, float]:
-    """Container → memory it may take, from words such as `elasticsearch=1536m*2`."""
+def limits_of_variable(text: str, at_least: str = "") -> dict[str, float]:
+    """Container → memory that all of its kind may take, from words such as `elasticsearch=1536m*2`.
+
+    Args:
+        at_least: How many there are of a kind, whatever its word says: `elasticsearch=3 kafka=3`.
+    """
+    counts = {name: int(count) for name, _, count in (word.partition("=") for word in at_least.split())}
     limits = {}
     for word in text.split():
         name, _, value = word.partition("=")
         size, _, count = value.partition("*")
-        limits[name] = size_mb(size) * int(count or 1)
+        limits[name] = size_mb(size) * max(int(count or 1), counts.get(name, 0))
     return limits
 
 

@@ -23,6 +23,7 @@ NODES = ("elasticsearch", "elasticsearch-2", "elasticsearch-3", "elasticsearch-4
 """The nodes of the cluster under test; the first one holds the master."""
 
 SERVERS = ("kafka", *NODES, "connect")
+SECOND_BROKER = "kafka-2"
 STREAM = ("producer", "watch")
 """Services that would use the servers while a run measures them."""
 
@@ -66,6 +67,11 @@ class ComposeProject:
         """What the Compose files say of each service, their variables filled in; read once."""
         config: Mapping[str, Any] = json.loads(self._output("docker", "compose", "config", "--format", "json"))
         return dict(config["services"])
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether there are several brokers: none of them comes up alone."""
+        return bool(self.services.get(SECOND_BROKER, {"scale": 0}).get("scale", 1))
 
     def up(self, services: Sequence[str], variables: Mapping[str, str], on_line: Callable[[str], None]) -> None:
         """Have these services run as the variables say, and wait until they are healthy.

@@ -90,13 +90,23 @@ def deployment_refusals(profile: Profile) -> Iterator[str]:
         )
 
 
-def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
-    """What the profile asks for and the project's containers do not have; a sentence each."""
+def project_refusals(project: ComposeProject) -> Iterator[str]:
+    """Why no run can use the containers of a project."""
     if project.services[NODES[0]].get("environment", {}).get(SECURITY) == "true":
         yield (
             "--target compose: security is enabled in this project (compose/secure.yaml), expected a project without "
             "it; use --target remote"
         )
+    if project.is_cluster:
+        yield (
+            "--target compose: this project is a cluster (compose/cluster.yaml), expected a project without it; use "
+            "--target remote"
+        )
+
+
+def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
+    """What the profile asks for and the project's containers do not have; a sentence each."""
+    yield from project_refusals(project)
     cluster = profile.elasticsearch
     if profile.opensearch is not None:
         yield (

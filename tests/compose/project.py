@@ -16,7 +16,10 @@ from lab.stack.places import ROOT
 from tests.compose.engine import Engine
 from tests.compose.machine import finished, last_lines
 
-PORTS = ("KAFKA_PORT", "CONNECT_PORT", "JOLOKIA_PORT", "ELASTICSEARCH_PORT", "OBSERVER_PORT", "KIBANA_PORT")
+PORTS = (
+    *("KAFKA_PORT", "KAFKA_2_PORT", "KAFKA_3_PORT", "CONNECT_PORT", "CONNECT_2_PORT", "JOLOKIA_PORT", "JOLOKIA_2_PORT"),
+    *("ELASTICSEARCH_PORT", "ELASTICSEARCH_2_PORT", "ELASTICSEARCH_3_PORT", "OBSERVER_PORT", "KIBANA_PORT"),
+)
 COMMAND_TIMEOUT_S = 420
 WAIT_S = 180
 

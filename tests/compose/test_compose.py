@@ -65,9 +65,9 @@ def test_the_configuration_of_every_experiment_is_clean(project: Project) -> Non
 
 @pytest.mark.parametrize("monitoring", ["metricbeat", "internal", "observer", "off"])
 def test_the_configuration_of_every_way_to_watch_is_clean(project: Project, monitoring: str) -> None:
-    """So it does with each way of monitoring, secured or not."""
-    secured = ("--file", "compose.yaml", "--file", "compose/secure.yaml")
-    for files in ((), secured):
+    """So it does with each way of monitoring, alone, secured and as a cluster."""
+    secured, cluster = (("--file", "compose.yaml", "--file", f"compose/{name}.yaml") for name in ("secure", "cluster"))
+    for files in ((), secured, cluster):
         done = project.called(*files, "config", "--quiet", settings={"MONITORING": monitoring})
         assert (done.returncode, done.stderr) == (0, "")
 

@@ -94,6 +94,16 @@ def test_limits_are_told_with_how_many_there_are() -> None:
     }
 
 
+def test_a_cluster_has_several_of_a_kind_whatever_the_experiment_says() -> None:
+    """An experiment of one node runs on three, one of four on four."""
+    words = "kafka=640m elasticsearch=1g*4 connect=768m*1"
+    assert limits_of_variable(words, "kafka=3 elasticsearch=3") == {
+        "kafka": 1920,
+        "elasticsearch": 4096,
+        "connect": 768,
+    }
+
+
 def test_containers_that_are_soon_gone_do_not_count() -> None:
     """Setup has ended before the producer begins."""
     services = {

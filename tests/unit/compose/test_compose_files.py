@@ -1,15 +1,19 @@
 """What the Compose files ask for, and what the list of their settings says of it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 import yaml
 
+from lab.cli.containers import limits_of_variable
 from lab.stack.artifacts import read_lock
 from lab.stack.places import ROOT
 from lab.stack.shape import StackShape, kafka_version
 
+OVERLAYS = frozenset({"secure.yaml", "cluster.yaml"})
+"""Files that change services of the others, each for another way up."""
 FILES = sorted([ROOT / "compose.yaml", *(ROOT / "compose").glob("*.yaml")])
 VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(?::?([-+])([^}]*))?\}")
 LISTED = re.compile(r"^#([A-Z0-9_]+)=(.*)$", re.MULTILINE)
@@ -37,11 +41,11 @@ def listed() -> dict[str, str]:
 
 
 def services() -> dict[str, dict[str, object]]:
-    """Every service, whichever file it is in; the secure way up is another one."""
+    """Every service, whichever file it is in."""
     return {
         name: service
         for file in FILES
-        if file.name != "secure.yaml"
+        if file.name not in OVERLAYS
         for name, service in yaml.safe_load(file.read_text()).get("services", {}).items()
     }
 
@@ -91,6 +95,25 @@ def test_services_that_stay_have_a_health_check() -> None:
     """Those that end say how it went by their exit status."""
     stay = {name for name, service in services().items() if "healthcheck" in service}
     assert set(services()) - stay == {"preflight", "setup", "verify"}
+
+
+def test_a_cluster_publishes_to_this_machine_alone_and_fits_12_gb() -> None:
+    """With everything else that runs beside it, by the limits that are listed."""
+    known, cluster = listed(), yaml.safe_load((ROOT / "compose" / "cluster.yaml").read_text())["services"]
+    ports = [port for service in cluster.values() for port in service.get("ports", [])]
+    assert len(ports) == 6
+    assert all(port.startswith("${BIND_ADDRESS:-127.0.0.1}:") for port in ports)
+    limits = {**services()["preflight"]["environment"], **cluster["preflight"]["environment"]}  # type: ignore[dict-item]
+    words = VARIABLE.sub(lambda found: known.get(found[1], found[3] or ""), str(limits["SLUICE_LIMITS"]))
+    assert sum(limits_of_variable(words, str(limits["SLUICE_AT_LEAST"])).values()) == 11_312
+
+
+def test_a_cluster_starts_what_it_counts() -> None:
+    """As many of each kind as the first container is told."""
+    cluster = yaml.safe_load((ROOT / "compose" / "cluster.yaml").read_text())["services"]
+    counts = dict(word.split("=") for word in cluster["preflight"]["environment"]["SLUICE_AT_LEAST"].split())
+    started = Counter(re.sub(r"-\d$", "", name) for name, service in cluster.items() if service.get("scale") == 1)
+    assert {kind: started[kind] + 1 for kind in counts} == {kind: int(count) for kind, count in counts.items()}
 
 
 def test_no_image_is_the_latest() -> None:

@@ -12,12 +12,13 @@ from lab.stack.compose import ComposeProject
 from lab.targets.compose import Compose, variables_of
 
 
-def project(folder: Path, sink: str = "sluice", **settings: str) -> ComposeProject:
-    """A project whose Compose files say this of Elasticsearch and of the worker."""
+def project(folder: Path, sink: str = "sluice", brokers: int = 1, **settings: str) -> ComposeProject:
+    """A project whose Compose files say this of Elasticsearch, of the worker and of the brokers."""
     said: dict[str, Any] = {
         "services": {
             "elasticsearch": {"environment": {name.replace("__", "."): value for name, value in settings.items()}},
             "connect": {"build": {"args": {"SINK": sink}}},
+            "kafka-2": {"scale": brokers - 1},
         }
     }
     docker = folder / "docker"
@@ -87,6 +88,16 @@ def test_a_project_that_asks_who_is_there_is_refused(tmp_path: Path) -> None:
     assert str(error.value) == (
         "--target compose: security is enabled in this project (compose/secure.yaml), expected a project without it; "
         "use --target remote"
+    )
+
+
+def test_a_project_of_several_brokers_is_refused(tmp_path: Path) -> None:
+    """A run would start one of them, which waits for the others for ever."""
+    with pytest.raises(ProfileError) as error:
+        Compose(project(tmp_path, brokers=2)).fitted(load_profile("quickstart"))
+    assert str(error.value) == (
+        "--target compose: this project is a cluster (compose/cluster.yaml), expected a project without it; use "
+        "--target remote"
     )
 
 
