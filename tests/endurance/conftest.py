@@ -1,4 +1,15 @@
-"""Tests that take minutes: `pytest tests/endurance --minutes 10`; without `--minutes` they are skipped."""
+"""Tests that take minutes or hours, or what not every machine has; each is skipped without its option.
+
+pytest tests/endurance --minutes 10              # servers are killed during a stream
+pytest tests/endurance --soak 60                 # a stream of updates and deletes; what grows meanwhile?
+pytest tests/endurance --drain 10000000          # does a drain slow down?
+pytest tests/endurance --metricbeat PATH         # the real Metricbeat against our sampler
+"""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,27 +19,86 @@ __all__ = ["open_folder", "own_sluice"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How long, and which course of events."""
+    """How long, which course of events, and where reports go."""
     parser.addoption("--minutes", type=float, default=None, help="how long servers are killed")
     parser.addoption("--seed", type=int, default=1, help="which servers are killed, when, and which keys are sent")
+    parser.addoption("--soak", type=minutes_of_soak, metavar="MINUTES", help="how long the soak streams")
+    parser.addoption("--drain", type=documents_of_drain, metavar="DOCUMENTS", help="how many documents are drained")
+    parser.addoption("--metricbeat", type=program, metavar="PATH", help="a Metricbeat, such as 7.17.29")
+    parser.addoption("--report", type=Path, metavar="FOLDER", help="where reports go; default: a temporary folder")
 
 
-def option(config: pytest.Config, name: str) -> float | None:
-    """The value of an option, which does not exist when the tests were started from a folder above."""
-    value: float | None = config.getoption(name, default=None)
+def minutes_of_soak(text: str) -> float:
+    """Minutes, enough for slopes: the heap is read once a minute."""
+    if not text.replace(".", "", 1).isdigit() or float(text) < 5:
+        raise argparse.ArgumentTypeError(f"got {text}, expected 5 minutes or more")
+    return float(text)
+
+
+def documents_of_drain(text: str) -> int:
+    """Documents, enough for tenths that last some seconds."""
+    if not text.isdigit() or int(text) < 1_000_000:
+        raise argparse.ArgumentTypeError(f"got {text}, expected 1000000 documents or more")
+    return int(text)
+
+
+def program(text: str) -> Path:
+    """A program that can be run."""
+    if not Path(text).is_file() or not os.access(text, os.X_OK):
+        raise argparse.ArgumentTypeError(f"got {text}, expected a program that can be run")
+    return Path(text).resolve()
+
+
+def option(request: pytest.FixtureRequest, name: str) -> Any:
+    """The value of an option; `None`, too, where tests were started from a folder above, which knows none of them."""
+    return request.config.getoption(name, default=None)
+
+
+def wanted(request: pytest.FixtureRequest, name: str, words: str) -> Any:
+    """The value of an option that a test cannot do without.
+
+    Args:
+        words: What stands after the option, for whoever reads why the test was skipped.
+    """
+    value = option(request, name)
+    if value is None:
+        pytest.skip(f"only by hand: pytest tests/endurance {name} {words}")
     return value
 
 
 @pytest.fixture
 def minutes(request: pytest.FixtureRequest) -> float:
     """How long servers are killed."""
-    value = option(request.config, "--minutes")
-    if value is None:
-        pytest.skip("takes as many minutes as `pytest tests/endurance --minutes N` says")
-    return value
+    return float(wanted(request, "--minutes", "10"))
+
+
+@pytest.fixture
+def soak_minutes(request: pytest.FixtureRequest) -> float:
+    """How long the soak streams."""
+    return float(wanted(request, "--soak", "60"))
+
+
+@pytest.fixture
+def drain_documents(request: pytest.FixtureRequest) -> int:
+    """How many documents are drained."""
+    return int(wanted(request, "--drain", "10000000"))
+
+
+@pytest.fixture
+def metricbeat(request: pytest.FixtureRequest) -> Path:
+    """The program."""
+    return Path(wanted(request, "--metricbeat", "PATH (docs/kibana.md says how to build one)"))
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The folder for what a test has found."""
+    folder = Path(option(request, "--report") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """Which course of events."""
-    return int(option(request.config, "--seed") or 1)
+    return int(option(request, "--seed") or 1)

@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.kafka import KafkaTopics
 from lab.stack.local import LocalStack
 from lab.stack.shape import StackShape
+from tests.endurance.say import say
 from tests.integration.conftest import Sluice
 from tests.integration.keyed_stream import Comparison, KeyedStream, stored_documents
 from tests.integration.sink_connector import SinkConnector
@@ -43,12 +43,6 @@ def stack(own_sluice: Sluice) -> LocalStack:
     """Servers of this test alone."""
     own_sluice.stack.ensure(StackShape(), kept=True)
     return own_sluice.stack
-
-
-def say(what: str) -> None:
-    """Show with `pytest -s` what has happened."""
-    sys.stdout.write(f"{time.strftime('%X')} {what}\n")
-    sys.stdout.flush()
 
 
 def kill_for(stack: LocalStack, minutes: float, chance: random.Random) -> Counter[str]:
