@@ -23,6 +23,8 @@ STREAM_CLIENT: dict[str, str | int | float | bool] = {
     **DEFAULT_CLIENT_SETTINGS,
     # A broker that is on its way up is none of a reader's business; errors are.
     "log_level": 3,
+    # A broker whose packets are dropped refuses nothing: what it was sent goes to another one after so long, not 60 s.
+    "socket.timeout.ms": 10_000,
     # It must fit into a small container, whatever the documents.
     "queue.buffering.max.kbytes": 65_536,
 }
