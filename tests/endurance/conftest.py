@@ -1,6 +1,7 @@
 """Tests that take minutes or hours, or what not every machine has; each is skipped without its option.
 
 pytest tests/endurance --minutes 10              # servers are killed during a stream
+pytest tests/endurance --faults 60               # each part of a cluster is killed, cut off and paused
 pytest tests/endurance --soak 60                 # a stream of updates and deletes; what grows meanwhile?
 pytest tests/endurance --drain 10000000          # does a drain slow down?
 pytest tests/endurance --metricbeat PATH         # the real Metricbeat against our sampler
@@ -13,14 +14,19 @@ from typing import Any
 
 import pytest
 
+from tests.compose.conftest import engine, prepared, stand_ins
 from tests.integration.conftest import open_folder, own_sluice
 
-__all__ = ["open_folder", "own_sluice"]
+__all__ = ["engine", "open_folder", "own_sluice", "prepared", "stand_ins"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How long, which course of events, and where reports go."""
     parser.addoption("--minutes", type=float, default=None, help="how long servers are killed")
+    parser.addoption("--faults", type=float, default=None, help="seconds that each fault of the cluster lasts")
+    parser.addoption("--faults-for", type=float, default=600, help="minutes after which no further fault begins")
+    parser.addoption("--only", default="", help="of those the ones with all of these words, such as worker,cut/pause")
+    parser.addoption("--pairs", type=int, default=5, help="how many times two parts fail at once")
     parser.addoption("--seed", type=int, default=1, help="which servers are killed, when, and which keys are sent")
     parser.addoption("--soak", type=minutes_of_soak, metavar="MINUTES", help="how long the soak streams")
     parser.addoption("--drain", type=documents_of_drain, metavar="DOCUMENTS", help="how many documents are drained")
@@ -96,6 +102,12 @@ def report(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     folder = Path(option(request, "--report") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def fault_s(request: pytest.FixtureRequest) -> float:
+    """How long each fault of the cluster lasts, in seconds."""
+    return float(wanted(request, "--faults", "60"))
 
 
 @pytest.fixture

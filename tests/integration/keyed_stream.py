@@ -70,6 +70,7 @@ class KeyedStream:
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
                 "message.timeout.ms": 0,
+                "socket.timeout.ms": 10_000,
                 "linger.ms": 5,
                 "reconnect.backoff.max.ms": 500,
                 "log_level": 0,

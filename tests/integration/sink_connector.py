@@ -1,6 +1,7 @@
 """A connector of the sink on a real worker, handled through its REST API and watched through its metrics."""
 
 import contextlib
+import itertools
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicP
 from confluent_kafka.admin import AdminClient
 
 from lab.clients.kafka import KafkaTopics
-from lab.endpoints import Endpoints
+from lab.endpoints import Endpoints, urls_of
 from lab.monitor.sink import JolokiaError, SinkNotRegisteredError, read_beans
 from lab.stack.places import ROOT
 
@@ -153,8 +154,8 @@ class SinkConnector:
         self, method: str, path: str, body: Mapping[str, Any] | None = None, accept: tuple[int, ...] = ()
     ) -> httpx.Response:
         deadline = time.monotonic() + PATIENCE_S
-        while True:
-            url = f"{self._endpoints.connect_url}/connectors/{self.name}{path}"
+        for worker in itertools.cycle(urls_of(self._endpoints.connect_url)):
+            url = f"{worker}/connectors/{self.name}{path}"
             response = None
             try:
                 response = self._http.request(method, url, content=orjson.dumps(body) if body else None, headers=JSON)
@@ -166,6 +167,7 @@ class SinkConnector:
                 return response
             assert time.monotonic() < deadline, f"{url}: {response.text if response else 'no answer'}"
             time.sleep(POLL_S)
+        raise AssertionError(f"{self.name}: no worker")
 
 
 JSON = {"Content-Type": "application/json"}
