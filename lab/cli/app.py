@@ -111,5 +111,5 @@ def main() -> int:
         return 0
     if outcome == INTERRUPTED:
         # Typer makes this exit status of a Ctrl-C, too.
-        errors.print("sluice: interrupted; everything that this command started has been stopped")
+        errors.print("sluice: interrupted; what this command had started is stopped")
     return outcome if isinstance(outcome, int) else 0

@@ -1,6 +1,6 @@
 """`sluice compare`: two runs or two suites beside each other, as far as their inputs allow it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -153,6 +153,7 @@ def show(comparison: Comparison, *, every: bool) -> None:
         row
         for row in comparison.rows
         if (every or row.name in KEY_FIGURES) and (row.first is not None or row.second is not None)
+        if every or not repeats(row, comparison.rows)
     ]
     console.print(metrics_table(rows, has_spread=comparison.has_spread))
     if any(row.differing for row in rows):
@@ -169,6 +170,18 @@ def show(comparison: Comparison, *, every: bool) -> None:
             f"no verdict: with fewer than {LEAST_BLOCKS} runs of each there is no spread to tell a difference from"
             " chance; repeat both in a suite"
         )
+
+
+TWINS = {"total": "primaries", "elasticsearch": "elasticsearch-1"}
+"""Scope by scope: the one that is the same without replicas, or with a single node."""
+
+
+def repeats(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether both figures stand in another row already: all shards where there are no replicas, a single node."""
+    twin = (
+        ("indexing_rate_docs_per_s", "primaries") if row.name == "entities_per_s" else (row.name, TWINS.get(row.scope))
+    )
+    return any((other.name, other.scope, other.first, other.second) == (*twin, row.first, row.second) for other in rows)
 
 
 def facts_of(comparison: Comparison) -> dict[str, object]:

@@ -116,6 +116,8 @@ def check_place(path: Path, *, is_read: bool, is_written: bool) -> None:
     is_ours = path.parent == Path(FOLDER) and is_there(file_of(FOLDER, path.name, REPOSITORY))
     if is_written and (is_there(path) or is_ours):
         raise ProfileError(f"{path}: exists; choose another --out, or remove it")
+    if is_written and path.parent != Path(FOLDER) and not path.parent.is_dir():
+        raise ProfileError(f"--out: got {path}, expected a file in a folder that exists")
     if is_read and (path.parent.resolve() != Path(FOLDER).resolve() or path.suffix != ".json"):
         raise ProfileError(f"--out: got {path}, expected {FOLDER}/NAME.json, where a comparison finds it")
 

@@ -273,7 +273,7 @@ async def start(server: Server, request: Request) -> Response:
 
 
 async def stop(server: Server, _request: Request) -> Response:
-    """Break off the run that the page has started, or else the one under way."""
+    """Stop the run that the page has started, or else the one under way."""
     if server.running.stop():
         return json({"stopping": True})
     progress = server.run_under_way()

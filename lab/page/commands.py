@@ -26,7 +26,7 @@ SAID_LINES = 8
 COLUMNS = "1000"
 """Of what is no terminal: a sentence is to come in one line."""
 STOP_WITHIN_S = 120.0
-"""A run that is broken off stops its servers, and may write their class-data archives."""
+"""A run that is interrupted stops its servers, and may write their class-data archives."""
 ANSWER_WITHIN_S = 60.0
 
 

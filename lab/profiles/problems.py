@@ -69,7 +69,7 @@ def suggestion(word: str, words: Iterable[str], what: str) -> str:
     if match is not None:
         return f"did you mean `{match}`?"
     if not choices:
-        return f"expected {what}, but there are none"
+        return "there are none"
     if len(choices) > MOST_WORDS_LISTED:
         return f"expected {what}"
     return f"expected {what}: {', '.join(f'`{choice}`' for choice in choices)}"

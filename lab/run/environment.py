@@ -92,7 +92,7 @@ def cold_servers() -> RunWarning:
         kind=WarningKind.COLD_SERVERS,
         seen="the servers were started just before the load",
         likely_cause="a JVM that has just started still compiles its code; its first drain can take twice as long",
-        remedy="keep servers running (`./sluice up`; of containers `docker compose up --detach`), run once without "
+        remedy="keep servers running (`./sluice up`; containers: `docker compose up --detach`), run once without "
         "counting, then run again",
     )
 

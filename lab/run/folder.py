@@ -96,6 +96,8 @@ def find_run(runs: Path, name: str) -> Path:
     ids = ids or sorted(path.parent for path in runs.glob(f"**/{glob.escape(name)}/run.json"))
     if ids:
         return ids[-1].resolve()
+    if name == LATEST and not any(path.is_dir() for path in runs.glob("*/*")):
+        raise ProfileError(f"{name}: there is no run below {runs} yet; start one, such as: ./sluice run quickstart")
     finished = max(runs.glob("**/run.json"), key=lambda path: path.parent.name, default=None)
     last = f"last finished run: {finished.parent.relative_to(runs)}" if finished else "no run has finished yet"
     if name == LATEST or any(path.is_dir() for path in (Path(name), below, *runs.glob(f"**/{glob.escape(name)}"))):

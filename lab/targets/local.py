@@ -58,8 +58,8 @@ class Local(Servers):
         state = self._stack.state()
         if state is None or not state.kept:
             raise StackError(
-                "nothing to replay: this run has stopped its servers; to keep them, start them before a run with: "
-                "./sluice up"
+                "no servers of ./sluice up are running: without them a run stops its own at its end, with its index "
+                "and its dead letters; start them before a run with: ./sluice up"
             )
         dead = sorted(entry.spec.name for entry in state.servers if not entry.alive)
         if dead:

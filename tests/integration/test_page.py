@@ -1,4 +1,4 @@
-"""The live page in a real browser: runs started, watched, reloaded, broken off and compared; nobody else may do so."""
+"""The live page in a real browser: runs started, watched, reloaded, stopped and compared; nobody else may do so."""
 
 import threading
 import time
@@ -245,14 +245,14 @@ def test_a_run_is_broken_off_from_the_page_and_not_compared(
     expect(page.locator("#start-command")).to_contain_text("5000011", timeout=PATIENCE_MS)
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator("#now-phase")).to_contain_text("fill", timeout=PATIENCE_MS)
-    page.get_by_role("button", name="Break off…").click()
-    page.get_by_role("button", name="Break off", exact=True).click()
-    expect(page.locator("#now-phase")).to_have_text("Broken off", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Stop…").click()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#now-phase")).to_have_text("Interrupted", timeout=PATIENCE_MS)
 
     page.get_by_role("link", name="History").click()
     page.get_by_role("searchbox").fill("quickstart")
     expect(page.locator("#history-rows tbody tr").nth(1)).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.locator("#history-rows tbody tr").first).to_contain_text("broken off", timeout=PATIENCE_MS)
+    expect(page.locator("#history-rows tbody tr").first).to_contain_text("interrupted", timeout=PATIENCE_MS)
     for place in (0, 1):
         page.get_by_role("checkbox").nth(place).check()
     page.get_by_role("button", name="Compare").click()

@@ -51,6 +51,9 @@ ROWS = (
     ("query_service_time_ms_p99", DEPLOYMENT_TIMES),
 )
 
+OF_STREAMS = frozenset({"end_to_end_latency_ms_p50", "end_to_end_latency_ms_p99", "lag_records_max"})
+"""A drain begins with all of its records waiting, so there these say nothing but how long it took."""
+
 LINE = (
     ("indexing_rate_docs_per_s", "primaries", " indexed"),
     ("indexing_latency_ms", "primaries", " each"),
@@ -96,7 +99,9 @@ def _main_figures(result: Result) -> Iterator[str]:
     """Rate and latency; of a load too short for a measured window, documents by the whole time that they took."""
     told = {name: value_of(result.metrics, name, scope) for name, scope, _ in LINE}
     drain_s = value_of(result.metrics, "drain_s")
-    if told["indexing_rate_docs_per_s"] is None and drain_s and result.documents.indexed:
+    is_rough = result.measured_window is None or told["indexing_rate_docs_per_s"] is None
+    if is_rough and drain_s and result.documents.indexed:
+        told["indexing_rate_docs_per_s"] = None
         yield f"≈ {figure(result.documents.indexed / drain_s, 'docs/s')} (documents ÷ drain time)"
     for name, _, words in LINE:
         if (value := told[name]) is not None:
@@ -185,6 +190,8 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
         of_load: The questions that have a table of their own.
     """
     named = {(metric.name, metric.scope) for metric in result.metrics}
+    if value_of(result.metrics, "drain_s") is not None:
+        named = {(name, scope) for name, scope in named if name not in OF_STREAMS}
     for name, scopes in ROWS:
         for scope in scopes:
             is_known = value_of(result.metrics, name, scope) is not None or name not in IF_KNOWN
@@ -226,4 +233,5 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
 
 def _figure_row(result: Result, name: str, scope: str) -> tuple[str, str, str]:
     definition = BY_NAME[name]
-    return definition.label, scope, figure(value_of(result.metrics, name, scope), definition.unit)
+    rough = "≈ " if name == "indexing_rate_docs_per_s" and result.measured_window is None else ""
+    return definition.label, scope, rough + figure(value_of(result.metrics, name, scope), definition.unit)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import expm1, hypot, log
+from math import hypot, log
 
 from lab.analysis.suite.comparisons import CONTRADICTS, Pair, is_detected, of_pair, published_of, verdict_of
 from lab.analysis.suite.figures import CPU_PER_DOCUMENT, PER_DOCUMENT, PER_ENTITY, PER_MB, primary_metrics
@@ -64,7 +64,7 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
     """
     pair = (findings.plan.repetition or "", findings.plan.control)
     bands = [
-        f"{percent(expm1(max(log(check.high), -log(check.low))))} in {lower_first(metric_label(metric))}"
+        f"{percent(max(check.high - 1, 1 - check.low))} in {lower_first(metric_label(metric))}"
         for metric in primary_metrics(findings.plan)
         if (check := findings.on(pair, metric)) is not None and check.verdict != TOO_FEW and check.low and check.high
     ]

@@ -10,7 +10,7 @@ const AGAIN_MS = 1000;
 const WIDE = "(min-width: 1000px)";
 const SPARK_WIDTH = 96, SPARK_HEIGHT = 22;
 const STATUS = {
-  verified: "✓ verified", failed: "✗ void", broken: "✗ failed", interrupted: "broken off", complete: "✓ complete",
+  verified: "✓ verified", failed: "✗ void", broken: "✗ failed", interrupted: "interrupted", complete: "✓ complete",
   unfinished: "○ unfinished", unknown: "not readable",
 };
 const TONES = { verified: "balances", complete: "balances", failed: "differs", broken: "differs" };

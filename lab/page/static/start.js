@@ -26,14 +26,14 @@ export function bind(started) {
   find("stop").querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); stop(); });
 }
 
-/** Offers what can be done now: start where nothing runs, break off where something does. */
+/** Offers what can be done now: start where nothing runs, stop where something does. */
 export function offer(model) {
   const { run, suite } = model;
   const isBusy = Boolean((run && !run.state.ended && isAlive(run)) || runningOf(suite) || model.isStarting());
   reveal(find("open-start"), !isBusy);
   reveal(find("open-stop"), isBusy && mayWrite());
   const what = suite && isBusy ? `the suite ${suite.name}` : run ? `the run ${run.profile} ${run.id}` : "the run";
-  say(find("stop-words"), `This breaks off ${what}. What it has measured so far stays in its folder, as broken off.`);
+  say(find("stop-words"), `This stops ${what}. What it has measured so far stays in its folder, marked as interrupted.`);
 }
 
 const kind = () => find("start-form").elements.kind.value;

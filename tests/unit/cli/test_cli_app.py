@@ -164,7 +164,7 @@ def test_ctrl_c_is_no_error(sluice: Command, monkeypatch: pytest.MonkeyPatch) ->
     assert sluice("report") == (
         130,
         "",
-        "sluice: interrupted; everything that this command started has been stopped\n",
+        "sluice: interrupted; what this command had started is stopped\n",
     )
 
 

@@ -135,8 +135,8 @@ def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command) -> No
     assert sluice("dead-letters", "show") == (
         3,
         "",
-        "sluice: nothing to replay: this run has stopped its servers; to keep them, start them before a run with: "
-        "./sluice up\n",
+        "sluice: no servers of ./sluice up are running: without them a run stops its own at its end, with its index "
+        "and its dead letters; start them before a run with: ./sluice up\n",
     )
 
 

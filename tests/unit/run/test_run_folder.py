@@ -121,6 +121,15 @@ def test_a_run_without_a_result_is_told_apart_from_one_that_is_not_there(
     )
 
 
+def test_before_the_first_run_there_is_no_latest(tmp_path: Path) -> None:
+    """The sentence says how to make one."""
+    with pytest.raises(ProfileError) as refusal:
+        find_run(tmp_path / "runs", "latest")
+    assert str(refusal.value) == (
+        f"latest: there is no run below {tmp_path / 'runs'} yet; start one, such as: ./sluice run quickstart"
+    )
+
+
 def test_a_record_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     """Another machine, with another locale, reads it."""
     program = (

@@ -17,7 +17,7 @@ from lab.analysis.page.badges import COSTS, DOCUMENTS, SAMPLES, TOUCHED
 from lab.analysis.page.report import write_report
 from lab.analysis.page.sections import machine_cpu
 from lab.analysis.page.templates import terms_in
-from lab.analysis.page.terminal import terminal_table, verdict_line
+from lab.analysis.page.terminal import figure_rows, terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis, analyse, write_result
 from lab.analysis.text import figure
 from lab.records.run import Run, SinkHistograms, WarningKind
@@ -314,6 +314,23 @@ def test_a_load_too_short_to_measure_has_a_rate_all_the_same(tmp_path: Path) -> 
     line = verdict_line(result, analysis.folder.samples, 80).plain
     assert drain_s is not None
     assert f" · ≈ {figure((result.documents.indexed or 0) / drain_s, 'docs/s')} (documents ÷ drain time) · " in line
+
+
+def test_a_rate_without_a_measured_window_is_marked_as_rough(tmp_path: Path) -> None:
+    """Two samples are no measurement: the line has documents by their time, the table a sign."""
+    analysis = analyse(written(tmp_path, run(Truth()), samples(Truth())))
+    result = analysis.result.model_copy(update={"measured_window": None})
+    assert "≈ 4,420/s (documents ÷ drain time) · " in verdict_line(result, analysis.folder.samples, 80).plain
+    rates = [value for label, _, value in figure_rows(result, ()) if label == "Indexing rate"]
+    assert rates
+    assert all(value.startswith("≈ ") for value in rates)
+
+
+def test_the_table_of_a_drain_has_nothing_that_only_says_how_long_it_took(tmp_path: Path) -> None:
+    """All of its records wait when it begins: no lag, no end-to-end latency."""
+    analysis = analyse(written(tmp_path, run(Truth()), samples(Truth())))
+    labels = {label for label, _, _ in figure_rows(analysis.result, ())}
+    assert labels & {"Largest lag", "End to end, median", "End to end, p99"} == set()
 
 
 def test_a_stream_that_did_not_keep_up_says_so_first(tmp_path: Path) -> None:

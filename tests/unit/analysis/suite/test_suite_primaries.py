@@ -49,7 +49,7 @@ def test_the_headline_is_how_far_the_control_may_differ_from_itself() -> None:
         an_effect(AGAIN, PER_DOCUMENT, (0.95, 1.02, 1.12), "undecided"),
     )
     assert headline(findings(*checks)) == (
-        "On this machine, within one start of the servers the same profile run twice differs by up to 3.1 % in CPU per"
+        "On this machine, within one start of the servers the same profile run twice differs by up to 3.0 % in CPU per"
         " million documents (elasticsearch) and by up to 12 % in indexing rate (A/A)."
     )
 
