@@ -59,9 +59,9 @@ def paused(project: Project, service: str) -> Iterator[None]:
 
 
 FAULTS: Mapping[str, Callable[[Project, str], AbstractContextManager[None]]] = {
-    "kill": killed,
     "cut": cut_off,
     "pause": paused,
+    "kill": killed,
 }
 
 
