@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import httpx
+
 from tests.integration.conftest import Sluice, write_ndjson
 
 PASSWORD = "pa55w0rd-marker"
@@ -27,3 +29,11 @@ def test_no_log_holds_a_secret_or_anything_of_a_document(sluice: Sluice, tmp_pat
     assert f"stopped; {{RecordsRead={BOOKS}" in text
     assert [marker for marker in (PASSWORD, HEADER, DOCUMENT) if marker in text] == []
     assert [marker for marker in (PASSWORD, HEADER) if marker in done.output] == []
+
+
+def test_the_workers_log_has_no_line_for_each_question_of_the_lab(sluice: Sluice) -> None:
+    """A stream of weeks asks for states every few seconds; what is worth reading would drown, and the file grow."""
+    for _ in range(3):
+        httpx.get(f"{sluice.stack.endpoints().connect_url}/connectors").raise_for_status()
+    (log,) = sluice.state.glob("*/connect/connect.log")
+    assert "GET /connectors" not in log.read_text(encoding="utf-8")
