@@ -29,6 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--pairs", type=int, default=5, help="how many times two parts fail at once")
     parser.addoption("--seed", type=int, default=1, help="which servers are killed, when, and which keys are sent")
     parser.addoption("--soak", type=minutes_of_soak, metavar="MINUTES", help="how long the soak streams")
+    parser.addoption(
+        "--rate", type=int, metavar="RECORDS_PER_S", help="the rate of the soak; default: 70 % of the limit"
+    )
     parser.addoption("--drain", type=documents_of_drain, metavar="DOCUMENTS", help="how many documents are drained")
     parser.addoption("--metricbeat", type=program, metavar="PATH", help="a Metricbeat, such as 7.17.29")
     parser.addoption("--report", type=Path, metavar="FOLDER", help="where reports go; default: a temporary folder")
@@ -82,6 +85,13 @@ def minutes(request: pytest.FixtureRequest) -> float:
 def soak_minutes(request: pytest.FixtureRequest) -> float:
     """How long the soak streams."""
     return float(wanted(request, "--soak", "60"))
+
+
+@pytest.fixture
+def soak_rate(request: pytest.FixtureRequest) -> int | None:
+    """Records per second of the soak; `None` for 70 % of what the sink takes."""
+    value: int | None = option(request, "--rate")
+    return value
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import orjson
 import psutil
 import pytest
 
+from lab.endpoints import Endpoints
 from lab.records.result import Result
 from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.local import LocalStack
@@ -189,11 +190,8 @@ def elasticsearch(sluice: Sluice) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture
-def open_target(sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path) -> Path:  # noqa: ARG001 - it is running
-    """A file that describes the session's servers."""
-    there = sluice.stack.endpoints()
-    path = tmp_path / "target.yaml"
+def target_file(path: Path, there: Endpoints) -> Path:
+    """The path, at which a file then describes these servers."""
     path.write_text(
         f"kafka: {{bootstrap_servers: '{there.kafka_bootstrap}'}}\n"
         f"connect: {{url: '{there.connect_url}'}}\n"
@@ -201,6 +199,12 @@ def open_target(sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path) -> 
         f"metrics: {{url: '{there.metrics_url}'}}\n"
     )
     return path
+
+
+@pytest.fixture
+def open_target(sluice: Sluice, elasticsearch: httpx.Client, tmp_path: Path) -> Path:  # noqa: ARG001 - it is running
+    """A file that describes the session's servers."""
+    return target_file(tmp_path / "target.yaml", sluice.stack.endpoints())
 
 
 def write_ndjson(path: Path, documents: list[Mapping[str, object]]) -> Path:

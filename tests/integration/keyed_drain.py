@@ -48,13 +48,18 @@ class KeyedDrain:
 
 @contextlib.contextmanager
 def keyed_drain(
-    endpoints: Endpoints, *, partitions: int, keys: int, index_settings: Mapping[str, object]
+    endpoints: Endpoints,
+    *,
+    partitions: int,
+    keys: int,
+    index_settings: Mapping[str, object],
+    topic_config: Mapping[str, object] | None = None,
 ) -> Iterator[KeyedDrain]:
     """A drain of its own, whose topic, index and connector are gone afterwards."""
     name = f"sluice-test-{secrets.token_hex(4)}"
     cluster = ElasticsearchClient(endpoints.elasticsearch_urls)
     topics = KafkaTopics(endpoints.kafka_bootstrap)
-    topics.create(name, partitions=partitions, replication_factor=1, config={})
+    topics.create(name, partitions=partitions, replication_factor=1, config=topic_config or {})
     cluster.create_index(name, {"settings": {"number_of_replicas": 0, **index_settings}, "mappings": MAPPINGS})
     stream = KeyedStream(endpoints.kafka_bootstrap, name, keys=keys, seed=len(name))
     connector = SinkConnector(endpoints, name)

@@ -98,9 +98,9 @@ class KeyedStream:
 
     def send_at(self, records_per_s: int, is_over: Callable[[], bool]) -> None:
         """Send at a rate until it is over; what a broker that is down holds up is made up for."""
-        begun = time.monotonic()
+        begun, sent_before = time.monotonic(), self.produced
         while not is_over():
-            due = int((time.monotonic() - begun) * records_per_s)
+            due = sent_before + int((time.monotonic() - begun) * records_per_s)
             self.send(min(due - self.produced, records_per_s))
             self._producer.poll(0.02)
 
