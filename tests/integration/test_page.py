@@ -130,13 +130,20 @@ def note_until(page: Page, noted: Watched, done: Callable[[], object]) -> None:
     while not done():
         assert time.monotonic() < deadline, noted
         page.wait_for_timeout(200)
-        announced = page.locator("#announced").inner_text()
-        if announced and announced not in noted.phases[-1:]:
-            noted.phases.append(announced)
+        note_announced(page, noted)
         if (rate := page.locator(FIGURE).inner_text()) and rate[0].isdigit():
             noted.figures.add(rate)
         noted.outcome = page.locator("#now-phase").inner_text()
         noted.tasks = rows(page, "#now-tasks") or noted.tasks
+    # What ended the loop may have come between two readings.
+    note_announced(page, noted)
+
+
+def note_announced(page: Page, noted: Watched) -> None:
+    """Write down what a screen reader has just been told."""
+    announced = page.locator("#announced").inner_text()
+    if announced and announced not in noted.phases[-1:]:
+        noted.phases.append(announced)
 
 
 def reload_in_the_middle(page: Page, noted: Watched) -> None:
