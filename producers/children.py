@@ -174,10 +174,12 @@ class Answers:
 
 
 def end_with(commands: BinaryIO) -> None:
-    """End this process, without another word, when its standard input closes."""
+    """End this process, without another word, when its standard input closes; nothing more is to be read from it."""
 
     def watch() -> None:
-        commands.read()
+        # Past the buffer: Python aborts where it ends while another thread waits in one.
+        while os.read(commands.fileno(), 4096):
+            pass
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

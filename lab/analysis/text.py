@@ -4,6 +4,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lab.records.drivers import ClockOffset
 
 NARROW_SPACE = "\u202f"
 UNKNOWN = "–"
@@ -88,6 +92,14 @@ def figure(value: float | None, unit: str) -> str:
         return number(value) + RATES[unit]
     shown = count(value) if unit in COUNTED_UNITS and value == round(value) else number(value)
     return f"{shown}{NARROW_SPACE}{unit}"
+
+
+def clock_text(clock: "ClockOffset") -> str:
+    """How one clock stands to another, which follows: `300 ± 2.1 ms ahead of`, `within 2.1 ms of`."""
+    if abs(clock.ahead_ms) <= clock.bound_ms:
+        return f"within {figure(clock.most_ms, 'ms')} of"
+    side = "ahead of" if clock.ahead_ms > 0 else "behind"
+    return f"{number(abs(clock.ahead_ms))} ± {figure(clock.bound_ms, 'ms')} {side}"
 
 
 SPARKS = "▁▂▃▄▅▆▇█"

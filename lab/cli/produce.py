@@ -1,6 +1,7 @@
 """`sluice produce`: a dataset into any Kafka, without the rest, by one driver or by several; `gather`: their sum."""
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,13 +13,16 @@ from rich.markup import escape
 
 from lab import VERSION
 from lab.analysis.shares import gathered, read_delivery
-from lab.analysis.text import duration, figure
+from lab.analysis.text import clock_text, duration, figure
 from lab.cli.options import JsonOption, KeyOption, PathOption
+from lab.clients.clocks import ahead_of_broker
 from lab.clients.kafka import KafkaTopics
 from lab.console import console, print_json, table_of
 from lab.display import RunDisplay
 from lab.errors import ProfileError, StackError
+from lab.records.drivers import ClockOffset, at_all_times
 from lab.records.shares import DeliveryRecord
+from producers.children import end_with
 from producers.dataset import Dataset, DatasetError
 from producers.delivery import Delivered, ProduceError, Progress, in_words
 from producers.produce import WHOLE, instant
@@ -57,6 +61,14 @@ StartOption = Annotated[
 RecordOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write down what was delivered, for `sluice gather`.")
 ]
+ClientFileOption = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Settings of Kafka's client, NAME=VALUE in each line; -: standard input."),
+]
+ClockTopicOption = Annotated[
+    str | None,
+    typer.Option(metavar="TOPIC", help="Topic with log append time: compare this clock with its broker's."),
+]
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,7 @@ class Load:
     rate_docs_per_s: float | None
     start_at_s: float | None
 
-    def record(self, delivered: Delivered) -> DeliveryRecord:
+    def record(self, delivered: Delivered, clock: ClockOffset | None) -> DeliveryRecord:
         """What is written down of its share."""
         return DeliveryRecord(
             sluice_version=VERSION,
@@ -90,6 +102,7 @@ class Load:
             rate_docs_per_s=self.rate_docs_per_s,
             start_at_s=self.start_at_s,
             delivered=delivered,
+            clock=clock,
         )
 
 
@@ -110,6 +123,9 @@ def produce(
     share: ShareOption = None,
     start_at: StartOption = None,
     record: RecordOption = None,
+    client_file: ClientFileOption = None,
+    clock_topic: ClockTopicOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Stream a dataset, or a share of it, into a topic of any Kafka."""
     which = share_of(share, start_at)
@@ -127,12 +143,21 @@ def produce(
         rate,
         start_at_s,
     )
-    settings = {**dict(pair(text, "--client") for text in client or []), "bootstrap.servers": bootstrap_servers}
-    make_topic(topic, partitions, bootstrap_servers, settings)
+    settings = {
+        **client_settings(client_file),
+        **dict(pair(text, "--client") for text in client or []),
+        "bootstrap.servers": bootstrap_servers,
+    }
+    make_topic(topic, partitions, bootstrap_servers, settings, clock_topic)
+    clocks = [ahead(clock_topic, settings)]
     delivered = sent(load, settings)
-    console.print(table_of(rows_of(delivered)))
+    clocks.append(ahead(clock_topic, settings))
+    made = load.record(delivered, at_all_times(clocks))
+    console.print(table_of([*rows_of(delivered), *clock_rows([made])]))
     if record is not None:
-        written(record, load.record(delivered))
+        written(record, made)
+    if as_json:
+        print_json(made)
     if delivered.failed:
         raise StackError(
             f"{delivered.failed:,} of {delivered.produced:,} documents were not delivered: "
@@ -152,10 +177,11 @@ def gather(
     if len(records) < len(files):
         raise ProfileError("FILE: got a file twice, expected one of each share")
     delivered = gathered(records)
-    console.print(table_of([("shares", f"{len(records)}"), *rows_of(delivered)]))
+    ordered = sorted(records.values(), key=lambda record: record.share)
+    console.print(table_of([("shares", f"{len(records)}"), *rows_of(delivered), *clock_rows(ordered)]))
     if as_json:
-        first = next(iter(records.values()))
-        print_json(first.model_dump(mode="json", exclude={"share"}) | {"delivered": delivered})
+        common = ordered[0].model_dump(mode="json", exclude={"share", "clock"})
+        print_json(common | {"delivered": delivered, "clocks": {record.share: record.clock for record in ordered}})
 
 
 # --- what is asked for ----------------------------------------------------------------------------------------------
@@ -241,19 +267,72 @@ def dataset_options(
     return values | {name: value for name, value in (("path", path), ("key", key)) if value}
 
 
+def client_settings(file: str | None) -> dict[str, str]:
+    """The settings of a file, or of the standard input up to an empty line.
+
+    Where such a line came, this process ends when the standard input does: whoever started it over ssh has gone then.
+
+    Raises:
+        ProfileError: The file cannot be read, or a line is none of them; it is not shown, since it may hold a secret.
+    """
+    if file is None:
+        return {}
+    if file == "-":
+        lines = []
+        while (line := sys.stdin.buffer.readline().decode()) and line.strip():
+            lines.append(line)
+        if line:
+            end_with(sys.stdin.buffer)
+        return settings_in(lines, "standard input")
+    try:
+        return settings_in(Path(file).read_text("utf-8").splitlines(), file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProfileError(f"--client-file: {file}: cannot be read ({type(error).__name__})") from error
+
+
+def settings_in(lines: Iterable[str], where: str) -> dict[str, str]:
+    """Settings as Kafka's own tools take them: one in a line, blank ones and those that begin with # left out."""
+    settings = {}
+    for number, line in enumerate(lines, start=1):
+        name, equals, value = line.lstrip().rstrip("\r\n").partition("=")
+        if not line.strip() or name.startswith("#"):
+            continue
+        if not (name.strip() and equals):
+            raise ProfileError(f"--client-file: {where}:{number}: got no value, expected NAME=VALUE")
+        settings[name.strip()] = value.lstrip()
+    return settings
+
+
 # --- what is done ---------------------------------------------------------------------------------------------------
 
 
-def make_topic(topic: str, partitions: int, bootstrap_servers: str, settings: Mapping[str, str]) -> None:
-    """Create the topic if it is missing; another driver may do so at the same time."""
+def make_topic(
+    topic: str, partitions: int, bootstrap_servers: str, settings: Mapping[str, str], clock_topic: str | None
+) -> None:
+    """Create the topic if it is missing; another driver may do so at the same time.
+
+    Raises:
+        ProfileError: Kafka refuses it, or there is no such topic for clocks, which none of several drivers can make.
+        StackError: Kafka does not answer.
+    """
     topics = KafkaTopics(bootstrap_servers, settings)
-    if topic in topics.names(ANSWER_TIMEOUT_S):
+    present = topics.names(ANSWER_TIMEOUT_S)
+    if clock_topic not in {None, *present}:
+        raise ProfileError(
+            f"--clock-topic: got {clock_topic}, expected a topic that exists, with message.timestamp.type=LogAppendTime"
+        )
+    if topic in present:
         return
     try:
         topics.create(topic, partitions=partitions, replication_factor=1, config={})
     except ProfileError:
         if topic not in topics.names(ANSWER_TIMEOUT_S):
             raise
+
+
+def ahead(clock_topic: str | None, settings: Mapping[str, str]) -> ClockOffset | None:
+    """How far this clock is ahead of the broker's; `None` if nobody wants to know, or the broker does not answer."""
+    return None if clock_topic is None else ahead_of_broker(clock_topic, settings)
 
 
 def sent(load: Load, settings: Mapping[str, str]) -> Delivered:
@@ -313,3 +392,10 @@ def rows_of(delivered: Delivered) -> Iterator[tuple[str, str]]:
         yield f"due → acknowledged {name.replace('_', '.')}", figure(latency_ms, "ms")
     yield "late", f"{delivered.late_documents:,} documents sent more than 100 ms after they were due"
     yield "CPU", figure(delivered.cpu_s, "s")
+
+
+def clock_rows(records: Iterable[DeliveryRecord]) -> Iterator[tuple[str, str]]:
+    """The clock of each driver that has compared its own."""
+    for record in records:
+        if record.clock is not None:
+            yield f"clock of {record.name}", f"{clock_text(record.clock)} the broker's"

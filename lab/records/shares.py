@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from lab.records.base import Count, Record
+from lab.records.drivers import ClockOffset
 from producers.delivery import Delivered
 
 PLAN = (
@@ -34,6 +35,8 @@ class DeliveryRecord(Record):
         rate_docs_per_s: Over all shares; `None` for as fast as possible.
         start_at_s: When the first document of all was due, seconds since the Unix epoch by this host's clock; `None`
             for a load of one share that began at once.
+        clock: Of this host against the broker that leads the topic which it was told to compare with, before it sent
+            and after; `None` where it was told none, or that broker did not answer.
     """
 
     schema_version: Literal[1] = 1
@@ -48,6 +51,7 @@ class DeliveryRecord(Record):
     rate_docs_per_s: float | None
     start_at_s: float | None
     delivered: Delivered
+    clock: ClockOffset | None = None
 
     @property
     def name(self) -> str:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from lab.analysis.text import bytes_text, count, duration, figure, number, sparkline
+from lab.analysis.text import bytes_text, clock_text, count, duration, figure, number, sparkline
+from lab.records.drivers import ClockOffset
 
 
 @pytest.mark.parametrize(
@@ -92,3 +93,18 @@ def test_figures_carry_their_unit(value: float | None, unit: str, text: str) -> 
 def test_a_sparkline_goes_from_nothing_to_the_highest(values: tuple[float, ...], cells: int, line: str) -> None:
     """Of more values than cells, each cell is the mean of its own."""
     assert sparkline(values, cells) == line
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "bound_ms", "text"),
+    [
+        (300.04, 2.13, "300 ± 2.13 ms ahead of"),
+        (-41.8, 0.62, "41.8 ± 0.62 ms behind"),
+        (0.4, 2.13, "within 2.53 ms of"),
+        (-0.4, 0.4, "within 0.80 ms of"),
+    ],
+)
+def test_a_clock_is_ahead_or_behind_only_beyond_its_bound(ahead_ms: float, bound_ms: float, text: str) -> None:
+    """Within it, nobody can say which."""
+    clock = ClockOffset(ahead_ms=ahead_ms, bound_ms=bound_ms)
+    assert clock_text(clock).replace("\u202f", " ") == text
