@@ -22,17 +22,18 @@ def read_delivery(path: Path) -> DeliveryRecord:
     return parsed(DeliveryRecord, content_of(path, A_RECORD), str(path))
 
 
-def gathered(records: Mapping[str, DeliveryRecord]) -> Delivered:
+def gathered(records: Mapping[str, DeliveryRecord], planned: Mapping[str, object] | None = None) -> Delivered:
     """What all drivers together delivered.
 
     Args:
         records: By the names of their files, at least one.
+        planned: What each must say of the load, by the names of `PLAN`; by default what the first one says.
 
     Raises:
         ProfileError: They are not the shares of one load, or a share is missing or there twice.
         VerificationError: A driver could not keep the schedule, or documents were not delivered: there are no figures.
     """
-    refuse_other_loads(records)
+    refuse_other_loads(records, planned)
     if problems := list(uncounted(records)):
         raise ProfileError("; ".join(problems))
     ordered = sorted(records.values(), key=lambda record: record.share)
@@ -46,18 +47,19 @@ def gathered(records: Mapping[str, DeliveryRecord]) -> Delivered:
     return delivered
 
 
-def refuse_other_loads(records: Mapping[str, DeliveryRecord]) -> None:
+def refuse_other_loads(records: Mapping[str, DeliveryRecord], planned: Mapping[str, object] | None) -> None:
     """Refuse records that are not of one load.
 
     Raises:
-        ProfileError: They differ in something that all shares have in common; the first file counts as right.
+        ProfileError: They differ in something that all shares have in common; without a plan the first counts as right.
     """
-    (first_file, first), *others = records.items()
+    first_file, first = next(iter(records.items()))
+    expected, of = (planned, "this run") if planned else ({name: getattr(first, name) for name in PLAN}, first_file)
     problems = [
-        f"{file}: {name}: got {getattr(record, name)}, expected {getattr(first, name)} as in {first_file}"
-        for file, record in others
+        f"{file}: {name}: got {getattr(record, name)}, expected {expected[name]} as in {of}"
+        for file, record in records.items()
         for name in PLAN
-        if getattr(record, name) != getattr(first, name)
+        if getattr(record, name) != expected[name]
     ]
     if problems:
         raise ProfileError(f"{'; '.join(problems)}; shares of one load have it in common")

@@ -27,6 +27,7 @@ from lab.errors import ExpectationError, ProfileError, VerificationError
 from lab.profiles import Profile, load_profile, override
 from lab.records.result import Result
 from lab.run.folder import check_runs
+from lab.run.load.drivers import Drivers
 from lab.run.names import index_name, kept_index
 from lab.stack.places import ROOT
 from lab.targets import TargetName
@@ -52,6 +53,18 @@ def run(
     settings: SettingsOption = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
+    drivers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Stream from N other hosts: prints the command for each (--target remote)."),
+    ] = None,
+    driver: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[USER@]HOST[:FOLDER]", help="The same over ssh; FOLDER is a checkout there: sluice."),
+    ] = None,
+    start_in: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Until all drivers start; default: 30 over ssh, 120 by hand."),
+    ] = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
     open_it: OpenOption = False,
@@ -86,6 +99,7 @@ def run(
     ]
     expectations = [expectation(text) for text in expect or ()]
     chosen = load_profile(profile, overrides=overrides)
+    elsewhere = drivers_of(Drivers.of(drivers, driver or [], start_in), chosen, target)
     servers = servers_of(target, target_file)
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
@@ -93,7 +107,7 @@ def run(
     check_places(junit=junit, summary=summary)
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
     with meanwhile(page, runs):
-        folder, result = servers.run(fitted, documents_of, runs)
+        folder, result = servers.run(fitted, documents_of, runs, elsewhere)
     show_result(result, folder.path, open_it=open_it)
     if servers.stay and target is TargetName.LOCAL:
         index = kept_index(fitted, documents_of, ROOT) or index_name(fitted)
@@ -120,6 +134,23 @@ def show_result(result: Result, folder: Path, *, open_it: bool) -> None:
     console.print(terminal_table(result))
     print_warnings(result.warnings)
     print_report(folder / "report.html", open_it=open_it)
+
+
+def drivers_of(drivers: Drivers | None, profile: Profile, target: TargetName) -> Drivers | None:
+    """The drivers of a run.
+
+    Raises:
+        ProfileError: They cannot send this profile, or not to these servers.
+    """
+    if drivers is None:
+        return None
+    if target is not TargetName.REMOTE:
+        raise ProfileError(
+            f"--drivers: got --target {target}, expected --target remote: no other host reaches servers that only this "
+            "machine can reach"
+        )
+    drivers.refuse_unsuitable(profile)
+    return drivers
 
 
 def shorthand(

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from lab.records.base import Count, Record
 from lab.records.deployment import Deployment
+from lab.records.drivers import Driver
 from lab.records.queries import DocumentRamp, QueryLoadResult, QuestionAnswers
 from lab.records.verification import Documents, SinkLedger, Verification
 
@@ -98,6 +99,7 @@ class WarningKind(StrEnum):
     DRIVER_LIMITED = "driver_limited"
     BUSY_MACHINE = "busy_machine"
     LATE_PRODUCER = "late_producer"
+    CLOCK_SKEW = "clock_skew"
     SHARDS_UNASSIGNED = "shards_unassigned"
     SERVERS_ELSEWHERE = "servers_elsewhere"
     MEMORY_PRESSURE = "memory_pressure"
@@ -280,6 +282,7 @@ class Run(Record):
         document_ramp: The steps of a stream whose rate rises; `None` for every other load.
         layout: The index of a load of queries alone, which earlier runs may have made; `None` for every other one.
         deployment: Of a run whose profile says `maintain`; `None` for every other one.
+        drivers: Of a stream that several drivers on other hosts sent, by share; empty for every other load.
         command: The command line that started the run, word by word, so that a reader can start it again.
     """
 
@@ -310,6 +313,7 @@ class Run(Record):
     layout: Layout | None = None
     document_ramp: DocumentRamp | None = None
     deployment: Deployment | None = None
+    drivers: tuple[Driver, ...] = ()
     store_size_bytes: dict[str, Count] = Field(default_factory=dict)
 
     @property

@@ -97,8 +97,8 @@ class Names:
         return cls(index=",".join(indices), topic=",".join(topics), connector=f"{name}-{run_id}")
 
     def is_topic(self, name: str) -> bool:
-        """Whether a topic is one that a run of this profile made, for its documents or for its dead letters."""
-        return re.fullmatch(rf"{re.escape(self.base)}(--\d+)?-{RUN_ID}(-dead-letters)?", name) is not None
+        """Whether a topic is one that a run of this profile made, for documents, for dead letters or for clocks."""
+        return re.fullmatch(rf"{re.escape(self.base)}(--\d+)?-{RUN_ID}(-dead-letters|-clock)?", name) is not None
 
     def is_index(self, name: str) -> bool:
         """Whether an index has a name that a run of this profile gives, with however many of them."""
@@ -130,6 +130,11 @@ class Names:
     def dead_letter_topic(self) -> str:
         """Where refused records of all topics go."""
         return f"{self.connector}-dead-letters"
+
+    @property
+    def clock_topic(self) -> str:
+        """Where drivers on other hosts compare their clocks with the broker's."""
+        return f"{self.connector}-clock"
 
     @property
     def consumer_group(self) -> str:

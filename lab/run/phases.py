@@ -14,6 +14,7 @@ from lab.monitor import CLOCK
 from lab.profiles import Profile
 from lab.records.run import Phase, PhaseName
 from lab.run.folder import RunFolder
+from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import FilledTopics, Inputs, topics_key
 from lab.run.names import Names, kept_index
 from producers.dataset import Dataset
@@ -106,6 +107,7 @@ class RunContext:
         children: Processes that the run has started and that still run: name → pid.
         renamed: Indices that are called otherwise by now: name before → name.
         inputs: What earlier runs of a suite have filled and made, and this one may add to; `None` for a single run.
+        drivers: Those on other hosts that stream the documents; `None` where this process does all of it.
     """
 
     profile: Profile
@@ -118,6 +120,7 @@ class RunContext:
     children: dict[str, int] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     inputs: Inputs | None = None
+    drivers: Drivers | None = None
 
     @property
     def names(self) -> Names:

@@ -11,6 +11,7 @@ from lab.errors import SluiceError
 from lab.monitor import CLOCK, Sampler, Sources
 from lab.profiles import Direct, Profile, QueryOnly, Rally
 from lab.records.deployment import Deployment
+from lab.records.drivers import Driver
 from lab.records.queries import DocumentRamp, QueryLoadResult, QuestionAnswers
 from lab.records.run import Delivery, DirectLoad, Environment, Layout, RallyLoad, Run, RunWarning, SinkHistograms
 from lab.records.verification import Documents, Verification
@@ -18,6 +19,8 @@ from lab.run.environment import cold_servers, describe_environment, servers_else
 from lab.run.folder import RunFolder
 from lab.run.load.direct import load_directly, refusals
 from lab.run.load.drain import wait_for_sample_after
+from lab.run.load.driven import DrivenStream
+from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import Inputs
 from lab.run.load.produce import Producing
 from lab.run.load.rally.race import RallyRace, race_errors
@@ -58,6 +61,7 @@ def run_profile(
     progress: RunProgress,
     command: Sequence[str] = (),
     inputs: Inputs | None = None,
+    drivers: Drivers | None = None,
 ) -> Run:
     """Run a profile on running servers and write its records into the folder.
 
@@ -66,18 +70,22 @@ def run_profile(
         root: The checkout, for mappings and connector templates.
         command: The command line, for whoever wants to do it again.
         inputs: What earlier runs of a suite have filled and made; this one adds to it.
+        drivers: Those on other hosts that send a stream; this process sends it itself by default.
 
     Returns:
         What was done; its `verification` says whether to believe it.
 
     Raises:
         ProfileError: A server refuses a setting of the profile.
-        StackError: A server, the connector or a task failed for good.
+        StackError: A server, the connector, a task or a driver failed for good.
+        VerificationError: A driver on another host could not keep the schedule.
     """
     clock = PhaseClock()
     with ProgressFile(folder, profile, progress, clock) as written:
         watched = WatchedProgress(written, target.check)
-        context = RunContext(profile, dataset, target, folder, root, watched, clock=clock, inputs=inputs)
+        context = RunContext(
+            profile, dataset, target, folder, root, watched, clock=clock, inputs=inputs, drivers=drivers
+        )
         run = _RunUnderWay(context, watched.sleep)
         try:
             record = run.record_of(command)
@@ -120,6 +128,7 @@ class _RunUnderWay:
         self.uses_kafka = self.profile.load.via == "kafka"
         self.kept: tuple[Layout, Documents, Verification] | None = None
         self.document_ramp: DocumentRamp | None = None
+        self.drivers: tuple[Driver, ...] = ()
         self.index_documents: Mapping[str, Documents] = {}
         self.deploys_to: tuple[str, ...] = ()
         self.deployment: Deployment | None = None
@@ -200,6 +209,7 @@ class _RunUnderWay:
             layout=self.kept[0] if self.kept else None,
             document_ramp=self.document_ramp,
             deployment=self.deployment,
+            drivers=self.drivers,
             store_size_bytes=store_size_bytes,
         )
 
@@ -365,13 +375,18 @@ class _RunUnderWay:
             return delivered, sending.result() if sending else None
 
     def produce_stream(self, sampler: Sampler, sending: QuerySending | None) -> Delivered:
-        """Produce at the profile's rate, or at one that rises."""
+        """Produce at the profile's rate, or at one that rises, or have drivers on other hosts do so."""
 
         def check() -> None:
             self.sink.refuse_end()
             if sending:
                 sending.follow()
 
+        if self.context.drivers:
+            driven = DrivenStream(self.producing, self.context.drivers, lambda: sampler.latest, check)
+            delivered = driven.run()
+            self.drivers = driven.drivers
+            return delivered
         load = self.profile.load
         if load.ramp is None or load.rate_docs_per_s is None:
             return self.producing.stream(check)

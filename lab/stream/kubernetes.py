@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
-from lab.clients.kafka import kafka_text
 from lab.clients.target import cluster_of
 from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
 from lab.profiles.containers import HEADER, MEMORY_BESIDE_HEAP_MB, NEED_MORE
 from lab.profiles.loader import profile_names
+from lab.run.load.drivers import produce_words
 from lab.run.load.sink import connector_config, placeholders
 from lab.run.names import Names, index_name
 from lab.run.prepare import create_index
@@ -130,23 +130,9 @@ def settings(profile: Profile, names: Names) -> dict[str, str]:
         "ELASTICSEARCH_JAVA_OPTIONS": f"-Xms{cluster.heap_mb}m -Xmx{cluster.heap_mb}m",
         "ELASTICSEARCH_MEMORY": f"{cluster.memory_limit_mb or cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}Mi",
         "TOPIC": names.topic,
+        # A shell takes them apart at their spaces.
         "PRODUCE": " ".join(produce_words(profile)),
     }
-
-
-def produce_words(profile: Profile) -> Iterator[str]:
-    """Options of `sluice produce` for the profile's documents; a shell takes them apart at their spaces."""
-    dataset, rate = profile.dataset, profile.load.rate_docs_per_s
-    yield from ("--dataset", dataset.name, "--seed", str(dataset.seed))
-    if dataset.documents is not None:
-        yield from ("--documents", str(dataset.documents))
-    for name, value in dataset.options.items():
-        yield from ("--option", f"{name}={value}")
-    yield from ("--processes", str(profile.producer.processes))
-    for name, value in profile.producer.client.items():
-        yield from ("--client", f"{name}={kafka_text(value)}")
-    if rate is not None:
-        yield from ("--rate", f"{rate:g}")
 
 
 def topic_resource(name: str, partitions: int, copies: int, config: Mapping[str, object]) -> Resource:

@@ -25,6 +25,7 @@ from lab.records.result import Result
 from lab.records.suite import Variant
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder, become_latest
+from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import Inputs
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import Names, kept_index
@@ -89,15 +90,25 @@ class Servers(ABC):
             beside: Profiles that will run on the same servers.
         """
 
-    def run(self, profile: Profile, dataset: Dataset, runs: Path) -> tuple[RunFolder, Result]:
-        """Run a fitted profile once."""
+    def run(
+        self, profile: Profile, dataset: Dataset, runs: Path, drivers: Drivers | None = None
+    ) -> tuple[RunFolder, Result]:
+        """Run a fitted profile once, its stream sent by drivers on other hosts where there are some."""
         refuse_updates(profile, dataset)
         refuse_empty_indices(profile, dataset)
         with self.held():
             target = self.target(profile)
             folder = RunFolder.create(runs, profile.name)
             try:
-                write_records(profile, dataset, target, folder, command=typed_command(), display=RunDisplay().showing())
+                write_records(
+                    profile,
+                    dataset,
+                    target,
+                    folder,
+                    command=typed_command(),
+                    display=RunDisplay().showing(),
+                    drivers=drivers,
+                )
             finally:
                 # Servers of others keep nothing of ours.
                 if target.name == "remote" and (kept := kept_index(profile, dataset, ROOT)):
@@ -190,11 +201,22 @@ def write_records(
     command: Sequence[str],
     display: AbstractContextManager[RunProgress],
     inputs: Inputs | None = None,
+    drivers: Drivers | None = None,
 ) -> None:
     """Run the profile on the target's servers, its records into the folder."""
     folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
     with display as shown:
-        run_profile(profile, dataset, target, folder, root=ROOT, progress=shown, command=command, inputs=inputs)
+        run_profile(
+            profile,
+            dataset,
+            target,
+            folder,
+            root=ROOT,
+            progress=shown,
+            command=command,
+            inputs=inputs,
+            drivers=drivers,
+        )
 
 
 def conclude(folder: RunFolder) -> Result:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from lab.analysis.figures.clocks import end_to_end_ms
 from lab.analysis.figures.cost import (
     by_node,
     cpu_cores_mean,
@@ -142,7 +143,7 @@ def through_kafka(run: Run, load: Sequence[Sample]) -> Iterator[Metric]:
         for name in ("p50", "p99"):
             yield metric(f"delivery_latency_ms_{name}", run.delivery.latency_ms.get(name))
     if run.verification.expect == "stored":
-        percentiles = percentiles_ms(run.sink_histograms.record_age)
+        percentiles = end_to_end_ms(run)
         for name in ("p50", "p90", "p99", "p99_9", "max"):
             yield metric(f"end_to_end_latency_ms_{name}", percentiles.get(name))
     lags = [sample.kafka.lag_records for sample in load if sample.kafka and sample.phase == "load"]

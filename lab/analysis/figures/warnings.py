@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from math import floor
 from statistics import fmean
 
+from lab.analysis.figures.clocks import clock_skew
 from lab.analysis.figures.cost import by_node, gc_time_ms, process_names, restarted, servers_are_here, used
 from lab.analysis.figures.disturbance import (
     MOST_OTHER_CPU_PERCENT,
@@ -54,6 +55,7 @@ def warnings(run: Run, cut: Windows, limit: Limit | None) -> tuple[RunWarning, .
         driver_limited(run, cut.window, limit),
         busy_machine(run, cut.window),
         late_producer(run),
+        clock_skew(run),
         memory_pressure(cut.window),
         *(query_warnings(run.query_load, limit if alone else None) if run.query_load else ()),
     )

@@ -20,6 +20,7 @@ TOUCHED: Mapping[WarningKind, tuple[str, ...]] = {
     WarningKind.DRIVER_LIMITED: RATES,
     WarningKind.BUSY_MACHINE: (*RATES, *TIMES, "deployment", COSTS),
     WarningKind.LATE_PRODUCER: ("delivery_", "end_to_end"),
+    WarningKind.CLOCK_SKEW: ("end_to_end",),
     WarningKind.SHARDS_UNASSIGNED: (*RATES, "store_size"),
     WarningKind.SERVERS_ELSEWHERE: (COSTS,),
     WarningKind.MEMORY_PRESSURE: (*RATES, *TIMES, COSTS),

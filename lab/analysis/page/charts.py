@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from lab.analysis.figures.clocks import end_to_end_curve_ms
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names, servers_are_here
 from lab.analysis.figures.latency import indexing_latency_series, percentile_curve_ms
 from lab.analysis.figures.rates import Point, indexing_rate_series, read_s
@@ -172,7 +173,7 @@ def percentiles(run: Run) -> Chart:
     """How the latencies are spread. A drain's end to end is left out: it is the time in a topic filled beforehand."""
     waits = run.load == "drain" and run.via == "kafka"
     curves = {
-        "end to end": ([] if waits else percentile_curve_ms(run.sink_histograms.record_age), BLUE),
+        "end to end": ([] if waits else end_to_end_curve_ms(run), BLUE),
         "bulk service time": (percentile_curve_ms(run.sink_histograms.bulk_service_time), ORANGE),
     }
     rows = [Row(n, max(0.001, ms), name) for name, (curve, _) in curves.items() for n, ms in curve]

@@ -60,6 +60,8 @@ def report(analysis: RunAnalysis) -> str:
         questions_head=sections.QUESTION_COLUMNS,
         questions=sections.questions(run, result),
         question_verdict=sections.question_verdict,
+        drivers_head=sections.DRIVER_COLUMNS,
+        drivers=sections.drivers(run),
         processes_head=sections.COST_COLUMNS,
         processes=sections.processes(result),
         machine_cpu=sections.machine_cpu(result),

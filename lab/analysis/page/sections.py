@@ -1,7 +1,7 @@
 """What the sections of a run's report hold; `run.html` says how they are laid out."""
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
-from lab.analysis.text import bytes_text, count, duration, figure, number
+from lab.analysis.text import UNKNOWN, bytes_text, clock_text, count, duration, figure, number
 from lab.records.queries import QuestionAnswers
 from lab.records.result import Result
 from lab.records.run import Run
@@ -72,6 +72,24 @@ def processes(result: Result) -> list[Row]:
     return [
         (name, *(figure(value_of(result.metrics, metric, name), BY_NAME[metric].unit) for metric in COST_METRICS))
         for name in busiest_first
+    ]
+
+
+DRIVER_COLUMNS = ("share", "host", "its clock", "delivered", "late", "p50", "p99")
+
+
+def drivers(run: Run) -> list[Row]:
+    """Each driver of a stream from other hosts: its clock, what it delivered, and how fast Kafka acknowledged it."""
+    return [
+        (
+            f"{driver.share}/{len(run.drivers)}",
+            driver.host or "started by hand",
+            f"{clock_text(driver.clock)} the {driver.clock_of}'s" if driver.clock else UNKNOWN,
+            count(driver.delivered),
+            count(driver.late_documents),
+            *(figure(driver.latency_ms.get(name), "ms") for name in ("p50", "p99")),
+        )
+        for driver in run.drivers
     ]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from lab.analysis.shares import gathered, read_delivery
 from lab.errors import ProfileError, VerificationError
-from lab.records.shares import DeliveryRecord
+from lab.records.drivers import ClockOffset
+from lab.records.shares import PLAN, DeliveryRecord
 from producers.delivery import Delivered, Failure
 from producers.latency import Latencies
 
@@ -106,6 +107,21 @@ def test_what_is_not_one_whole_load_is_refused(records: dict[str, DeliveryRecord
     assert str(refusal.value) == message
 
 
+PLANNED = {name: getattr(record(1), name) for name in PLAN}
+
+
+def test_records_of_another_load_than_the_planned_one_are_refused() -> None:
+    """Though they agree with each other, as those of an earlier run do."""
+    records = {"a": record(1), "b": record(2)}
+    assert gathered(records, PLANNED).delivered == 2018
+    with pytest.raises(ProfileError) as refusal:
+        gathered(records, {**PLANNED, "topic": "books-2"})
+    assert str(refusal.value) == (
+        "a: topic: got books, expected books-2 as in this run; b: topic: got books, expected books-2 as in this run; "
+        "shares of one load have it in common"
+    )
+
+
 def test_a_driver_that_was_late_voids_the_load() -> None:
     """Its figures would be those of another load; 1 % late is borne, since a run bears as much."""
     assert gathered({"a": record(1, delivered=delivered(late=10)), "b": record(2)}).late_documents == 10
@@ -137,6 +153,9 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "1.json"
     file.write_text(record(1).model_dump_json() + "\n")
     assert read_delivery(file) == record(1)
+    with_clock = record(1, clock=ClockOffset(ahead_ms=300.0, bound_ms=2.5))
+    file.write_text(with_clock.model_dump_json() + "\n")
+    assert read_delivery(file) == with_clock
     file.write_text("{}\n")
     with pytest.raises(ProfileError, match=rf"^{file}: not a delivery record: sluice_version: Field required"):
         read_delivery(file)

@@ -103,11 +103,35 @@ def test_a_bad_line_of_a_file_is_named(sluice: Command, tmp_path: Path, second_l
         (("--record", "no/such/1.json"), "--record: got no/such/1.json, expected a file in a folder that exists"),
         (("--path", "no-such.ndjson"), "dataset: no-such.ndjson: no such file"),
         (("--dataset", "aladin", "--key", "isbn"), "dataset: key: unknown option of dataset aladin"),
+        (("--client-file", "no-such"), "--client-file: no-such: cannot be read (FileNotFoundError)"),
     ],
 )
 def test_produce_refuses_what_it_does_not_know(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
     """Before it asks a broker, of which there is none."""
     status, _, errors = sluice("produce", "never-made", "--bootstrap-servers", "127.0.0.1:1", *words)
+    assert (status, errors.startswith(f"sluice: {sentence}")) == (2, True), errors
+
+
+def test_a_setting_without_a_value_is_refused_and_not_shown(sluice: Command, tmp_path: Path) -> None:
+    """It may be a secret on a line of its own."""
+    file = tmp_path / "client.properties"
+    file.write_text("# of the lab\n\nsasl.username = lab\nhunter\n")
+    words = ("produce", "never-made", "--bootstrap-servers", "127.0.0.1:1", "--client-file", str(file))
+    assert sluice(*words) == (2, "", f"sluice: --client-file: {file}:4: got no value, expected NAME=VALUE\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--drivers", "2"), "--drivers: got --target local, expected --target remote: no other host reaches servers"),
+        (("--drivers", "2", "--driver", "a"), "--drivers: got --driver as well, expected hosts for ssh, or a number"),
+        (("--drivers", "2", "--target", "remote"), "--drivers: quickstart: got load.mode=drain, expected a stream at"),
+        (("--start-in", "30"), "--start-in: got no drivers, expected --drivers or --driver beside it"),
+    ],
+)
+def test_drivers_of_what_they_cannot_send_are_refused(sluice: Command, words: tuple[str, ...], sentence: str) -> None:
+    """Before the servers are asked for."""
+    status, _, errors = sluice("run", "quickstart", *words)
     assert (status, errors.startswith(f"sluice: {sentence}")) == (2, True), errors
 
 

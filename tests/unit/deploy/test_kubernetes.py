@@ -12,10 +12,11 @@ from jsonschema.validators import extend
 
 from lab import VERSION
 from lab.profiles import load_profile
+from lab.run.load.drivers import produce_words
 from lab.run.names import Names
 from lab.stack.places import ROOT
 from lab.stream.kubernetes import FOLDER as PROFILES
-from lab.stream.kubernetes import manifests, produce_words, resources, stream_id
+from lab.stream.kubernetes import manifests, resources, stream_id
 from tests.unit.deploy.resources import FOLDER, KUSTOMIZE, OVERLAYS, Resource, documents, profiles, rendered, the
 
 SCHEMAS = {path.stem: json.loads(path.read_text("utf-8")) for path in Path(__file__).parent.glob("schemas/*.json")}
