@@ -71,8 +71,10 @@ OTHER_TESTS = tuple(
 )
 """A third of the integration tests, on servers of their own, so that all lanes take about the same time."""
 
-FURTHER_TESTS = tuple(f"tests/integration/test_{name}.py" for name in ("mapping", "page", "page_server", "tune"))
-"""Likewise: what shows runs and what searches settings."""
+FURTHER_TESTS = tuple(
+    f"tests/integration/test_{name}.py" for name in ("mapping", "page", "page_server", "queries", "tune")
+)
+"""Likewise: what shows runs, what asks questions, and what searches settings."""
 
 INTEGRATION = Check(
     "integration tests",

@@ -22,6 +22,8 @@ from lab.stack.shape import StackShape
 from tests.integration.conftest import NOT_TRIED, Sluice, on
 from tests.integration.hosts import BRIDGE_ADDRESS, Host, NoHostsError, clock_ahead, hosts, ssh_servers
 
+pytestmark = pytest.mark.long
+
 DOCUMENTS = 4099
 STREAM = ("quickstart", "--documents", str(DOCUMENTS), "--rate", "1000")
 """Four seconds, of which the drivers take turns: blocks of 1,024 documents go round them."""
