@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -48,11 +48,19 @@ def print_answer(text: str) -> None:
         drop_output(sys.stdout)
 
 
-def table_of(rows: Iterable[Sequence[str]], *columns: str, right: Collection[str] = ()) -> Table:
-    """Rows below the names of their columns, of which those in `right` hold figures; without names, rows alone."""
+def table_of(
+    rows: Iterable[Sequence[str]], *columns: str, right: Collection[str] = (), whole: Collection[str] = ()
+) -> Table:
+    """Rows below the names of their columns; without names, rows alone.
+
+    Args:
+        right: Columns of figures.
+        whole: Columns of names that fit beside the others, so that none is broken.
+    """
     table = Table(show_edge=False, show_header=bool(columns))
     for column in columns:
-        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        table.add_column(column, overflow="fold", justify=justify, no_wrap=column in whole)
     for row in rows:
         table.add_row(*row)
     return table

@@ -66,15 +66,13 @@ QUICK = (
     Check("imports", ("-c", LINT_IMPORTS)),
     Check("unit tests", ("-m", "pytest", "tests/unit")),
 )
-OTHER_TESTS = tuple(
-    f"tests/integration/test_{name}.py" for name in ("race", "remote", "remote_guarded", "stack", "suite")
-)
+OTHER_TESTS = tuple(f"tests/integration/test_{name}.py" for name in ("race", "remote", "remote_guarded", "stack"))
 """A third of the integration tests, on servers of their own, so that all lanes take about the same time."""
 
 FURTHER_TESTS = tuple(
-    f"tests/integration/test_{name}.py" for name in ("mapping", "page", "page_server", "queries", "tune")
+    f"tests/integration/test_{name}.py" for name in ("mapping", "page", "page_server", "queries", "suite", "tune")
 )
-"""Likewise: what shows runs, what asks questions, and what searches settings."""
+"""Likewise: what shows runs, what asks questions, what compares and searches settings."""
 
 INTEGRATION = Check(
     "integration tests",

@@ -26,7 +26,7 @@ REPLACED = {
     "compare RUN RUN": "compare $(ls runs/quickstart | head -2)",
     "./sluice logs connect --follow": "timeout --signal INT 5 ./sluice logs connect --follow || test $? = 124",
     "./sluice page": "timeout --signal INT 5 ./sluice page || test $? = 124",
-    "sink.tasks=1,2,4": "sink.tasks=1,2,4 --minutes 5",
+    "batch.size=2000,500,5000": "batch.size=2000,500,5000 --minutes 5",
     "--minutes 20": "--minutes 5",
     "report latest --open": "report latest",
     "report race-orders --open": "report race-orders",

@@ -83,6 +83,17 @@ def print_error(errors: Console, error: SluiceError) -> None:
     errors.print(f"[bold red]sluice:[/bold red] {escape(str(error))}", soft_wrap=True)
 
 
+def state_expected(error: typer.TyperException) -> None:
+    """Say what an option got and expects, where Typer repeats what the parser of the value says of itself."""
+    # Only here: a help needs neither, and these take a quarter of a second.
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from lab.profiles.yaml_model import own_words  # noqa: PLC0415
+
+    if isinstance(error.__cause__, ValidationError):
+        error.message = own_words(error.__cause__.errors()[0]).removesuffix(".")
+
+
 def main() -> int:
     """Run the command line; its exit status."""
     without_proxy_for_this_machine()
@@ -94,6 +105,7 @@ def main() -> int:
         return ending.exit_code
     except typer.TyperException as error:
         # A wrong option or argument: Typer's own sentence, and the exit status 2.
+        state_expected(error)
         error.show()  # type: ignore[attr-defined]
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort, SystemError) as error:

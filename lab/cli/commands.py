@@ -94,6 +94,8 @@ class Commands(TyperGroup):
         Raises:
             ProfileError: It needs a checkout.
         """
+        if args[0] == "help":
+            args = [*args[1:], "--help"]
         if args[0] in OF_A_CHECKOUT:
             refuse_without_checkout(args[0])
         name, command, rest = super().resolve_command(ctx, args)

@@ -31,7 +31,7 @@ def compare_runs(
     first: Annotated[
         str,
         typer.Argument(
-            help="Run (id, profile or folder), suite, or report of Rally's (.csv, .md, .json).",
+            help="Run (id, profile or folder), suite, or Rally report (.csv, .md, .json).",
             autocompletion=complete.runs,
         ),
     ],
@@ -53,10 +53,10 @@ def compare_runs(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> int:
-    """Compare two runs, two suites, or two summaries of Rally's. What cannot be compared is listed and skipped."""
+    """Compare two runs, two suites, or two Rally reports. What cannot be compared is listed and skipped."""
     if is_summary(first) or is_summary(second):
         if force or vary or every or as_json:
-            raise ProfileError("--force, --vary, --all, --json: got one, expected none with a report of Rally's")
+            raise ProfileError("--force, --vary, --all, --json: cannot be combined with a Rally report")
         lay_beside(runs, first, second)
         return 0
     chosen = frozenset(vary or ())

@@ -18,7 +18,7 @@ from lab.endpoints import Endpoints
 from lab.errors import ProfileError, VerificationError
 from lab.records.run import Run
 from lab.records.verification import DeadLetterGroup
-from lab.replay.dead_letters import DeadLetterTopic, Letter, Place, groups_of
+from lab.replay.dead_letters import DeadLetterTopic, Letter, Place, each_once, groups_of
 from lab.replay.mapping import update_mapping
 from lab.replay.replay import Replay, TopicReplay, replay_config
 from lab.run.folder import find_run
@@ -57,7 +57,7 @@ def show(
     shown: list[Letter] = []
     content: list[Letter] = []
     sent_again: set[Place] = set()
-    for letter in letters.letters():
+    for letter in each_once(letters.letters()):
         if letter.sent_again:
             # One that was refused again is another letter of the same record.
             sent_again.add(letter.origin)

@@ -57,6 +57,9 @@ def doctor(
     checks = (outside_containers,) if compose else (inside_containers,) if containers else CHECKS
     findings = [entry for check in checks for entry in check()]
     table = Table(show_header=False, show_edge=False, box=None)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_column(overflow="fold")
     for entry in findings:
         table.add_row(MARKS[entry.verdict], entry.what, escape(entry.sentence))
     console.print(table)

@@ -142,4 +142,4 @@ def show_profiles(past: Sequence[PastRun]) -> None:
         )
         for profile, of_profile in sorted(by_profile.items(), key=lambda entry: entry[1][-1].run, reverse=True)
     )
-    console.print(table_of(rows, "profile", "runs", "last", "its rate", "rates", right=("runs", "its rate")))
+    console.print(table_of(rows, "profile", "runs", "last run", "rate", "history", right=("runs", "rate")))

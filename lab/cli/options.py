@@ -59,7 +59,7 @@ TargetFileOption = Annotated[
     typer.Option(
         "--target-file",
         metavar="FILE",
-        help="Addresses and credentials of remote servers; by default the file in SLUICE_TARGET_FILE, or variables.",
+        help="Addresses and credentials of your cluster; default: SLUICE_TARGET_FILE, else SLUICE_* variables.",
     ),
 ]
 PathOption = Annotated[

@@ -104,12 +104,17 @@ def show(
         console.print(text, end="", soft_wrap=True, markup=False)
         return
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
-    rows = (
+    rows = [
         (escape(value.key), escape(str(value.value)), f"[dim]{escape(shortened(value.where))}[/dim]")
         for value in effective(chosen)
         if value.key != "question"
-    )
-    console.print(table_of(rows, "key", "value", "from"))
+    ]
+    if console.width < WIDE:
+        console.print(
+            table_of(((key, f"{value} {where}") for key, value, where in rows), "key", "value", whole=("key",))
+        )
+    else:
+        console.print(table_of(rows, "key", "value", "from", whole=("key",)))
 
 
 def shortened(where: str) -> str:
@@ -148,6 +153,9 @@ def write_all(folder: Path, pattern: str, texts: Mapping[Path, str]) -> None:
         raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error
     console.print(f"{folder}: {len(texts)} files, {changed} changed")
 
+
+WIDE = 80
+"""Columns in which the places of values have room for a column of their own."""
 
 BY_HAND = frozenset({"kustomization.yaml"})
 """What stands beside the files of the profiles and says which is chosen."""

@@ -59,11 +59,14 @@ def run(
     ] = None,
     driver: Annotated[
         list[str] | None,
-        typer.Option(metavar="[USER@]HOST[:FOLDER]", help="The same over ssh; FOLDER is a checkout there: sluice."),
+        typer.Option(
+            metavar="HOST",
+            help="The same over ssh: [USER@]HOST[:FOLDER]; FOLDER is a checkout there, by default sluice.",
+        ),
     ] = None,
     start_in: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Until all drivers start; default: 30 over ssh, 120 by hand."),
+        typer.Option(metavar="SECONDS", help="Seconds until all drivers start; default: 30 over ssh, 120 by hand."),
     ] = None,
     runs: RunsOption = RUNS,
     page: PageOption = None,
@@ -71,7 +74,7 @@ def run(
     as_json: JsonOption = False,
     expect: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC>NUMBER", help="Exit status 5 unless it is so: indexing_rate>20000."),
+        typer.Option(metavar="METRIC>NUMBER", help="Exit status 5 unless it is met, such as drain_s<60."),
     ] = None,
     fail_on_dead_letters: Annotated[
         bool, typer.Option("--fail-on-dead-letters", help="Exit status 5 if documents were rejected.")
@@ -164,17 +167,17 @@ def shorthand(
     rate: float | None,
 ) -> list[str]:
     """The options that have names of their own, as overrides of the profile."""
-    given: dict[str, object] = {
-        "elasticsearch.version": elasticsearch,
-        "opensearch": opensearch,
-        "dataset.name": dataset,
-        "dataset.path": path,
-        "dataset.key": key,
-        "dataset.documents": documents,
-        "load.mode": None if rate is None else "stream",
-        "load.rate_docs_per_s": rate,
-    }
-    return [override(name, value) for name, value in given.items() if value is not None]
+    given: tuple[tuple[str, str, object], ...] = (
+        ("--elasticsearch", "elasticsearch.version", elasticsearch),
+        ("--opensearch", "opensearch", opensearch),
+        ("--dataset", "dataset.name", dataset),
+        ("--path", "dataset.path", path),
+        ("--key", "dataset.key", key),
+        ("--documents", "dataset.documents", documents),
+        ("--rate (load.mode)", "load.mode", None if rate is None else "stream"),
+        ("--rate", "load.rate_docs_per_s", rate),
+    )
+    return [override(name, value, option) for option, name, value in given if value is not None]
 
 
 def dataset_of(profile: Profile) -> Dataset:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
+from lab.analysis.text import figure
 from lab.cli.options import RUNS, JsonOption
 from lab.cli.page import PageOption, is_wanted
 from lab.console import console, print_answer, print_json, table_of
@@ -114,7 +115,7 @@ def facts_of(entry: ServerProcess) -> tuple[str, str, str, int, int | None, dict
 def row_of(entry: ServerProcess) -> tuple[str, ...]:
     """A server's row in the table."""
     name, release, state, pid, memory_bytes, ports = facts_of(entry)
-    memory = f"{memory_bytes / 2**20:.0f} MB" if memory_bytes else ""
+    memory = figure(memory_bytes, "bytes") if memory_bytes else ""
     return name, release, STATES[state], str(pid), memory, " ".join(f"{what}:{port}" for what, port in ports.items())
 
 

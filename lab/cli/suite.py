@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from lab.analysis.statistics.warm_up import is_warm
 from lab.analysis.suite.families import family_of
-from lab.analysis.suite.figures import primary_metrics
+from lab.analysis.suite.figures import CPU_PER_DOCUMENT, primary_metrics
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.suite.tables import suite_table
@@ -38,6 +38,7 @@ from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles.suites import Measures, Suite, ad_hoc_suite, checked_rate, load_suite
 from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import become_latest, check_runs
+from lab.suite.duets import DuetExecution
 from lab.suite.execution import Bench, SuiteExecution
 from lab.suite.folder import SUITES, SuiteFolder, find_suite
 from lab.suite.loads import LoadSizes, may_stream, resized
@@ -56,6 +57,12 @@ RateOption = Annotated[
     str | None,
     typer.Option(help="Streams instead of drains: 600 documents/s, or 70% of what drains reach.", metavar="RATE"),
 ]
+DuetsOption = Annotated[
+    bool,
+    typer.Option(
+        "--duets", help="Both runs of a comparison at the same time, on two sets of servers: for a noisy machine."
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Another seed gives another order.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")]
 
@@ -73,6 +80,7 @@ def suite(
     precision: PrecisionOption = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Number of blocks, instead of both.")] = None,
     rate: RateOption = None,
+    duets: DuetsOption = False,
     starts: Annotated[int | None, typer.Option(min=1, help="Starts of the servers; default 1.")] = None,
     seed: SeedOption = None,
     resume: ResumeOption = False,
@@ -87,7 +95,7 @@ def suite(
     """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
     measures = measures_of(repeats, minutes, precision)
-    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, starts, seed, plan, as_json)
+    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, starts, seed, plan, as_json, duets)
     return perform(chosen, asked)
 
 
@@ -107,6 +115,7 @@ def race(
     minutes: MinutesOption = None,
     precision: PrecisionOption = None,
     rate: RateOption = None,
+    duets: DuetsOption = False,
     seed: SeedOption = None,
     resume: ResumeOption = False,
     target: TargetOption = TargetName.LOCAL,
@@ -116,10 +125,13 @@ def race(
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Compare some values of a setting, as a suite does. Example: `race quickstart --set sink.tasks=1,2,4`."""
+    """Compare some values of a setting, as a suite does.
+
+    Example: `race quickstart --set sink.config.batch.size=2000,500,5000`.
+    """
     chosen = ad_hoc_suite(profile, settings or ())
     measures = measures_of(None, minutes, precision)
-    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, None, seed, plan, as_json)
+    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, None, seed, plan, as_json, duets)
     return perform(chosen, asked)
 
 
@@ -145,6 +157,7 @@ class Asked:
     seed: int | None = None
     plan: bool = False
     as_json: bool = False
+    duets: bool = False
 
 
 def perform(suite: Suite, asked: Asked) -> int:
@@ -159,15 +172,13 @@ def perform(suite: Suite, asked: Asked) -> int:
         side_by_side=servers.run_together(
             variant.profile for variant in chosen.variants if variant.name not in skipped
         ),
+        duets=asked.duets,
     )
     begun = find_suite(runs, chosen.name) if asked.resume else None
     chosen = at_rate(chosen, asked.rate, begun)
     sizes = sizes_of(begun.plan()) if begun else None
     fixed, _ = request.planned(chosen, sizes)
-    if fixed.starts > 1 and not servers.may_be_started_anew():
-        raise ProfileError(
-            f"--starts: got {fixed.starts}, expected 1: these servers are not started for the suite alone"
-        )
+    refuse_unfit(fixed, without(chosen, skipped), servers)
     if asked.plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
@@ -180,7 +191,8 @@ def perform(suite: Suite, asked: Asked) -> int:
     if begun:
         begun.path.touch()  # The live page takes the suite that was written last for the one under way.
     with meanwhile(asked.page, runs):
-        with servers.bench(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
+        bench_of = servers.duet_bench if wanted.duets else servers.bench
+        with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or SuiteFolder.begin(runs, wanted)
             display = SuiteDisplay(wanted, folder.runs(), expected.each)
@@ -188,13 +200,35 @@ def perform(suite: Suite, asked: Asked) -> int:
                 resize = Resizing(request, chosen, bench, folder)
                 if sizes:
                     resize(sizes)
-                SuiteExecution(folder, bench, display, is_warm=is_warm, resize=resize).execute()
+                execution = DuetExecution if wanted.duets else SuiteExecution
+                execution(folder, bench, display, is_warm=is_warm, resize=resize).execute()
             except BaseException as error:
                 if not folder.removed_if_empty() and is_interrupt(error):
                     again = escape(shlex.join(wanted.command))
-                    console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
+                    console.print(f"interrupted; resume with: {again} --resume", soft_wrap=True)
                 raise
         return conclude(folder, runs, open_it=asked.open_it, as_json=asked.as_json)
+
+
+def refuse_unfit(plan: SuitePlan, suite: Suite, servers: Servers) -> None:
+    """Raise ProfileError if the servers cannot be started as often, or as many at once, as the plan has them."""
+    if plan.starts > 1 and not servers.may_be_started_anew():
+        raise ProfileError(
+            f"--starts: got {plan.starts}, expected 1: these servers are not started for the suite alone"
+        )
+    if not plan.duets:
+        return
+    if plan.repeats is not None:
+        raise ProfileError(f"--duets: got {plan.repeats} repeats, expected --minutes or --precision")
+    if plan.rate is not None:
+        raise ProfileError("--duets: got a rate, expected drains")
+    if plan.metrics[0].name != CPU_PER_DOCUMENT.name:
+        first = f"{plan.metrics[0].name}/{plan.metrics[0].scope}"
+        raise ProfileError(
+            f"--duets: got {first} as the suite's first metric, expected {CPU_PER_DOCUMENT.name}: rates of two runs"
+            " that share the cores differ less than alone"
+        )
+    servers.refuse_duets([variant.profile for variant in suite.variants])
 
 
 @dataclass(frozen=True)
@@ -206,6 +240,7 @@ class Request:
         starts: Of the servers; `None` likewise, as `seed`.
         skipped: Variants that cannot run here, with the reason.
         side_by_side: Whether different servers run at the same time.
+        duets: Whether both runs of a comparison do.
     """
 
     measures: Measures
@@ -213,6 +248,7 @@ class Request:
     seed: int | None
     skipped: Mapping[str, str]
     side_by_side: bool
+    duets: bool = False
 
     def planned(self, suite: Suite, sizes: LoadSizes | None = None) -> tuple[SuitePlan, Suite]:
         """The plan of a fitted suite whose loads have these sizes, and the suite as that has them."""
@@ -228,6 +264,7 @@ class Request:
             command=typed_command(),
             side_by_side=self.side_by_side,
             starts=self.starts or 1,
+            duets=self.duets,
         )
         return plan, suite
 
@@ -245,12 +282,13 @@ class Resizing:
         """Loads of these sizes from here on; the plan as it is then."""
         planned, suite = self.request.planned(self.suite, sizes)
         self.bench.replace({variant.name: variant.profile for variant in suite.variants}, datasets_of(suite))
-        plan = self.folder.plan().model_copy(update={"variants": planned.variants, **vars(sizes)})
+        begun = self.folder.plan()
+        plan = begun.model_copy(update={"variants": planned.variants, **vars(sizes)})
         self.folder.write_plan(plan)
         if sizes.rate_docs_per_s:
             limit = f"the warm-up reached {figure(sizes.limit_docs_per_s, 'docs/s')}"
             console.print(f"open loop: {figure(sizes.rate_docs_per_s, 'docs/s')}; {limit}")
-        elif sizes.times and sizes.times > 1:
+        elif sizes.times and sizes.times > 1 and plan.variants != begun.variants:
             console.print(f"drains last {plan.window_s:g} s or more with {sizes.times} times the documents")
         return plan
 
@@ -328,7 +366,7 @@ def measures_of(repeats: int | None, minutes: float | None, precision: str | Non
         ProfileError: It says so in two ways, or the time is endless, or the width is no share in percent.
     """
     if repeats is not None and (minutes is not None or precision is not None):
-        raise ProfileError("--repeats: got --minutes or --precision beside it, expected either")
+        raise ProfileError("--repeats: cannot be combined with --minutes or --precision")
     if minutes is not None and not isfinite(minutes):
         raise ProfileError(f"--minutes: got {minutes}, expected a number of minutes")
     if precision is None:
@@ -358,10 +396,12 @@ def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> No
     by_width = stated.minutes is not None or stated.precision is not None
     if (stated.repeats is not None and begun.repeats != stated.repeats) or (by_width and begun.repeats is not None):
         how = f"with {begun.repeats} repeats" if begun.repeats else "for a width or a time"
-        raise ProfileError(f"{folder.path}: cannot be ended in another way than it was begun: {how}")
+        raise ProfileError(f"{folder.path}: was started {how}; leave out --repeats, --minutes and --precision")
     if request.starts is not None and begun.starts != request.starts:
         was = f"cannot be resumed with {request.starts} starts of the servers: it was begun with {begun.starts}"
         raise ProfileError(f"{folder.path}: {was}")
+    if begun.duets != request.duets:
+        raise ProfileError(f"{folder.path}: cannot be resumed {'without' if begun.duets else 'with'} --duets")
     if by_width:
         changed = Measures(None, begun.minutes, begun.precision).changed(stated)
         folder.write_plan(begun.model_copy(update={"minutes": changed.minutes, "precision": changed.precision}))

@@ -45,7 +45,8 @@ def show_plan(plan: SuitePlan, expected: Estimate) -> None:
     if plan.repeats is None:
         for part, names in zip(plan.parts, first_blocks(plan), strict=True):
             title = f"first block of {part}" if part else "first block"
-            console.print(f"[dim]{escape(title)}:[/dim] {escape(' · '.join(names))}")
+            pairs = [f"{one} beside {other}" for one, other in zip(names[::2], names[1::2], strict=False)]
+            console.print(f"[dim]{escape(title)}:[/dim] {escape(' · '.join(pairs if plan.duets else names))}")
     console.print(f"{how_long(plan, expected)} [dim]({basis(plan, expected)})[/dim]")
     if text := width_text(plan, expected):
         console.print(text)
@@ -81,7 +82,7 @@ def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
     if plan.minutes is None or blocks >= LEAST_RATIOS:
         return ""
     needed_s = expected.warm_up_s + LEAST_RATIOS * block_time_s(plan, expected)
-    room = f"{plan.minutes:g} min have room for {blocks} block{'' if blocks == 1 else 's'}"
+    room = f"{plan.minutes:g} minutes fit {blocks} block{'' if blocks == 1 else 's'}"
     enough = f"give it --minutes {ceil(needed_s / 60)}, or fewer variants"
     return f"too short: {room}, and a comparison needs {LEAST_RATIOS}; {enough}"
 
@@ -144,11 +145,12 @@ class SuiteDisplay:
         self._ended = list(ended)
         self._earlier = len(self._ended)
         self._expected = expected
-        self._run, self._state = "", ""
+        self._what, self._run, self._state = "", "", ""
 
     def begins(self, what: str, variant: Variant, done: int, total: int) -> None:
         """A run begins."""
-        self._run, self._state = f"{what}: {variant.name}", f"{done} of {total} done, {self.left()}"
+        self._what, self._state = what, f"{done} of {total} done, {self.left()}"
+        self._run = f"{what}: {variant.name}"
         if not console.is_terminal:
             console.print(f"{escape(self._run)} ({self._state})", soft_wrap=True)
 
@@ -162,7 +164,9 @@ class SuiteDisplay:
             return f"about {told(seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier))} left"
         if self._plan.minutes is None:
             return "until every interval is narrow enough"
-        spent_s = sum(run.ended_s - run.started_s for run in self._ended)
+        at_once = [run.ended_s - run.started_s for run in self._ended if run.block]
+        spent_s = sum(at_once) / (2 if self._plan.duets else 1)
+        spent_s += sum(run.ended_s - run.started_s for run in self._ended if not run.block)
         return f"at most {told(max(0.0, 60 * self._plan.minutes - spent_s))} left"
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
@@ -172,7 +176,7 @@ class SuiteDisplay:
         metrics = [] if result is None else result.metrics
         told_of = {(each.name, each.scope): figure(each.value, each.unit) for each in metrics if each.value is not None}
         parts = [
-            f"{sign} {escape(self._run)}",
+            f"{sign} {escape(f'{self._what}: {run.variant}')}",
             *(told_of[key] for key in FIGURES_OF_A_RUN if key in told_of),
             duration(round(run.ended_s - run.started_s)),
             *(escape(reason) for reason in (run.reason, run.disturbed) if reason),

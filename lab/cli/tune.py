@@ -70,9 +70,7 @@ def tune(
         ),
     ] = None,
     *,
-    goal: Annotated[
-        str, typer.Option(help="What is to become better: rate, cpu, size, or `latency at 5000` documents/s.")
-    ] = "rate",
+    goal: Annotated[str, typer.Option(help="Goal: rate, cpu, size, or `latency at 5000` (documents/s).")] = "rate",
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar="FIGURE<=Fx", help="A bound relative to the start: 'size<=1.1x', 'rate>=0.95x'."),
@@ -289,7 +287,7 @@ class Tuning:
             except BaseException as error:
                 if not folder.removed_if_empty() and is_interrupt(error):
                     again = escape(shlex.join(self.plan.command))
-                    console.print(f"interrupted; go on with: {again} --resume", soft_wrap=True)
+                    console.print(f"interrupted; resume with: {again} --resume", soft_wrap=True)
                 raise
         return folder
 
@@ -317,7 +315,7 @@ def check_time(candidates: Sequence[Candidate], number: int, minutes: float, tak
         ProfileError: There is not.
     """
     if not candidates:
-        raise ProfileError(f"space {space}: none of its candidates can be tried from this start; --plan is of no use")
+        raise ProfileError(f"space {space}: no candidate fits this profile; choose another --space")
     if not number:
         least = int(least_minutes(takes)) + 1
         raise ProfileError(

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from lab.analysis.suite.names import ratio_text
+from lab.analysis.text import figure
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST
 from lab.analysis.tune.report import told
@@ -39,14 +40,14 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
         )
         for candidate in plan.candidates
     )
-    console.print(table_of(rows, "candidate", "with it", "what else changes"))
+    console.print(table_of(rows, "candidate", "with it", "what else changes", whole=("candidate",)))
     for left_out in plan.left_out:
         console.print(f"[dim]not tried: {escape(left_out.name)}: {escape(left_out.reason)}[/dim]")
     rounds = rounds_of(len(plan.candidates))
     console.print(
         f"{len(plan.candidates)} candidates alone, in {rounds} round{'' if rounds == 1 else 's'} of which the better"
-        f" half goes on, then together, then the choice against the start ({CONFIRM_SHARE:.0%} of the time): at most"
-        f" about {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
+        f" half goes on, then together, then the choice against the start ({figure(CONFIRM_SHARE, 'share')} of the"
+        f" time): at most about {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
     )
 
 

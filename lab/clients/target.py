@@ -1,7 +1,7 @@
 """The servers that a run uses, wherever they are, and clients of them."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
@@ -50,6 +50,7 @@ class Target:
         run_ids: Runs of the suite that is under way: what they have made, its next ones may use.
         containers: Those that the servers run in; `None` where they run in none that is known.
         bounded: Bounds every Elasticsearch node while its `with` block lasts.
+        beside_ids: Pids of servers that another run of the same suite uses at the same time.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Target:
     run_ids: frozenset[str] = frozenset()
     containers: Containers | None = None
     bounded: Callable[[Bounds], AbstractContextManager[None]] = unbounded
+    beside_ids: Callable[[], Collection[int]] = tuple
 
     @property
     def access(self) -> Access:

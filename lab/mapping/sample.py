@@ -51,6 +51,8 @@ class Sample:
     def text(self) -> str:
         """What was read, in words."""
         name, count = Path(self.path).name, f"{self.documents:,} documents"
+        if self.documents == 1:
+            return f"the {'only' if self.whole else 'first'} document of {name}"
         if self.extent == "spread":
             return f"{count} of {name}, spread over the file"
         return f"{'all' if self.whole else 'the first'} {count} of {name}"

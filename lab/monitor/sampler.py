@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
@@ -138,6 +138,7 @@ class Sampler:
         interval_s: From tick to tick, > 0.
         processes: Server name → pid; asked at each tick, since servers may be started again.
         phase: The phase of the run that is under way.
+        beside_ids: Pids of servers that are the suite's, though not this run's.
         produced: Records acknowledged by Kafka so far; `None` when nothing produces.
         clock: Time.
         readers: By their name in a sample, stand-ins for the readers of `sources`.
@@ -151,6 +152,7 @@ class Sampler:
         interval_s: float = 1.0,
         *,
         processes: Callable[[], Mapping[str, int]] = dict,
+        beside_ids: Callable[[], Collection[int]] = tuple,
         phase: Callable[[], str],
         produced: Callable[[], int | None] = lambda: None,
         clock: SystemClock | None = None,
@@ -172,6 +174,7 @@ class Sampler:
         self._machine_waits = MachineReader(waiting_and_all_cpu_s)
         self._machine_stolen = MachineReader(stolen_and_all_cpu_s)
         self._others = OtherPrograms()
+        self._beside_ids = beside_ids
         self._probe = probe or Probe()
         self._phase = phase
         self._produced = produced
@@ -257,7 +260,11 @@ class Sampler:
         answers = self._answers(futures, lost)
         containers, container_groups, lost_containers = answers.pop("containers", ({}, {}, {}))
         servers = servers_here(processes, containers, container_groups)
-        other_cpu_percent = _or_lost("other programs", lambda: self._others.read(servers), lost) if servers else None
+
+        def read_others() -> float | None:
+            return self._others.read([*servers, *self._beside_ids()])
+
+        other_cpu_percent = _or_lost("other programs", read_others, lost) if servers else None
         return Sample(
             at_s=at_s,
             phase=phase,

@@ -186,6 +186,6 @@ def headline(plan: SuitePlan, ended: Sequence[SuiteRun], effects: Sequence[Effec
         if (effect.metric, effect.scope) == (metric.name, metric.scope) and effect.variant != plan.repetition
     ]
     decided = sum(is_settled(effect, plan.precision or PRECISION) for effect in asked)
-    blocks = f"{done} {'block' if done == 1 else 'blocks'} done"
+    blocks = f"{done} {'pair' if plan.duets else 'block'}{'' if done == 1 else 's'} done"
     label = metric_label(metric)
     return f"{blocks}; {decided} of {len(asked)} comparisons of “{label}” are decided" if asked else blocks

@@ -36,7 +36,7 @@ def _route_problems(tree: Located, mode: Located) -> Iterator[Problem]:
             yield Problem((route or mode).place, "load.codec_before", message, is_absence=True)
         return
     if not changes_codec:
-        message = "an index that is loaded has none, expected none (or `route: reindexed` or `route: rewritten`)"
+        message = "only for `route: reindexed` or `route: rewritten`; remove it"
         yield Problem(before.place, "load.codec_before", message)
     elif (expected := expected_value("codec", before.value)) is not None:
         message = f"got {shown(before.plain(), before)}, expected {expected}"

@@ -15,13 +15,13 @@ from lab.profiles.layers import VERBATIM_SECTIONS, flattened, merged, overlaid, 
 from lab.profiles.located import Located, read_yaml, read_yaml_file
 from lab.profiles.mapping import leaves, load_template, mapping_for
 from lab.profiles.models import Profile
-from lab.profiles.problems import Place, Problem, refusal
+from lab.profiles.problems import SET, Place, Problem, refusal
 
 FOLDER = Path("experiments") / "profiles"
 
 
 class EffectiveValue(NamedTuple):
-    """One value of a profile and where it comes from: `default`, `file:line` or `--set`."""
+    """One value of a profile and where it comes from: `default`, `file:line`, `--set` or another option."""
 
     key: str
     value: object
@@ -69,9 +69,23 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     return profile
 
 
-def override(key: str, value: object) -> str:
-    """An override for `load_profile` that holds any JSON value safely, however its text looks as YAML."""
-    return f"{key}={json.dumps(value, ensure_ascii=False)}"
+class Override(str):
+    """`dotted.key=value`, and the option of the command line that it comes from."""
+
+    __slots__ = ("option",)
+
+    option: str
+
+
+def override(key: str, value: object, option: str = "") -> Override:
+    """An override for `load_profile` that holds any JSON value safely, however its text looks as YAML.
+
+    Args:
+        option: What a refusal names; by default `--set KEY`.
+    """
+    made = Override(f"{key}={json.dumps(value, ensure_ascii=False)}")
+    made.option = option or f"--set {key}"
+    return made
 
 
 def list_profiles(root: Path = REPOSITORY) -> list[ListEntry]:
@@ -131,8 +145,13 @@ def _values(tree: Located, name: str) -> dict[str, Any]:
     mapping = DEFAULT_MAPPINGS.get((dataset.name, dataset.model_in(tree)), "dynamic") if dataset else ""
     if dataset is not None:
         values["dataset"] = dataset.defaults | values["dataset"]  # type: ignore[operator]
-    where = {key: str(entry.place) if entry.place.line is not None else "--set" for key, entry in tree.leaves()}
+    where = {key: where_of(entry.place) for key, entry in tree.leaves()}
     return {"mapping": mapping, **values, "name": name, "where": where}
+
+
+def where_of(place: Place) -> str:
+    """Where a value comes from: `file:line`, `--set`, or an option that has a name of its own."""
+    return SET if place.source.startswith(f"{SET} ") else str(place)
 
 
 @dataclass
@@ -199,7 +218,7 @@ class _Reading:
         """One override as a layer; `None` when it is none."""
         key, equals, value = text.partition("=")
         key = key.strip()
-        place = Place(f"--set {key}")
+        place = Place(text.option if isinstance(text, Override) else f"--set {key}", key=key)
         if not (key and equals):
             self.problems.append(Problem(Place(f"--set {text}"), "", "got no value, expected KEY=VALUE"))
             return None

@@ -92,4 +92,4 @@ def line_of(profile: Profile, key: str, message: str) -> str:
     """One line of a refusal: where a key of the section stands, and what is wrong with it."""
     dotted = f"maintain.{key}"
     where = profile.where.get(dotted) or profile.where.get("maintain.action", profile.name)
-    return str(Problem(Place(f"{where} {dotted}" if where == "--set" else where), dotted, message))
+    return str(Problem(Place.of_key(where, dotted), dotted, message))

@@ -56,7 +56,7 @@ def _unknown_field(profile: Profile, name: str, names: list[str]) -> Problem:
     place = profile.where.get("disabled_fields", profile.name)
     remedy = suggestion(name, names, "a field that the mapping declares")
     message = f'unknown field "{name}" of mapping {profile.mapping}, {remedy}'
-    return Problem(Place(f"{place} disabled_fields" if place == "--set" else place), "disabled_fields", message)
+    return Problem(Place.of_key(place, "disabled_fields"), "disabled_fields", message)
 
 
 def _disable(parent: Any, path: Sequence[str]) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from lab.errors import ProfileError
 
 MOST_WORDS_LISTED = 24
+SET = "--set"
+"""The option for any value of a profile; some values have one of their own."""
 
 
 @dataclass(frozen=True)
@@ -14,16 +16,25 @@ class Place:
     """Where a value was written.
 
     Attributes:
-        source: A file as a message names it, or `--set KEY`.
+        source: A file as a message names it, or an option: `--set KEY`, `--rate`.
         line: Counted from 1; `None` where the source has no lines.
+        key: The dotted key that an option sets; empty for a file.
     """
 
     source: str
     line: int | None = None
+    key: str = ""
 
     def __str__(self) -> str:
         """`file:line`, or the source alone."""
         return self.source if self.line is None else f"{self.source}:{self.line}"
+
+    @classmethod
+    def of_key(cls, where: str, key: str) -> "Place":
+        """Where a profile says that it has the value of a key: in a file, `--set`, or another option."""
+        if where == SET:
+            return cls(f"{SET} {key}", key=key)
+        return cls(where, key=key if where.startswith("--") else "")
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,7 @@ class Problem:
 
     def __str__(self) -> str:
         """`place: key: message`; a key that the place names already is not repeated."""
-        if not self.key or self.place.source == f"--set {self.key}":
+        if not self.key or self.key == self.place.key:
             return f"{self.place}: {self.message}"
         return f"{self.place}: {self.key}: {self.message}"
 

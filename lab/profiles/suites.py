@@ -285,7 +285,9 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
     stated = {key: values.split(",") for key, _, values in (text.partition("=") for text in settings)}
     factors = {key: [_level(text) for text in values] for key, values in stated.items() if len(values) > 1}
     if not factors:
-        raise ProfileError("--set: got no setting with several values, expected one, such as sink.tasks=1,2,4")
+        raise ProfileError(
+            "--set: got no setting with several values, expected one, such as sink.config.batch.size=2000,500,5000"
+        )
     fixed = tuple(text for text in settings if text.partition("=")[0] not in factors)
     for key, levels in factors.items():
         for level in levels:

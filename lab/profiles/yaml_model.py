@@ -18,6 +18,8 @@ TreePath: TypeAlias = tuple[int | str, ...]
 _EXPECTED: Mapping[str, str] = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
     "float_type": "a number",
     "finite_number": "a finite number",
     "string_type": "text",
@@ -126,7 +128,7 @@ def _problem(
     if kind == "extra_forbidden":
         message = unknown_key(path)
     elif kind == "value_error":
-        message = details["msg"].removeprefix("Value error, ")
+        message = own_words(details)
     else:
         value = details["input"] if entry is None else entry.plain()
         message = f"got {shown(value, entry)}, expected {_expected(details)}"
@@ -151,6 +153,13 @@ def _deciding_place(tree: Located, path: TreePath) -> Place:
 def _described(field: FieldInfo | None) -> str:
     text = (field.description if field is not None else None) or "a value"
     return text[0].lower() + text[1:]
+
+
+def own_words(details: ErrorDetails) -> str:
+    """`got "1e6", expected a whole number`; the sentence of a check of ours as it is."""
+    if details["type"] == "value_error":
+        return details["msg"].removeprefix("Value error, ")
+    return f"got {shown(details['input'], None)}, expected {_expected(details)}"
 
 
 def _expected(details: ErrorDetails) -> str:

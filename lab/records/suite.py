@@ -103,6 +103,8 @@ class SuitePlan(Record):
             those that have begun. A reference of several comparisons may run several times in a block.
         starts: How often the servers are started: every start has blocks of its own.
         started: By block, the start that it runs on; empty in plans of older versions.
+        duets: Whether both runs of a comparison go at the same time, on two sets of servers; a block is then one
+            comparison, whose first variant runs on the first set.
         seed: The same seed gives the same order.
         control: The variant that stands for "nothing changed".
         repetition: The variant that is the control once more (A/A); `None` where the suite has none.
@@ -131,6 +133,7 @@ class SuitePlan(Record):
     order: tuple[tuple[str, ...], ...]
     starts: Count = 1
     started: tuple[Count, ...] = ()
+    duets: bool = False
     metrics: tuple[MetricKey, ...]
     published: str | None = None
     crossings: tuple[Crossing, ...] = ()
@@ -362,11 +365,13 @@ class SuiteResult(Record):
 def repeats_text(plan: SuitePlan, runs: Iterable[SuiteRun]) -> str:
     """`5 repeats`, `3 of 5 repeats` of a suite that has not come to its last one, `7 blocks` where a width decides.
 
-    Of a suite in parts, or of several starts, each with blocks of its own: `3 of 10 blocks`.
+    Of a suite in parts, or of several starts, each with blocks of its own: `3 of 10 blocks`. Of runs at the same time:
+    `16 pairs`.
     """
     begun, drawn = len({run.block for run in runs if not run.warm_up}), len(plan.order)
     if plan.repeats is None:
-        return f"{begun} {'block' if begun == 1 else 'blocks'}"
+        what = "pair" if plan.duets else "block"
+        return f"{begun} {what}{'' if begun == 1 else 's'}"
     if begun >= drawn:
         return f"{plan.repeats} {'repeat' if plan.repeats == 1 else 'repeats'}"
     return f"{begun} of {drawn} {'repeats' if drawn == plan.repeats else 'blocks'}"

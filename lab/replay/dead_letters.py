@@ -118,6 +118,15 @@ class DeadLetterTopic:
                 yield letter
 
 
+def each_once(letters: Iterable[Letter]) -> Iterator[Letter]:
+    """The first letter of each refusal: a sink that is not sure of the first writes a second one."""
+    refused: set[Place] = set()
+    for letter in letters:
+        if letter.refused_at not in refused:
+            refused.add(letter.refused_at)
+            yield letter
+
+
 def letter_of(message: Message) -> Letter:
     """The dead letter in a record of a dead-letter topic."""
     at = Place(message.topic() or "", message.partition() or 0, message.offset() or 0)

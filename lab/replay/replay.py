@@ -12,7 +12,7 @@ from lab.clients.target import topics_of, worker_of
 from lab.endpoints import HIDDEN, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.records.verification import DeadLetterGroup, Ledger
-from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, DeadLetterTopic, Letter, groups_of
+from lab.replay.dead_letters import REPLAY_OF, REPLAY_VERSION, DeadLetterTopic, Letter, each_once, groups_of
 from lab.replay.transaction import MarkedWriter, Outgoing
 from lab.run.names import consumer_group
 from lab.run.verify.sink_ledger import read_settled_ledger
@@ -159,8 +159,8 @@ class TopicReplay:
         while any(committed.get(partition, 0) < end for partition, end in ends.items()):
             if time.monotonic() - moved_s > STALLED_S:
                 raise StackError(
-                    f"connector {self._connector}: no progress for {STALLED_S:.0f} s; the letters are in topic "
-                    f"{self._topic}, and the same command waits for them again; check `./sluice logs connect`"
+                    f"connector {self._connector}: no progress for {STALLED_S:.0f} s; the dead letters are in "
+                    f"topic {self._topic}; run the same command again to continue; check `./sluice logs connect`"
                 )
             worker.running_tasks(self._connector)
             time.sleep(POLL_S)
@@ -169,7 +169,7 @@ class TopicReplay:
 
     def outcome(self, sent: int, earlier: int, end_before: Mapping[int, int]) -> Replay:
         """What became of the records: by the sink's ledger if it covers them all, otherwise by the new dead letters."""
-        refused = {letter.refused_at: letter for letter in self._letters.letters(end_before, content=False)}
+        refused = list(each_once(self._letters.letters(end_before, content=False)))
         reading = read_settled_ledger(
             self._endpoints.metrics_url, self._connector, access=self._endpoints.access.metrics
         )
@@ -177,7 +177,7 @@ class TopicReplay:
         outcomes = outcomes_of(totals)
         if sum(outcomes.values()) != sent + earlier or outcomes["refused"] != len(refused):
             outcomes = Counter({"accepted": sent + earlier - len(refused), "refused": len(refused)})
-        return Replay(sent, earlier, outcomes, groups_of(refused.values()))
+        return Replay(sent, earlier, outcomes, groups_of(refused))
 
 
 def outcomes_of(totals: list[Ledger]) -> Counter[str]:

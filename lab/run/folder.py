@@ -5,7 +5,7 @@ import glob
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from lab.errors import ProfileError
 from lab.records.base import Record
 
 LATEST = "latest"
+MOST_IN_A_SECOND = 1000
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,16 @@ class RunFolder:
     run_id: str
 
     @classmethod
-    def create(cls, runs: Path, profile: str, clock: Callable[[], float] = time.time) -> "RunFolder":
-        """A new folder for a run of the profile, named after the present second."""
+    def create(
+        cls, runs: Path, profile: str, clock: Callable[[], float] = time.time, *, taken: Collection[str] = ()
+    ) -> "RunFolder":
+        """A new folder for a run of the profile, named after the present second; no id that is taken."""
         base = datetime.fromtimestamp(clock(), UTC).strftime("%Y%m%d-%H%M%S")
-        for number in range(1, 100):
+        for number in range(1, MOST_IN_A_SECOND):
             run_id = base if number == 1 else f"{base}-{number}"
             path = runs / profile / run_id
+            if run_id in taken:
+                continue
             try:
                 path.mkdir(parents=True)
             except FileExistsError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import Target
@@ -24,14 +24,24 @@ POLL_S = 0.2
 SETTLE_S = 60.0
 
 
+Gate: TypeAlias = Callable[[PhaseName], None]
+"""Called before a phase begins; another run beside this one may have to be as far."""
+
+
+def open_gate(_: PhaseName) -> None:
+    """Begin each phase at once."""
+
+
 @dataclass
 class PhaseClock:
     """The phases so far. `current` is read by the sampler's thread.
 
     Attributes:
+        gate: What each phase waits at.
         begun_s: When the phase under way began; `None` between two of them.
     """
 
+    gate: Gate = open_gate
     phases: list[Phase] = field(default_factory=list)
     current: PhaseName = "prepare"
     begun_s: float | None = None
@@ -39,6 +49,7 @@ class PhaseClock:
     @contextlib.contextmanager
     def phase(self, name: PhaseName) -> Iterator[None]:
         """Time a phase."""
+        self.gate(name)
         self.current = name
         self.begun_s = started_s = CLOCK.now_s()
         try:

@@ -32,7 +32,7 @@ from lab.run.maintain.nodes import checked_targets
 from lab.run.maintain.repository import remove_repository
 from lab.run.names import Names
 from lab.run.paging import pages_taken_away
-from lab.run.phases import PhaseClock, RunContext, RunProgress, WatchedProgress, wait_for_merges
+from lab.run.phases import Gate, PhaseClock, RunContext, RunProgress, WatchedProgress, open_gate, wait_for_merges
 from lab.run.prepare import create_indices, create_topics, remove_connectors, remove_earlier, remove_topics
 from lab.run.progress import ProgressFile
 from lab.run.query.ask import ask_questions, problems_of, try_questions_out
@@ -62,6 +62,7 @@ def run_profile(
     command: Sequence[str] = (),
     inputs: Inputs | None = None,
     drivers: Drivers | None = None,
+    gate: Gate = open_gate,
 ) -> Run:
     """Run a profile on running servers and write its records into the folder.
 
@@ -71,6 +72,7 @@ def run_profile(
         command: The command line, for whoever wants to do it again.
         inputs: What earlier runs of a suite have filled and made; this one adds to it.
         drivers: Those on other hosts that send a stream; this process sends it itself by default.
+        gate: What each phase waits at.
 
     Returns:
         What was done; its `verification` says whether to believe it.
@@ -80,7 +82,7 @@ def run_profile(
         StackError: A server, the connector, a task or a driver failed for good.
         VerificationError: A driver on another host could not keep the schedule.
     """
-    clock = PhaseClock()
+    clock = PhaseClock(gate)
     with ProgressFile(folder, profile, progress, clock) as written:
         watched = WatchedProgress(written, target.check)
         context = RunContext(
@@ -319,6 +321,7 @@ class _RunUnderWay:
             self.context.folder.samples,
             self.profile.sampling.interval_s,
             processes=lambda: {**self.target.process_ids(), **self.context.children},
+            beside_ids=self.target.beside_ids,
             phase=lambda: self.clock.current,
             produced=lambda: self.producing.produced,
         )

@@ -37,7 +37,7 @@ class Engine:
         """Raise ProfileError unless it can be started here."""
         available = versions(self.product, lock)
         if self.version not in available:
-            raise ProfileError(f"{self.title}: is not available, expected one of {', '.join(available)}")
+            raise ProfileError(f"{self.title} is not available, expected one of {', '.join(available)}")
 
     def check_java(self, feature: int) -> None:
         """Raise ProfileError unless it runs on this feature release of Java."""

@@ -90,7 +90,7 @@ class LocalStack:
         self._state_lock = Lock()
         self.groups = ServerGroups(self.folder)
 
-    def beside(self, number: int) -> "LocalStack":
+    def beside(self, number: int | str) -> "LocalStack":
         """Another set of servers, which runs at the same time and belongs to this one: who stops these stops those."""
         return LocalStack(self.folder / BESIDE / str(number), self._cache_dir, self._project)
 
@@ -281,8 +281,10 @@ class LocalStack:
         state = self.state()
         entry = state.server(name) if state else None
         if entry is None:
-            names = ", ".join(sorted(other.spec.name for other in state.servers)) if state else "none"
-            raise ProfileError(f"{name}: no such server here; there are: {names}")
+            if state is None:
+                raise ProfileError(f"{name}: no servers are running here; start them with: ./sluice up")
+            names = ", ".join(sorted(other.spec.name for other in state.servers))
+            raise ProfileError(f"{name}: no such server here, expected one of: {names}")
         return entry
 
     def restart(self, name: str, progress: StackProgress = StackProgress()) -> None:
@@ -487,7 +489,7 @@ class LocalStack:
 def why_stopped(running: ServerSpec, wanted: ServerSpec | None) -> str:
     """What a server that runs makes room for; `None`: for nothing."""
     if wanted is None:
-        return "stopped, as nothing asks for it now"
+        return "stopped: this profile does not need it"
     if wanted.release != running.release:
         return f"{wanted.release} instead of {running.release}"
     if wanted.java_version != running.java_version:

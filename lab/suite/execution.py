@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, inf, isfinite
 from pathlib import Path
@@ -101,8 +102,27 @@ class SuiteProgress(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """A run that has begun; block 0 is a warm-up drain."""
+
+    variant: Variant
+    folder: RunFolder
+    block: int
+    turn: int
+    attempt: int
+    started_s: float
+
+
 class SuiteExecution:
-    """Runs what is left of a plan."""
+    """Runs what is left of a plan.
+
+    Attributes:
+        most_warm_up_s: Of warm-up drains, after which no other begins.
+        asking: Comparisons that take turns in the blocks to come; 1 where a block holds all of them.
+    """
+
+    most_warm_up_s = MOST_WARM_UP_S
 
     def __init__(
         self,
@@ -136,6 +156,7 @@ class SuiteExecution:
         self.earlier = len(self.ended)
         self.begun_s = clock()
         self.session: tuple[int, str, str] | None = None
+        self.asking = 1
         bench.run_ids |= folder.run_ids()
 
     def execute(self) -> None:
@@ -160,22 +181,29 @@ class SuiteExecution:
     def another_block(self, part: str, start: int) -> tuple[str, ...]:
         """The next block of a part on a start; empty where none is asked for any more, or it would not end in time."""
         blocks = zip(self.plan.order, self.plan.started, strict=True)
-        drawn = sum(of == start and self.plan.variant(order[0]).part == part for order, of in blocks)
-        pairs = pairs_of_part(self.plan, part)
-        first_blocks = least_blocks(self.plan)
-        if drawn >= first_blocks:
-            too_wide = self.too_wide(self.folder.path)
-            pairs = tuple(pair for pair in pairs if pair in too_wide)
-        if drawn >= (MOST_BLOCKS if pairs else first_blocks):
+        drawn = [order for order, of in blocks if of == start and self.plan.variant(order[0]).part == part]
+        order = self.next_order(part, drawn)
+        if not order:
             return ()
-        order = next_block(self.plan, pairs, len(self.plan.order) + 1, part)
         left_s, block_s = self.ends_s(part, start) - self.spent_s(), self.expected_s(order)
-        if drawn and block_s:
-            self.progress.narrowed(self.folder.path, max(0, int(left_s / block_s)) if isfinite(left_s) else None)
+        if drawn and block_s and len(drawn) % self.asking == 0:
+            to_come = max(0, int(left_s / block_s / self.asking)) if isfinite(left_s) else None
+            self.progress.narrowed(self.folder.path, to_come)
         # Where other parts or starts follow, half a block too late is no worse than half a block too early.
         is_last = (part, start) == (self.plan.parts[-1], self.plan.starts)
         needs_s = block_s if is_last else block_s / 2
         return () if self.plan.order and needs_s > left_s else order
+
+    def next_order(self, part: str, drawn: Sequence[Sequence[str]]) -> tuple[str, ...]:
+        """The next block after those that are drawn of a part on this start; empty where none is asked for any more."""
+        pairs = pairs_of_part(self.plan, part)
+        first_blocks = least_blocks(self.plan)
+        if len(drawn) >= first_blocks:
+            too_wide = self.too_wide(self.folder.path)
+            pairs = tuple(pair for pair in pairs if pair in too_wide)
+        if len(drawn) >= (MOST_BLOCKS if pairs else first_blocks):
+            return ()
+        return next_block(self.plan, pairs, len(self.plan.order) + 1, part)
 
     def ends_s(self, part: str, start: int) -> float:
         """When a part of a start must have ended, in seconds that the suite has taken.
@@ -243,9 +271,13 @@ class SuiteExecution:
             self.bench.restart()
         elif before and before[1] != variant.part:
             self.bench.change_part(before[1], variant.part)
-        for other in dict.fromkeys(self.plan.order[block - 1]):
+        for other in self.warmed_together(block):
             if self.plan.variant(other).servers == variant.servers:
                 self.warm_up(self.plan.variant(other))
+
+    def warmed_together(self, block: int) -> tuple[str, ...]:
+        """The variants that run before servers change."""
+        return tuple(dict.fromkeys(self.plan.order[block - 1]))
 
     def may_repeat(self) -> bool:
         """Whether another disturbed run is repeated: where most of them are, that is how this machine is today."""
@@ -277,7 +309,7 @@ class SuiteExecution:
             rate = warm_up_rate(result, of_queries=variant.layout is not None) if result else None
             if rate is not None and run.status == "verified":
                 rates.append(rate)
-            if self.is_warm(rates) or (rates and self.clock() - begun_s > MOST_WARM_UP_S):
+            if self.is_warm(rates) or (rates and self.clock() - begun_s > self.most_warm_up_s):
                 break
             needed = self.bench.prepare(variant)
         self.size(variant, rates)
@@ -312,28 +344,41 @@ class SuiteExecution:
         total, warm_up = len(planned_runs(self.plan)), block == 0
         self.progress.begins(what, variant, total - len(runs_left(self.plan, self.ended)), total)
         folder = self.folder.new_run(variant, warm_up=warm_up)
-        started_s = self.clock()
-        result: Result | None = None
-        reason: str | None = None
+        begun = Attempt(variant, folder, block, turn, attempt, self.clock())
+        outcome: Result | StackError
         try:
-            result = self.bench.run(variant, folder, warm_up=warm_up, display=self.progress.of_run())
+            outcome = self.bench.run(variant, folder, warm_up=warm_up, display=self.progress.of_run())
         except StackError as error:
-            reason = str(error)
+            outcome = error
+        return self.ends(begun, outcome, may_repeat=lambda: attempt > 1 or self.may_repeat())
+
+    def ends(
+        self, begun: "Attempt", outcome: Result | StackError, *, may_repeat: Callable[[], bool]
+    ) -> tuple[SuiteRun, Result | None]:
+        """Write a run down.
+
+        Args:
+            outcome: Its result, or why it has come to no end.
+            may_repeat: Whether it is repeated where more was taken from it than it may lose.
+        """
+        result = outcome if isinstance(outcome, Result) else None
+        reason = None if result else str(outcome)
         if result is not None and result.status != "verified":
             reason = "; ".join(result.verification.problems)
-        taken = disturbance(result) if result is not None and result.status == "verified" and not warm_up else None
-        is_repeated = taken is not None and (attempt > 1 or self.may_repeat())
+        counts = result is not None and result.status == "verified" and begun.block != 0
+        taken = disturbance(result) if result is not None and counts else None
+        is_repeated = taken is not None and may_repeat()
         run = SuiteRun(
-            block=block,
-            variant=variant.name,
-            turn=turn,
-            attempt=attempt,
-            folder=str(folder.path.relative_to(self.folder.path)),
+            block=begun.block,
+            variant=begun.variant.name,
+            turn=begun.turn,
+            attempt=begun.attempt,
+            folder=str(begun.folder.path.relative_to(self.folder.path)),
             status="broken" if result is None else "verified" if result.status == "verified" else "void",
             reason=taken if taken and not is_repeated else reason,
             disturbed=taken if is_repeated else None,
-            warm_up=warm_up,
-            started_s=started_s,
+            warm_up=begun.block == 0,
+            started_s=begun.started_s,
             ended_s=self.clock(),
         )
         self.folder.append(run)

@@ -72,7 +72,8 @@ class SuiteFolder:
 
     def new_run(self, variant: Variant, *, warm_up: bool) -> RunFolder:
         """A folder for another run of the variant."""
-        return RunFolder.create(self.path / ("warm-up" if warm_up else "runs"), folder_name(variant))
+        folder = self.path / ("warm-up" if warm_up else "runs")
+        return RunFolder.create(folder, folder_name(variant), taken=self.run_ids())
 
 
 def folder_name(variant: Variant) -> str:

@@ -67,6 +67,7 @@ def make_plan(
     command: Sequence[str],
     side_by_side: bool = False,
     starts: int = 1,
+    duets: bool = False,
 ) -> SuitePlan:
     """Fix everything that a suite is going to do; its id and its start come with its folder.
 
@@ -77,6 +78,7 @@ def make_plan(
         documents: By variant, the documents of one run.
         side_by_side: Whether different servers run at the same time, so that a change of them costs nothing.
         starts: How often the servers are started.
+        duets: Whether both runs of a comparison go at the same time.
     """
     chosen = [variant for variant in suite.variants if variant.name not in skipped]
     measures = measures or suite.measures
@@ -99,6 +101,7 @@ def make_plan(
         ),
         order=(),
         starts=starts,
+        duets=duets,
         metrics=tuple(MetricKey(name=name, scope=scope) for name, scope in metrics),
         published=suite.published,
         crossings=tuple(map(_crossing, suite.crossings)),
@@ -118,8 +121,11 @@ def pairs_of_part(plan: SuitePlan, part: str) -> tuple[Pair, ...]:
 def next_block(plan: SuitePlan, pairs: Collection[Pair], block: int, part: str) -> tuple[str, ...]:
     """The runs of a block that holds these comparisons, in its order; the control's repetition comes with the control.
 
-    Where nothing is compared with anything, every variant of the part runs.
+    Where nothing is compared with anything, every variant of the part runs. Of pairs at the same time variants stand
+    beside each other; what runs next is one of them.
     """
+    if plan.duets:
+        return tuple(name for pair in pairs for name in pair)
     names = {name for pair in pairs for name in pair} or {each.name for each in plan.variants if each.part == part}
     if plan.repetition is not None and plan.control in names:
         names.add(plan.repetition)
@@ -227,21 +233,25 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
         warm_up_s=warm_ups,
         each=each,
         from_runs=sum(wall_s is not None for wall_s in earlier.values()),
-        noise=noise(runs, plan.metrics[0]),
+        noise=noise(runs, plan.metrics[0], duets=plan.duets),
     )
 
 
-def noise(runs: Path, metric: MetricKey) -> float | None:
+def noise(runs: Path, metric: MetricKey, *, duets: bool = False) -> float | None:
     """How much a comparison's log ratio of the metric scattered from block to block in the last suite here that has it.
 
     The median over its comparisons of their standard deviations; `None` where no suite here has three blocks of it.
+
+    Args:
+        duets: Whether the suite to come runs in pairs at the same time, which scatter less; others tell nothing of it.
     """
     for path in sorted((runs / "suites").glob("*/*/suite.json"), key=lambda path: path.parent.name, reverse=True):
         # A record of an earlier version tells nothing.
         with contextlib.suppress(ValueError):
+            result = SuiteResult.model_validate_json(path.read_bytes())
             spreads = [
                 stdev(map(log, effect.ratios))
-                for effect in SuiteResult.model_validate_json(path.read_bytes()).effects
+                for effect in (result.effects if result.plan.duets == duets else ())
                 if (effect.metric, effect.scope) == (metric.name, metric.scope) and len(effect.ratios) >= LEAST_RATIOS
             ]
             if spreads:

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import psutil
@@ -12,6 +12,7 @@ from lab.display import StackDisplay
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
+from lab.profiles.suites import Suite
 from lab.records.run import Server
 from lab.run.load.availability import plugin_folders, why_not_here
 from lab.stack.artifacts import read_lock
@@ -22,12 +23,17 @@ from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import STACK_MARKER, last_log_lines, uninterrupted
 from lab.stack.shape import StackShape, fitting_java
+from lab.suite.loads import is_drain
 from lab.suite.plan import server_shape
-from lab.targets.servers import Servers, refusal_among_first
+from lab.targets.duets import DuetBench
+from lab.targets.servers import Servers, StartedBench, refusal_among_first
+from producers.dataset import Dataset
 
 CHECK_INTERVAL_S = 1.0
 SPARE_MB = 2048
 """What servers that run side by side leave to everything else, such as the page cache."""
+SECOND = "second"
+"""Folder of the second set of servers, for runs in pairs."""
 RESTART_TIMEOUT_S = 30.0
 """A server that has ended is waited for so long: somebody may start it again."""
 
@@ -37,8 +43,10 @@ class Local(Servers):
 
     has_plugins = False
 
-    def __init__(self) -> None:
-        self._stack = LocalStack()
+    def __init__(self, beside: LocalStack | None = None) -> None:
+        """The servers of this checkout, or a set beside them that is stopped with them."""
+        self._stack = beside or LocalStack()
+        self.stay = beside is None
         self._ran_before: Collection[int] = ()
         self._stacks: dict[str, LocalStack] = {}
 
@@ -58,8 +66,8 @@ class Local(Servers):
         state = self._stack.state()
         if state is None or not state.kept:
             raise StackError(
-                "no servers of ./sluice up are running: without them a run stops its own at its end, with its index "
-                "and its dead letters; start them before a run with: ./sluice up"
+                "no servers of ./sluice up are running: a run stops the servers that it starts, and its index and "
+                "dead letters are gone with them; to keep them, start servers before the run with: ./sluice up"
             )
         dead = sorted(entry.spec.name for entry in state.servers if not entry.alive)
         if dead:
@@ -96,15 +104,44 @@ class Local(Servers):
             else:
                 self._stack.stop(progress)
 
+    def refuse_duets(self, profiles: Sequence[Profile]) -> None:
+        """Both runs of a pair need servers of one kind, twice, at the same time."""
+        if any(profile.load.via == "rally" for profile in profiles):
+            raise ProfileError("--duets: got a load through Rally, expected another: one Rally runs at a time")
+        if not all(is_drain(profile) for profile in profiles):
+            raise ProfileError("--duets: got a variant that is no drain, expected drains only")
+        if len({server_shape(profile) for profile in profiles}) > 1:
+            raise ProfileError(
+                "--duets: got variants on different servers, expected one version and one set of options"
+            )
+        needed_mb = 2 * max(shape_of(profile).memory_mb for profile in profiles) + SPARE_MB
+        if needed_mb > (available_mb := self._available_mb()):
+            raise ProfileError(f"--duets: {needed_mb:,} MB of memory are needed, {available_mb:,} MB are available")
+
+    @contextlib.contextmanager
+    def duet_bench(self, suite: Suite, datasets: Mapping[str, Dataset], command: Sequence[str]) -> Iterator[DuetBench]:
+        """The servers of a suite twice, for two runs at the same time."""
+        with self.bench(suite, datasets, command) as first:
+            assert isinstance(first, StartedBench)  # noqa: S101 - as for all servers that are started here
+            beside = Local(self._stack.beside(SECOND))
+            second = replace(first, start=beside.target, stop=beside.stop)
+            try:
+                yield DuetBench((first, second))
+            finally:
+                second.inputs.close()
+
     def run_together(self, profiles: Iterable[Profile]) -> bool:
         """Whether there is memory for all servers that the profiles ask for at the same time."""
         largest: dict[str, int] = {}
         for profile in profiles:
             shape = server_shape(profile)
             largest[shape] = max(largest.get(shape, 0), shape_of(profile).memory_mb)
+        return sum(largest.values()) + SPARE_MB <= self._available_mb()
+
+    def _available_mb(self) -> int:
+        """Memory that nothing else has taken."""
         running_mb = sum(process.memory_info().rss // 2**20 for process in self._running())
-        available_mb = psutil.virtual_memory().available // 2**20 + running_mb
-        return sum(largest.values()) + SPARE_MB <= available_mb
+        return int(psutil.virtual_memory().available // 2**20 + running_mb)
 
     def _running(self) -> list[psutil.Process]:
         entries = (entry for stack in {self._stack, *self._stacks.values()} for entry in stack.servers())

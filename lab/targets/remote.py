@@ -171,7 +171,7 @@ class RemoteServers:
 
 def refusal_at(place: str, key: str, message: str) -> str:
     """One line of a refusal, as the profile's own."""
-    return str(Problem(Place(f"{place} {key}" if place == "--set" else place), key, message))
+    return str(Problem(Place.of_key(place, key), key, message))
 
 
 class Remote(Servers):

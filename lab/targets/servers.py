@@ -29,15 +29,18 @@ from lab.run.load.drivers import Drivers
 from lab.run.load.inputs import Inputs
 from lab.run.load.sink import ELASTICSEARCH_URLS
 from lab.run.names import Names, kept_index
-from lab.run.phases import RunProgress
+from lab.run.phases import Gate, RunProgress, open_gate
 from lab.run.prepare import INCLUDED, remove_kept, remove_traces
 from lab.run.query.layout import refuse_updates
 from lab.run.query.vectors import check_vectors
 from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
 from lab.stack.places import ROOT
+from lab.suite.duets import PairBench
 from lab.suite.plan import server_shape
 from producers.dataset import BATCH_DOCUMENTS, Dataset
+
+ONE_SET = "--duets: these servers are one set, expected --target local, which starts two"
 
 
 class Servers(ABC):
@@ -119,6 +122,23 @@ class Servers(ABC):
     def run_together(self, profiles: Iterable[Profile]) -> bool:  # noqa: ARG002 - these servers are one set
         """Whether the different servers that fitted profiles ask for can run at the same time, side by side."""
         return False
+
+    def refuse_duets(self, profiles: Sequence[Profile]) -> None:  # noqa: ARG002 - these servers are one set
+        """Raise ProfileError unless fitted profiles can run in pairs, at the same time on two sets of servers."""
+        raise ProfileError(ONE_SET)
+
+    def duet_bench(
+        self,
+        suite: Suite,  # noqa: ARG002 - as for servers that may be two sets
+        datasets: Mapping[str, Dataset],  # noqa: ARG002
+        command: Sequence[str],  # noqa: ARG002
+    ) -> AbstractContextManager[PairBench]:
+        """The servers of a suite twice, for two runs at the same time.
+
+        Raises:
+            ProfileError: These servers are one set.
+        """
+        raise ProfileError(ONE_SET)
 
     def may_be_started_anew(self) -> bool:
         """Whether they can be stopped and started within a command: only it uses them."""
@@ -202,6 +222,7 @@ def write_records(
     display: AbstractContextManager[RunProgress],
     inputs: Inputs | None = None,
     drivers: Drivers | None = None,
+    gate: Gate = open_gate,
 ) -> None:
     """Run the profile on the target's servers, its records into the folder."""
     folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json(indent=1) + "\n")
@@ -216,6 +237,7 @@ def write_records(
             command=command,
             inputs=inputs,
             drivers=drivers,
+            gate=gate,
         )
 
 
@@ -276,10 +298,27 @@ class VariantBench(ABC):
         self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
     ) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
-        assert self.target is not None  # noqa: S101 - `prepare` comes first
+        self.record(variant, folder, warm_up=warm_up, display=display)
+        return self.concluded(variant, folder, warm_up=warm_up)
+
+    def inputs_of(self, variant: Variant, *, warm_up: bool) -> tuple[Profile, Dataset]:
+        """What the next run of a variant loads."""
         stated = (self.profiles, self.datasets)
         profiles, datasets = stated if warm_up or self.resized is None else self.resized
-        profile, dataset = profiles[variant.name], datasets[variant.name]
+        return profiles[variant.name], datasets[variant.name]
+
+    def record(
+        self,
+        variant: Variant,
+        folder: RunFolder,
+        *,
+        warm_up: bool,
+        display: AbstractContextManager[RunProgress],
+        gate: Gate = open_gate,
+    ) -> None:
+        """Run the variant once, and leave nothing of it in the servers."""
+        assert self.target is not None  # noqa: S101 - `prepare` comes first
+        profile, dataset = self.inputs_of(variant, warm_up=warm_up)
         self.run_ids.add(folder.run_id)
         self.targets[self.target.endpoints.connect_url] = self.target
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
@@ -293,12 +332,17 @@ class VariantBench(ABC):
                 command=self.command,
                 inputs=self.inputs,
                 display=display,
+                gate=gate,
             )
         finally:
             remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)
+
+    def concluded(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+        """Result and report of a run's records."""
+        assert self.target is not None  # noqa: S101 - the run had one
         result = conclude(folder)
         if result.status != "verified":
-            self.inputs.forget(profile, dataset, target.endpoints)
+            self.inputs.forget(*self.inputs_of(variant, warm_up=warm_up), self.target.endpoints)
         return result
 
     @cached_property

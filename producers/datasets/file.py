@@ -176,6 +176,8 @@ def parsed_document(where: str, document: bytes) -> dict[str, Any]:
     try:
         parsed = orjson.loads(document)
     except orjson.JSONDecodeError as error:
+        if "UTF-8" in error.msg:
+            raise DatasetError(f"{where}: is not UTF-8 text, expected a JSON object") from error
         raise DatasetError(f"{where}: is not JSON at column {error.pos + 1}: {error.msg}") from error
     if not isinstance(parsed, dict):
         kind = JSON_KINDS.get(type(parsed), "null")

@@ -158,7 +158,7 @@ def test_drivers_that_somebody_starts_by_hand_send_one_verified_load(driver: Slu
     assert min(each.delivered for each in made.drivers) > DOCUMENTS // 3
     for each in made.drivers:
         assert each.clock is not None
-        assert abs(each.clock.ahead_ms) <= each.clock.bound_ms
+        assert abs(each.clock.ahead_ms) <= each.clock.bound_ms < 50
         assert (each.host, each.clock_of) == (None, "worker")
     assert "<h2>Drivers</h2>" in (driver.latest() / "report.html").read_text()
 

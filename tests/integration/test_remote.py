@@ -74,7 +74,7 @@ def test_a_profile_that_needs_other_servers_is_refused(driver: Sluice, open_targ
     done = driver.run("quickstart", "--elasticsearch", "9.5.3", *on(open_target))
     assert (done.status, done.errors) == (
         2,
-        "sluice: --set elasticsearch.version: got 9.5.3, expected 8.19.21, which the cluster runs; remote servers are "
+        "sluice: --elasticsearch: got 9.5.3, expected 8.19.21, which the cluster runs; remote servers are "
         "used as they are: leave it out, or run without --target remote\n",
     )
     assert not driver.runs.exists()

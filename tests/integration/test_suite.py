@@ -104,3 +104,41 @@ def test_a_suite_that_was_changed_is_not_resumed(sluice: Sluice, suite_file: Pat
     done = sluice(*command, "--resume")
     assert done.status == 2
     assert "cannot be resumed: the suite's variants or their profiles have changed" in done.errors
+
+
+@pytest.mark.long
+def test_pairs_load_at_the_same_time_on_two_sets_of_servers(sluice: Sluice, suite_file: Path) -> None:
+    """The second set is gone after an interrupt, and after the suite."""
+    metrics = "metrics: [cpu_s_per_million_docs/elasticsearch]"
+    suite_file.write_text(SUITE.replace("repeats: 2", f"minutes: 2\n{metrics}"))
+    command = ("suite", str(suite_file), "--runs", str(sluice.runs / "pairs"), "--duets")
+    before = {server.pid for server in sluice.stack.servers()}
+    suite = sluice.start(*command)
+    deadline = time.monotonic() + PATIENCE_S
+    while not (folders := [*(sluice.runs / "pairs").glob("suites/*/*/runs/*/*/run.json")]):
+        assert suite.poll() is None, suite.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.kill(suite.pid, signal.SIGINT)
+    output, _ = suite.communicate(timeout=PATIENCE_S)
+    assert suite.returncode == 130, output
+    assert {process.pid for process in sluice.processes()} == before
+
+    done = sluice(*command, "--resume")
+
+    assert (done.status, done.errors) == (0, "")
+    assert {process.pid for process in sluice.processes()} == before
+    folder = find_suite(sluice.runs / "pairs", "shards")
+    runs = [run for run in folder.runs() if run.block]
+    assert {run.status for run in runs} == {"verified"}
+    assert len(runs) >= 2
+    assert folders[0].is_relative_to(folder.path)
+    for one, other in zip(runs[::2], runs[1::2], strict=True):
+        assert (one.variant, other.variant) == folder.plan().order[one.block - 1]
+        both = [
+            Run.model_validate_json((folder.path / str(run.folder) / "run.json").read_bytes()) for run in (one, other)
+        ]
+        nodes = [{server.pid for server in run.environment.servers} for run in both]
+        assert nodes[0].isdisjoint(nodes[1])
+        begun = [next(phase.started_s for phase in run.phases if phase.name == "load") for run in both]
+        assert abs(begun[0] - begun[1]) < 1

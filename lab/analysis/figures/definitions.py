@@ -279,8 +279,8 @@ TERMS = {
     "CPU-second": "One core busy for one second.",
     "query load": "Queries that several clients send side by side, alone or while documents stream.",
     "measured part": "Of a query load: from the end of its warm-up until its last answer was read.",
-    "open loop": "Queries are due at a rate, whatever becomes of those before. Latency counts from the due time, so"
-    " that a server that stalls cannot hide it.",
+    "open loop": "Queries are due at a rate, even if earlier ones have no answer yet. Latency counts from the due time,"
+    " so that a server that stalls cannot hide it.",
     "deployment": "Indices are loaded on one node, the index node, and then taken to those that answer queries.",
     "recovery": "The making of one copy of a shard on a node: from another copy, or out of a repository.",
     "closed loop": "Each client sends its next query once it has read an answer. A slow server is then asked less"

@@ -185,7 +185,7 @@ def machine(run: Run, stages: Evidence) -> Limit | None:
     elasticsearch = stages.cores_of("elasticsearch")
     others = (("other programs", stages.other_cores), ("the hypervisor", stages.stolen_cores))
     takers = sorted([*stages.cores.items(), *others], key=lambda taker: -taker[1])
-    shares = ", ".join(f"{name} {number(cores)}" for name, cores in takers if cores >= 0.005)
+    shares = ", ".join(f"{name} {cores:.2f}" for name, cores in takers if cores >= 0.005)
     if elasticsearch >= MOST * busy / 100 * cores and not stages.lag_is_small:
         return Limit(
             stage="elasticsearch",
@@ -194,7 +194,7 @@ def machine(run: Run, stages: Evidence) -> Limit | None:
         )
     return Limit(
         stage="machine",
-        evidence=f"everything shared one machine that was {number(busy)} % busy: of its {cores} cores {shares}.",
+        evidence=f"the machine was {number(busy)} % busy. Cores used of its {cores}: {shares}.",
     )
 
 

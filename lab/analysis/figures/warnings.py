@@ -77,8 +77,8 @@ def did_not_keep_up(run: Run, cut: Windows, limit: Limit | None) -> RunWarning |
         likely_cause=f"{stage_text(limit.stage)} was the limit: {limit.evidence.rstrip('.')}"
         if limit
         else "a stage had no room left; the samples do not show which",
-        remedy="read no latency of this run as the pipeline's own, it grows with the length of the run; ask for a"
-        " lower rate, or give that stage more",
+        remedy="ignore this run's latencies: they grow with its length; lower the rate, or give that stage more"
+        " resources",
     )
 
 
@@ -99,10 +99,10 @@ def short_window(cut: Windows) -> RunWarning | None:
     rest = f", of which {duration(left_s)} are left without warm-up and end" if len(left) < len(grew) else ""
     return RunWarning(
         kind=WarningKind.SHORT_WINDOW,
-        seen=f"the index was seen growing for {duration(answered_s(grew))}, in {samples}{rest}; a"
+        seen=f"the index grew for {duration(answered_s(grew))}, in {samples}{rest}; a"
         f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
         likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
-        remedy="take the rates and latencies as a rough guide only; load more documents",
+        remedy="rates and latencies are approximate; load more documents",
     )
 
 
@@ -116,7 +116,7 @@ def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
         kind=WarningKind.NO_STEADY_STATE,
         seen=f"the rate was {number(fmean(rates[:half]))}/s in the first half of the measured window and"
         f" {number(fmean(rates[-half:]))}/s in the second, from {number(min(rates))}/s to {number(max(rates))}/s",
-        likely_cause="servers that were still warming up, merges that set in, or something else at work on the machine",
+        likely_cause="servers that were still warming up, merges that began, or something else at work on the machine",
         remedy="do not compare this run's rates with others; warm the servers with a run that is not counted, or"
         " load more documents",
     )
@@ -132,7 +132,7 @@ def server_restarted(cut: Windows) -> RunWarning | None:
     return RunWarning(
         kind=WarningKind.SERVER_RESTARTED,
         seen=f"{who} was started again during the load",
-        likely_cause="it was stopped or killed, by a test or for want of memory",
+        likely_cause="it was stopped or killed, by a test or because memory ran out",
         remedy="do not compare this run's rates with others: the outage is part of them, and what was counted just"
         " before it is lost",
     )
@@ -174,7 +174,7 @@ def dead_letters(run: Run) -> RunWarning | None:
     return RunWarning(
         kind=WarningKind.DEAD_LETTERS,
         seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
-        likely_cause=f"Elasticsearch refused them; the most frequent reason: {first}",
+        likely_cause=f"Elasticsearch rejected them; the most frequent reason: {first}",
         remedy="look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
         " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again",
     )
@@ -195,7 +195,7 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
     return RunWarning(
         kind=WarningKind.DRIVER_LIMITED,
         seen=f"the {limit.stage} was the limit: {limit.evidence.rstrip('.')}",
-        likely_cause="what drives the load needs more than it has",
+        likely_cause="the load driver lacks tasks, connections or cores",
         remedy="do not read this rate as Elasticsearch's own; give the driver more tasks, requests in flight or"
         " cores, or run it on another machine",
     )
@@ -209,7 +209,7 @@ def busy_machine(run: Run, window: Sequence[Sample]) -> RunWarning | None:
     return RunWarning(
         kind=WarningKind.BUSY_MACHINE,
         seen=seen,
-        likely_cause="something else was at work: another run, a build, a browser, or other machines on the same host",
+        likely_cause="another run, a build or a browser on this machine, or other virtual machines on its host",
         remedy="do not compare this run's rates with others; end the other programs, or take a machine that shares no"
         " cores, and run again",
     )
@@ -237,7 +237,7 @@ def late_producer(run: Run) -> RunWarning | None:
         seen=f"{count(late)} of {count(run.documents.produced)} documents were sent more than 100 ms after they"
         " were due",
         likely_cause="the producers cannot make that rate here, or Kafka held them back",
-        remedy="latencies count from the due time and stay honest; ask for a lower rate or for more producers",
+        remedy="latencies count from the due time and include this delay; ask for a lower rate or for more producers",
     )
 
 

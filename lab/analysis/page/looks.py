@@ -5,12 +5,13 @@ from itertools import cycle, islice
 from typing import Any, Literal
 
 BLUE, ORANGE, GREEN, VIOLET, RED, GREY = "#3d85c9", "#d97b29", "#3a9a68", "#9a66c2", "#cf4f4f", "#8b929c"
+TEAL = "#2f9c9c"
 PROCESS_COLOURS = {
     "connect": ORANGE,
     "kafka": GREEN,
     "producer": VIOLET,
     "direct": RED,
-    "sink": RED,
+    "sink": TEAL,
     "other programs": GREY,
 }
 ELASTICSEARCH_COLOURS = (BLUE, "#74abdf", "#2b5f93", "#a3c8ea", "#4a4f9e", "#8f93d6")

@@ -339,7 +339,7 @@ def faults(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, colours = _by_node(samples, axis, "major_page_faults", 1)
     return Chart(
         "Major page faults",
-        "Page faults that waited for the disk. Reads by system call are none.",
+        "Page faults that waited for the disk. `read()` calls are not counted.",
         extent(rows, "faults per second"),
         line_chart(rows, colours, axis, "faults/s"),
         colours,

@@ -55,7 +55,7 @@ OF_STREAMS = frozenset({"end_to_end_latency_ms_p50", "end_to_end_latency_ms_p99"
 """A drain begins with all of its records waiting, so there these say nothing but how long it took."""
 
 LINE = (
-    ("indexing_rate_docs_per_s", "primaries", " indexed"),
+    ("indexing_rate_docs_per_s", "primaries", ""),
     ("indexing_latency_ms", "primaries", " each"),
     ("query_rate_per_s", "run", " queries"),
     ("query_latency_ms_p99", "run", " at p99"),
@@ -72,7 +72,7 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
     """A run in one line: whether it is verified, rate, latency, what limited it, and how the rate went.
 
     Args:
-        width: Columns; the rate's course gets what is left of them.
+        width: Columns; the rate's course gets what is left of them, and the last figure goes first.
     """
     good, short = result.status == "verified", shortfall(result)
     line = Text("✓ verified" if good else "✗ VOID", style="bold green" if good else "bold red")
@@ -80,7 +80,11 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
         line.append(f" · {short}", "bold yellow")
     if letters := result.documents.dead_lettered:
         line.append(f" · {count(letters)} dead letter{'s' if letters > 1 else ''}", "bold yellow")
-    for text in filter(None, (*_main_figures(result), _limit(result))):
+    figures, limit = list(_main_figures(result)), _limit(result)
+    while len(figures) > 1 and line.cell_len + sum(len(f" · {text}") for text in (*figures, limit) if text) > width:
+        # The table below has them all.
+        figures.pop()
+    for text in filter(None, (*figures, limit)):
         line.append(f" · {text}", "not bold default")
     series = [point.value for point in indexing_rate_series(samples, "primaries") if point.value is not None]
     cells = min(MOST_SPARKS, width - line.cell_len - len(" · "))

@@ -53,6 +53,12 @@ class Findings:
         return of_pair(self.effects, pair, metric)
 
 
+AT_ONCE = (
+    "Both runs of a pair went at the same time and shared the cores: rates and latencies are those of half a machine,"
+    " and differ less than they would alone. Decide by CPU per document."
+)
+
+
 # --- the headline ---------------------------------------------------------------------------------------------------
 
 
@@ -74,8 +80,11 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
     if findings.plan.starts > 1:
         where = f"over {findings.plan.starts} starts of the servers"
     elif starts_seen > 1:
-        where = f"over {starts_seen} starts of the servers, taken for one,"
-    return f"On this machine, {where} the same profile run twice differs by up to {' and by up to '.join(bands)} (A/A)."
+        where = f"over {starts_seen} starts of the servers, counted as one,"
+    twice = (
+        f"On this machine, {where} the same profile run twice differs by up to {' and by up to '.join(bands)} (A/A)."
+    )
+    return f"{twice} {AT_ONCE}" if findings.plan.duets else twice
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -127,7 +136,9 @@ def _blocks(findings: Findings, measured: Sequence[Effect]) -> str:
     if findings.plan.repeats is not None or not measured:
         return findings.repeats
     counts = sorted(len(effect.ratios) for effect in measured)
-    return f"{'–'.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} blocks"
+    return (
+        f"{'–'.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} {'pairs' if findings.plan.duets else 'blocks'}"
+    )
 
 
 def _size(effect: Effect) -> float:

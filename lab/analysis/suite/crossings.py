@@ -115,7 +115,7 @@ def common_name(findings: Findings, factor: str) -> str:
 def _no_win(found: Sequence[Level]) -> str:
     last = found[-1]
     if any(level.worst < 0 for level in found):
-        return f"it wins at some levels and not at the largest one, {_place(last.at)}, so that no ratio can be named"
+        return f"it wins at some levels but not at the largest, {_place(last.at)}: no crossing can be given"
     if last.best > 0:
         return f"it does not win here, and loses at the largest level, {_place(last.at)}"
     return f"it is not shown to win here, up to {_place(last.at)}"

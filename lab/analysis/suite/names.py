@@ -22,7 +22,8 @@ SUITE_TERMS = {
     "A/A": "The control compared with its own repetition. A difference there comes from the method, not a setting.",
     "block": "A round that runs every comparison once, as two runs that follow each other, in random order. Blocks of"
     " one start of the servers share it, and one kept index of each layout: no interval includes how much another"
-    " start would differ, unless there were several, of which each is then one value.",
+    " start would differ, unless there were several, of which each is then one value. With `--duets` a block is one"
+    " comparison, whose two runs go at the same time.",
     "CPU per document": "What a document costs: CPU time of all Elasticsearch nodes from the start of the load to the"
     " end of the merges that it has left. It scatters far less than the rate.",
     "indexing rate": "What was reached. On full cores it is the inverse of CPU per document; where it is not, something"

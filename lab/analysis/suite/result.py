@@ -113,13 +113,13 @@ def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair
 
 def _starts_seen(suite: SuiteRecords) -> int:
     """How many starts of the servers the control's runs that count were made on, after a resumption too."""
-    nodes = {
-        server.pid
-        for run in suite.of_variant(suite.plan.control)
-        for server in run.result.environment.servers
-        if server.name == FIRST_NODE
-    }
-    return max(1, len(nodes))
+    plan = suite.plan
+    # Of pairs, on either set of servers; the first variant of a pair runs on the first.
+    nodes: dict[bool, set[int | None]] = {True: set(), False: set()}
+    for run in suite.of_variant(plan.control):
+        is_first = not plan.duets or plan.order[run.run.block - 1][0] == plan.control
+        nodes[is_first] |= {server.pid for server in run.result.environment.servers if server.name == FIRST_NODE}
+    return max(1, *map(len, nodes.values()))
 
 
 def counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tuple[float, float]]:

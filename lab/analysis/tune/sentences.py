@@ -102,16 +102,16 @@ def findings(told: Findings) -> Iterator[str]:
     estimate = told.known.on(told.chosen, goal.metric)
     if estimate is not None and estimate.ratio is not None:
         yield (
-            f"The search had estimated {change_text(estimate.ratio)} and has chosen by that: of many noisy figures the"
-            " best is mostly too good, so that only the confirmation counts."
+            f"The search had estimated {change_text(estimate.ratio)}. The best of many noisy estimates is"
+            " usually too high; only the confirmation counts."
         )
     gains = [told.known.log_gain((each,)) for each in told.chosen]
     together = told.known.log_gain(told.chosen)
     if len(gains) > 1 and together is not None and None not in gains:
         alone = exp(sum(gain for gain in gains if gain is not None))
         yield (
-            f"Together they are {ratio_text(exp(together))} times as good as the start; each alone, multiplied,"
-            f" {ratio_text(alone)} times (search)."
+            f"In the search, all together gave {ratio_text(exp(together))} times the start; the product of their single"
+            f" effects is {ratio_text(alone)}."
         )
     check = told.of(START + AGAIN, goal.metric)
     if check is not None:

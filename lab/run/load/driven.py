@@ -19,6 +19,7 @@ from lab.analysis.text import duration
 from lab.clients.clocks import ahead_of_agent, ahead_of_broker
 from lab.clients.target import topics_of
 from lab.console import console
+from lab.endpoints import urls_of
 from lab.errors import StackError, VerificationError
 from lab.records.drivers import ClockOffset, Driver, at_all_times
 from lab.records.samples import Sample
@@ -277,13 +278,17 @@ class DrivenStream:
     # --- clocks ------------------------------------------------------------------------------------------------------
 
     def worker_ahead_of_broker(self) -> ClockOffset | None:
-        """The worker's clock against that of the broker that drivers ask, both by way of ours; `None` if unknown."""
+        """The worker's clock against that of the broker that drivers ask, both by way of ours; `None` if unknown.
+
+        Of several workers each may end a latency, so the answer covers all of them.
+        """
         run = self.producing.run
         endpoints = run.target.endpoints
         if endpoints.metrics_url is None:
             return None
         ours = ahead_of_broker(run.names.clock_topic, client_settings(run.profile, endpoints))
-        of_agent = ahead_of_agent(endpoints.metrics_url, endpoints.access.metrics)
+        agents = urls_of(endpoints.metrics_url)
+        of_agent = at_all_times([ahead_of_agent(url, endpoints.access.metrics) for url in agents])
         return None if ours is None or of_agent is None else ours.minus(of_agent)
 
     def driver_of(self, record: DeliveryRecord, worker: ClockOffset | None) -> Driver:

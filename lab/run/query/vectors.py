@@ -117,7 +117,7 @@ def _requests(profile: Profile, root: Path) -> Iterator[tuple[str, Mapping[str, 
 
 def _at(profile: Profile, key: str, message: str) -> str:
     place = profile.where.get(key, profile.name)
-    return str(Problem(Place(f"{place} {key}" if place == "--set" else place), key, message))
+    return str(Problem(Place.of_key(place, key), key, message))
 
 
 def _text(version: tuple[int, ...]) -> str:

@@ -105,7 +105,7 @@ def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
     assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003)
     (warning,) = [warning for warning in result.warnings if warning.kind is WarningKind.SHORT_WINDOW]
     assert warning.seen == (
-        "the index was seen growing for 2\u202fs, in 3 samples; a measured window takes at least 5 s and 3 samples"
+        "the index grew for 2\u202fs, in 3 samples; a measured window takes at least 5 s and 3 samples"
     )
 
 
@@ -115,7 +115,7 @@ def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Pat
         warning for warning in result_of(tmp_path, Truth(ticks=6)).warnings if warning.kind is WarningKind.SHORT_WINDOW
     ]
     assert warning.seen == (
-        "the index was seen growing for 5\u202fs, in 6 samples, of which 4\u202fs are left without warm-up and end; a"
+        "the index grew for 5\u202fs, in 6 samples, of which 4\u202fs are left without warm-up and end; a"
         " measured window takes at least 5 s and 3 samples"
     )
 

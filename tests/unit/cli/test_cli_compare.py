@@ -1,5 +1,6 @@
 """`sluice compare`: what it prints, and how it ends."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,19 @@ def test_two_runs_are_laid_beside_each_other_without_a_verdict(
     assert "compared: mapping: one.json and two.json" in out
     assert "no verdict: with fewer than 3 runs of each there is no spread" in out
     assert "1.00" in out
+
+
+def test_a_figure_stands_in_one_row(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without replicas all shards are the primaries, and a document is an entity; `--all` shows each by its name."""
+    _, out, _ = ended(monkeypatch, capsys, "one", "two", "--runs", str(runs))
+    _, every, _ = ended(monkeypatch, capsys, "one", "two", "--runs", str(runs), "--all")
+    doubled = [
+        re.compile(rf"^ *{label} +{scope} ", re.MULTILINE)
+        for label, scope in (("Indexing rate", "total"), ("Entities indexed", "run"))
+    ]
+    assert [bool(pattern.search(text)) for text in (out, every) for pattern in doubled] == [False, False, True, True]
 
 
 def test_runs_from_two_machines_are_refused_with_what_differs(

@@ -101,6 +101,10 @@ def test_what_somebody_knows_is_in_the_file(folder: Path, monkeypatch: pytest.Mo
             "books.ndjson: exists; choose another --out, or remove it",
         ),
         (
+            ("infer", "books.ndjson", "--out", "absent/x.json"),
+            "--out: got absent/x.json, expected a file in a folder that exists",
+        ),
+        (
             ("infer", "books.ndjson", "--out", "x.json", "--compare"),
             "--out: got x.json, expected mappings/NAME.json, where a comparison finds it",
         ),
@@ -110,7 +114,7 @@ def test_what_somebody_knows_is_in_the_file(folder: Path, monkeypatch: pytest.Mo
         ),
         (
             ("infer", "books.ndjson", "--elasticsearch", "8.99.0"),
-            "Elasticsearch 8.99.0: is not available, expected one",
+            "Elasticsearch 8.99.0 is not available, expected one",
         ),
         (
             ("infer", "wide.ndjson"),

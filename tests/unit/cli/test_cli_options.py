@@ -44,10 +44,21 @@ def test_short_forms_arrive_in_the_profile() -> None:
     assert (profile.load.mode, profile.load.rate_docs_per_s) == ("stream", 503)
 
 
-def test_a_rate_that_is_no_rate_is_refused() -> None:
-    """With the name that the profile has for it."""
-    with pytest.raises(ProfileError, match=r"load\.rate_docs_per_s: got 0"):
-        load_profile("quickstart", overrides=shorthand(**{**NOTHING, "rate": 0}))  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("option", "value", "refusal"),
+    [
+        ("rate", 0, "--rate: got 0, expected more than 0"),
+        ("documents", 0, "--documents: got 0, expected more than 0"),
+        ("opensearch", "9", '--opensearch: got "9", expected a version such as 3.0.0'),
+        ("elasticsearch", "8", '--elasticsearch: got "8", expected a version such as 8.19.21'),
+        ("dataset", "file", "--dataset: dataset.path: missing, expected the file; give it as --path FILE"),
+    ],
+)
+def test_a_refusal_names_the_option_that_was_given(option: str, value: object, refusal: str) -> None:
+    """And not the key that it sets."""
+    with pytest.raises(ProfileError) as error:
+        load_profile("quickstart", overrides=shorthand(**{**NOTHING, option: value}))  # type: ignore[arg-type]
+    assert str(error.value) == refusal
 
 
 def profile(**dataset: object) -> Profile:

@@ -159,8 +159,8 @@ def test_without_servers_of_up_there_is_nothing_to_replay(sluice: Command) -> No
     assert sluice("dead-letters", "show") == (
         3,
         "",
-        "sluice: no servers of ./sluice up are running: without them a run stops its own at its end, with its index "
-        "and its dead letters; start them before a run with: ./sluice up\n",
+        "sluice: no servers of ./sluice up are running: a run stops the servers that it starts, and its index and "
+        "dead letters are gone with them; to keep them, start servers before the run with: ./sluice up\n",
     )
 
 

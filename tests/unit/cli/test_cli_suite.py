@@ -10,10 +10,11 @@ import pytest
 
 from lab.cli import suite, suite_display
 from lab.cli.app import main
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
 from lab.records.result import Result
 from lab.records.suite import MetricKey, SuitePlan, Variant
 from lab.run.folder import RunFolder
+from lab.targets.servers import ONE_SET
 from tests.unit.analysis.suite.made_effects import an_effect
 from tests.unit.analysis.suite.suite_folders import RATE
 
@@ -45,6 +46,10 @@ class Servers:
     def run_together(self, _: object) -> bool:
         """One set of them is all there is."""
         return False
+
+    def refuse_duets(self, _: object) -> None:
+        """One set of them is all there is."""
+        raise ProfileError(ONE_SET)
 
     @contextlib.contextmanager
     def bench(self, *_: object) -> Iterator[Any]:
@@ -102,7 +107,7 @@ def test_an_interrupted_suite_can_be_resumed_and_is_not_the_latest(
 ) -> None:
     """It says how, with every option that it was given; `--resume` goes on in the same folder."""
     again = ("--set", "index.refresh_interval=1s")
-    told = (130, f"interrupted; go on with: ./sluice suite a-a --runs {tmp_path} {' '.join(again)} --resume")
+    told = (130, f"interrupted; resume with: ./sluice suite a-a --runs {tmp_path} {' '.join(again)} --resume")
     assert ended(Servers(), *again)[:2] == told
     assert ended(Servers(), *again, "--resume")[:2] == told
     assert [path.parent.parent.name for path in tmp_path.rglob("plan.json")] == ["a-a"]
@@ -130,9 +135,15 @@ def test_a_suite_without_a_finished_run_has_no_report(
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--repeats", "3", "--minutes", "9"), "--repeats: got --minutes or --precision beside it, expected either"),
-        (("--repeats", "3", "--precision", "5%"), "--repeats: got --minutes or --precision beside it, expected either"),
+        (("--repeats", "3", "--minutes", "9"), "--repeats: cannot be combined with --minutes or --precision"),
+        (("--repeats", "3", "--precision", "5%"), "--repeats: cannot be combined with --minutes or --precision"),
         (("--starts", "2"), "--starts: got 2, expected 1: these servers are not started for the suite alone"),
+        (("--duets", "--repeats", "3"), "--duets: got 3 repeats, expected --minutes or --precision"),
+        (("--duets", "--minutes", "9", "--rate", "70%"), "--duets: got a rate, expected drains"),
+        (
+            ("--duets", "--minutes", "9"),
+            "--duets: these servers are one set, expected --target local, which starts two",
+        ),
         (("--precision", "narrow"), "--precision: got narrow, expected a share in percent, such as 5%"),
         (("--precision", "0%"), "--precision: got 0%, expected a share in percent, such as 5%"),
         (("--precision", "101%"), "--precision: got 101%, expected a share in percent, such as 5%"),
@@ -151,6 +162,20 @@ def test_what_a_suite_cannot_do_is_refused(
     monkeypatch.setattr("sys.argv", ["sluice", "suite", "a-a", "--runs", str(tmp_path), *words])
     assert (main(), capsys.readouterr().err) == (2, f"sluice: {error}\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_suite_that_rates_decide_does_not_run_in_pairs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Who ends first leaves its cores to the other."""
+    monkeypatch.setattr(suite, "servers_of", lambda *_: Servers())
+    words = ["sluice", "suite", "sink-race", "--runs", str(tmp_path), "--duets", "--minutes", "9"]
+    monkeypatch.setattr("sys.argv", words)
+    assert main() == 2
+    assert capsys.readouterr().err == (
+        "sluice: --duets: got indexing_rate_docs_per_s/primaries as the suite's first metric, expected"
+        " cpu_s_per_million_docs: rates of two runs that share the cores differ less than alone\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,7 +276,7 @@ def test_a_suite_is_not_ended_in_another_way_than_it_was_begun(
     (folder,) = (file.parent for file in tmp_path.rglob("plan.json"))
     status, _, errors = ended(Servers(), *resumed, "--resume")
     assert status == 2
-    assert errors == f"sluice: {folder}: cannot be ended in another way than it was begun: {how}\n"
+    assert errors == f"sluice: {folder}: was started {how}; leave out --repeats, --minutes and --precision\n"
 
 
 CPU = MetricKey(name="cpu_s_per_million_docs", scope="elasticsearch")
@@ -311,10 +336,10 @@ def test_a_race_of_queries_is_decided_by_their_time(
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        ((), "--set: got no setting with several values, expected one, such as sink.tasks=1,2,4"),
+        ((), "--set: got no setting with several values, expected one, such as sink.config.batch.size=2000,500,5000"),
         (
             ("--set", "sink.tasks=1"),
-            "--set: got no setting with several values, expected one, such as sink.tasks=1,2,4",
+            "--set: got no setting with several values, expected one, such as sink.config.batch.size=2000,500,5000",
         ),
         (("--set", "sink.tasks=1,many"), '--set sink.tasks: got "many", expected a whole number'),
     ],

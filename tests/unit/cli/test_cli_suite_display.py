@@ -106,7 +106,7 @@ def test_the_display_of_a_run_is_headed_by_what_begins() -> None:
     [
         (
             5,
-            "too short: 5 min have room for 2 blocks, and a comparison needs 3; give it --minutes 7, or fewer variants",
+            "too short: 5 minutes fit 2 blocks, and a comparison needs 3; give it --minutes 7, or fewer variants",
         ),
         (7, ""),
     ],

@@ -92,7 +92,9 @@ def test_a_byte_order_mark_is_no_part_of_the_first_document(sampled: Sampled) ->
 
 
 @pytest.mark.parametrize(
-    ("suffix", "why"), [("gz", "cannot be read: "), ("zst", r"is not JSON at column \d+: ")], ids=["gz", "zst"]
+    ("suffix", "why"),
+    [("gz", "cannot be read: "), ("zst", r"is not JSON at column \d+: ")],
+    ids=["gz", "zst"],
 )
 def test_of_a_compressed_file_the_first_documents_are_read_and_no_more(tmp_path: Path, suffix: str, why: str) -> None:
     """What follows the sample may even be broken off; within it, that is a refusal."""

@@ -225,7 +225,7 @@ def test_a_mapping_file_has_a_declaration_on_each_line(sampled: Sampled) -> None
         '  "mappings": {\n'
         '    "dynamic": "strict",\n'
         '    "_meta": {\n'
-        '      "inferred_from": "all 1 documents of books.ndjson",\n'
+        '      "inferred_from": "the only document of books.ndjson",\n'
         '      "why": {\n'
         '        "a": "1 to 1, with room for ten times that",\n'
         '        "b": "an object",\n'

@@ -20,8 +20,7 @@ REWRITTEN = ("load.route=rewritten", "load.codec_before=default")
         ),
         (
             ("load.codec_before=default",),
-            "--set load.codec_before: an index that is loaded has none, expected none (or `route: reindexed` or "
-            "`route: rewritten`)",
+            "--set load.codec_before: only for `route: reindexed` or `route: rewritten`; remove it",
         ),
         (
             ("load.route=rewritten", "load.codec_before=fast"),

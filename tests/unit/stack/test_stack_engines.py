@@ -40,7 +40,7 @@ def test_a_version_of_opensearch_that_cannot_be_had_is_one_sentence() -> None:
     """It names those that can."""
     with pytest.raises(ProfileError) as refusal:
         Engine("opensearch", "2.11.0").check_available(read_lock())
-    assert str(refusal.value) == "OpenSearch 2.11.0: is not available, expected one of 2.19.1, 3.0.0"
+    assert str(refusal.value) == "OpenSearch 2.11.0 is not available, expected one of 2.19.1, 3.0.0"
 
 
 def test_a_java_that_opensearch_does_not_run_on_is_one_sentence() -> None:

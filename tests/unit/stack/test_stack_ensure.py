@@ -59,7 +59,7 @@ def test_a_server_that_is_not_wanted_any_more_is_stopped(stack: LocalStack, want
     stack.ensure(ALL, kept=True, progress=StackProgress(step=lambda name, what: told.append((name, what))))
     del before["elasticsearch-2"]
     assert pids(stack) == before
-    assert told[0] == ("elasticsearch-2", "stopped, as nothing asks for it now")
+    assert told[0] == ("elasticsearch-2", "stopped: this profile does not need it")
     assert sorted(strays(stack)) == sorted(before.values())
 
 

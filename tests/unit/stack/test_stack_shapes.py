@@ -34,7 +34,7 @@ def test_a_version_that_cannot_be_had_is_one_sentence() -> None:
     with pytest.raises(ProfileError) as refusal:
         fitting_java(StackShape(elasticsearch_version="8.1.1"), read_lock(), jdks(17))
     assert str(refusal.value) == (
-        "Elasticsearch 8.1.1: is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
+        "Elasticsearch 8.1.1 is not available, expected one of 7.17.7, 8.17.4, 8.19.21, 9.0.0, 9.5.3"
     )
 
 

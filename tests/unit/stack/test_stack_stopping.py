@@ -61,14 +61,14 @@ def test_an_unknown_name_cannot_be_restarted(stack: LocalStack) -> None:
     stack.ensure(ALL, kept=True)
     with pytest.raises(ProfileError) as refusal:
         stack.restart("kibana")
-    assert str(refusal.value) == "kibana: no such server here; there are: connect, elasticsearch-1, kafka"
+    assert str(refusal.value) == "kibana: no such server here, expected one of: connect, elasticsearch-1, kafka"
 
 
 def test_nothing_can_be_restarted_where_nothing_runs(stack: LocalStack) -> None:
     """Not even a name that is known elsewhere."""
     with pytest.raises(ProfileError) as refusal:
         stack.restart("kafka")
-    assert str(refusal.value) == "kafka: no such server here; there are: none"
+    assert str(refusal.value) == "kafka: no servers are running here; start them with: ./sluice up"
 
 
 def test_a_restarted_server_uses_the_archive_that_its_first_end_wrote(tmp_path: Path) -> None:

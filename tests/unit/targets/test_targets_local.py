@@ -1,10 +1,13 @@
-"""Servers that end while a command uses them are seen within a second, and waited for half a minute."""
+"""Servers that end while a command uses them, and servers that run twice."""
+
+import contextlib
 
 import pytest
 
-from lab.errors import StackError
+from lab.errors import ProfileError, StackError
+from lab.profiles import load_profile
 from lab.stack.local import LocalStack
-from lab.targets.local import ServerWatch
+from lab.targets.local import Local, ServerWatch
 from tests.unit.clients.rest_server import Time
 from tests.unit.stack.three_servers import ALL, Wanted, kill
 
@@ -60,3 +63,36 @@ def test_servers_that_were_stopped_are_said_to_be(stack: LocalStack) -> None:
     with pytest.raises(StackError) as failure:
         watch.check()
     assert str(failure.value) == "the servers of this checkout were stopped while they were in use"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "refusal"),
+    [
+        ((), ""),
+        (("index.number_of_shards=2",), ""),
+        (("load.via=rally",), "got a load through Rally, expected another: one Rally runs at a time"),
+        (("load.mode=stream", "load.rate_docs_per_s=601"), "got a variant that is no drain, expected drains only"),
+        (
+            ("elasticsearch.version=9.5.3",),
+            "got variants on different servers, expected one version and one set of options",
+        ),
+        (("elasticsearch.heap_mb=512000",), "got variants on different servers"),
+    ],
+    ids=["the same", "another index", "Rally", "a stream", "another version", "another heap"],
+)
+def test_runs_at_the_same_time_are_drains_on_servers_of_one_kind(
+    stack: LocalStack, overrides: tuple[str, ...], refusal: str
+) -> None:
+    """Each set has the servers of both."""
+    profiles = [load_profile("quickstart"), load_profile("quickstart", overrides=overrides)]
+    with pytest.raises(ProfileError, match=refusal) if refusal else contextlib.nullcontext():
+        Local(stack).refuse_duets(profiles)
+
+
+def test_two_sets_of_servers_need_memory_for_both(stack: LocalStack) -> None:
+    """It is known before any is started."""
+    large = load_profile("quickstart", overrides=("elasticsearch.heap_mb=512000",))
+    with pytest.raises(
+        ProfileError, match=r"^--duets: 1,\d{3},\d{3} MB of memory are needed, [\d,]+ MB are available$"
+    ):
+        Local(stack).refuse_duets([large, large])

@@ -10,6 +10,7 @@ import pytest
 from lab.endpoints import Access, Endpoints, HttpAccess, basic
 from lab.errors import ProfileError, StackError
 from lab.profiles import load_profile
+from lab.profiles.loader import override
 from lab.records.run import Server
 from lab.targets.remote import (
     Node,
@@ -280,19 +281,23 @@ def test_a_profile_becomes_one_of_the_product_that_the_cluster_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("stated", "place", "message"),
     [
-        ("elasticsearch.version=9.0.0", "got Elasticsearch 9.0.0, expected OpenSearch 3.0.0"),
-        ("opensearch=2.19.1", "got 2.19.1, expected 3.0.0"),
+        (
+            "elasticsearch.version=9.0.0",
+            "--set elasticsearch.version",
+            "got Elasticsearch 9.0.0, expected OpenSearch 3.0.0",
+        ),
+        ("opensearch=2.19.1", "--set opensearch", "got 2.19.1, expected 3.0.0"),
+        (override("opensearch", "2.19.1", "--opensearch"), "--opensearch", "got 2.19.1, expected 3.0.0"),
     ],
 )
-def test_another_engine_than_the_clusters_is_refused(override: str, message: str) -> None:
-    """By the key that asks for it."""
+def test_another_engine_than_the_clusters_is_refused(stated: str, place: str, message: str) -> None:
+    """By the key, or the option, that asks for it."""
     theirs = replace(found(node(version="3.0.0")), product="OpenSearch")
-    key = override.partition("=")[0]
     with pytest.raises(ProfileError) as error:
-        theirs.fitted(load_profile("quickstart", overrides=[override]))
+        theirs.fitted(load_profile("quickstart", overrides=[stated]))
     assert str(error.value) == (
-        f"--set {key}: {message}, which the cluster runs; remote servers are used as they are: leave it out, or run "
+        f"{place}: {message}, which the cluster runs; remote servers are used as they are: leave it out, or run "
         "without --target remote"
     )

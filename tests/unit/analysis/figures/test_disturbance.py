@@ -82,7 +82,7 @@ def test_the_warning_names_cause_and_remedy(tmp_path: Path) -> None:
     """Programs can be ended, neighbours cannot."""
     (warning,) = warned(result(tmp_path, taken(13.0, 3.0)))
     assert warning.likely_cause == (
-        "something else was at work: another run, a build, a browser, or other machines on the same host"
+        "another run, a build or a browser on this machine, or other virtual machines on its host"
     )
     assert warning.remedy == (
         "do not compare this run's rates with others; end the other programs, or take a machine that shares no cores,"

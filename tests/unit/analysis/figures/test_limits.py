@@ -69,7 +69,7 @@ def test_elasticsearch_that_takes_most_of_a_saturated_machine_is_the_limit() -> 
     assert limit(Truth()) == Limit(
         stage="elasticsearch",
         evidence="the machine was 97 % busy and Elasticsearch took 1.50 of its 2 cores"
-        " (elasticsearch-1 1.50, connect 0.25, kafka 0.12, other programs 0.065).",
+        " (elasticsearch-1 1.50, connect 0.25, kafka 0.12, other programs 0.06).",
     )
     assert told(Truth()) == {}
 
@@ -79,7 +79,7 @@ def test_a_saturated_machine_that_all_share_is_said_to_be_shared() -> None:
     shared = Truth(cores=(("elasticsearch-1", 0.75), ("connect", 0.75), ("kafka", 0.25)))
     assert limit(shared) == Limit(
         stage="machine",
-        evidence="everything shared one machine that was 97 % busy: of its 2 cores connect 0.75, elasticsearch-1 0.75,"
+        evidence="the machine was 97 % busy. Cores used of its 2: connect 0.75, elasticsearch-1 0.75,"
         " kafka 0.25, other programs 0.19.",
     )
     assert WarningKind.DRIVER_LIMITED in told(shared)
@@ -90,7 +90,7 @@ def test_programs_that_have_nothing_to_do_with_the_run_are_named() -> None:
     crowded = Truth(cores=(("elasticsearch-1", 0.47), ("connect", 0.11), ("kafka", 0.04)), machine_cpu_percent=100.0)
     assert limit(crowded) == Limit(
         stage="machine",
-        evidence="everything shared one machine that was 100 % busy: of its 2 cores other programs 1.38,"
+        evidence="the machine was 100 % busy. Cores used of its 2: other programs 1.38,"
         " elasticsearch-1 0.47, connect 0.11, kafka 0.04.",
     )
     assert told(crowded) == {
@@ -103,7 +103,7 @@ def test_the_producers_of_a_stream_are_no_other_programs() -> None:
     crowded = replace(STREAM, machine_cpu_percent=115.0, late_documents=7919)
     assert limit(crowded) == Limit(
         stage="machine",
-        evidence="everything shared one machine that was 115 % busy: of its 2 cores elasticsearch-1 1.50, producer"
+        evidence="the machine was 115 % busy. Cores used of its 2: elasticsearch-1 1.50, producer"
         " 0.44, connect 0.25, kafka 0.12.",
     )
 

@@ -29,7 +29,7 @@ def test_a_summary_has_the_verdict_the_checks_the_figures_and_the_command(tmp_pa
     assert lines[:6] == [
         "## aladin/synthetic",
         "",
-        "**✓ verified · 5,000/s indexed · 0.31 ms each · limited by Elasticsearch · ▁▁▁▁▁█████████████████▁▁**",
+        "**✓ verified · 5,000/s · 0.31 ms each · limited by Elasticsearch · ▁▁▁▁▁█████████████████▁▁**",
         "",
         "&lt;b>How fast | is it?",
         "",

@@ -320,7 +320,7 @@ LEVELS = "levels 1×, 4×, 16×"
         ),
         pytest.param(
             [(0.7, 0.8, 0.9), (0.7, 0.8, 0.9), (1.1, 1.2, 1.3)],
-            f"it wins at some levels and not at the largest one, 16×, so that no ratio can be named ({LEVELS}).",
+            f"it wins at some levels but not at the largest, 16×: no crossing can be given ({LEVELS}).",
             id="wins, wins, loses",
         ),
     ],

@@ -1,5 +1,7 @@
 """What a document costs and what rate was reached: the headline, and which of both shows a difference."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.analysis.suite.answer import Findings, conclusions, headline
@@ -57,7 +59,17 @@ def test_the_headline_is_how_far_the_control_may_differ_from_itself() -> None:
 def test_a_suite_that_was_resumed_says_that_its_servers_were_started_again() -> None:
     """No interval holds how much two starts differ."""
     check = an_effect(AGAIN, CPU_PER_DOCUMENT, (0.97, 1.0, 1.02), "same within 5 %")
-    assert "over 2 starts of the servers, taken for one, the same profile" in headline(findings(check), 2)
+    assert "over 2 starts of the servers, counted as one, the same profile" in headline(findings(check), 2)
+
+
+def test_the_headline_of_pairs_says_what_their_rates_are() -> None:
+    """Those of half a machine."""
+    made = findings(an_effect(AGAIN, CPU_PER_DOCUMENT, (0.97, 1.0, 1.02), "same within 5 %"))
+    pairs = replace(made, plan=made.plan.model_copy(update={"duets": True}))
+    assert headline(pairs) == (
+        f"{headline(made)} Both runs of a pair went at the same time and shared the cores: rates and latencies are"
+        " those of half a machine, and differ less than they would alone. Decide by CPU per document."
+    )
 
 
 def test_two_blocks_are_no_headline() -> None:
