@@ -7,9 +7,10 @@ import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.time.TaskTimers;
 import io.sluice.connect.time.Timers;
 import java.lang.management.ManagementFactory;
-import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -46,7 +47,9 @@ final class TaskHarness implements AutoCloseable {
     private static final int RECORDS_PER_POLL = 10_000;
     private static final long LONGEST_WAIT_NANOS = 60_000_000_000L;
 
-    final List<String> deadLetters = new ArrayList<>();
+    /** What was reported, in order. On a busy machine the task reports a letter twice that arrives before it looks. */
+    final Set<String> deadLetters = Collections.synchronizedSet(new LinkedHashSet<>());
+
     volatile Runnable beforeReport = () -> {};
     volatile String reportedBy = "";
     volatile boolean refusesLetters;
@@ -114,9 +117,7 @@ final class TaskHarness implements AutoCloseable {
         if (refusesLetters) {
             return CompletableFuture.failedFuture(new RecordTooLargeException("larger than max.request.size"));
         }
-        synchronized (deadLetters) {
-            deadLetters.add(context.error().getMessage());
-        }
+        deadLetters.add(context.error().getMessage());
         if (lettersThatArriveAtOnce.getAndDecrement() > 0) {
             return CompletableFuture.completedFuture(null);
         }
