@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.folder import read_profile, read_record
+from lab.cli import complete
 from lab.cli.options import RUNS, RunArgument, RunsOption, TargetFileOption, TargetOption
 from lab.cli.produce import pair
 from lab.clients.target import topics_of
@@ -41,7 +42,12 @@ def dead_letters() -> None:
 @app.command()
 def show(
     source: Annotated[
-        str, typer.Argument(metavar="RUN|TOPIC", help="Run (`latest`, a run id, a profile, a folder) or topic.")
+        str,
+        typer.Argument(
+            metavar="RUN|TOPIC",
+            help="Run (`latest`, a run id, a profile, a folder) or topic.",
+            autocompletion=complete.runs,
+        ),
     ] = "latest",
     *,
     documents: Annotated[int, typer.Option(min=0, help="Show this many, with full reason and content.")] = 0,

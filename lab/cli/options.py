@@ -51,6 +51,7 @@ TargetOption = Annotated[
     TargetName,
     typer.Option(
         "--target",
+        metavar="TARGET",
         help="local: servers on this machine; compose: this checkout's containers; remote: your own cluster.",
     ),
 ]

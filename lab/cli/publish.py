@@ -23,16 +23,16 @@ from lab.publish.publish import publish as send
 from lab.publish.server import Server
 from lab.run.folder import find_run
 
-KIBANA = "http://KIBANA:5601"
-"""Stands in an address where ours was not given."""
-
 
 def publish(
     run: RunArgument = "latest",
     *,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="Elasticsearch that Kibana reads.")],
     kibana: Annotated[
-        str | None, typer.Option("--kibana", metavar="URL", help="Also import the dashboard into this Kibana.")
+        str | None,
+        typer.Option(
+            "--kibana", metavar="URL", help="Also import the dashboard into this Kibana, and print its address."
+        ),
     ] = None,
     bucket: Annotated[
         int,
@@ -62,14 +62,15 @@ def publish(
         print_buckets(published, bucket)
     elif published.other_clusters:
         print_other_clusters(published)
-    if kibana:
-        print_import(server_url(kibana, "--kibana"), access)
-    elsewhere = kibana or KIBANA
+    if kibana is None:
+        console.print("to look at it: --kibana URL imports the dashboard and prints its address", soft_wrap=True)
+        return
+    print_import(server_url(kibana, "--kibana"), access)
     window = (published.first_s - 2 * bucket, published.last_s + 2 * bucket)
     name = f"{folder.run.profile} {folder.run.run_id}"
-    console.print(f"dashboard:        {dashboard_address(elsewhere, name)}", soft_wrap=True, markup=False)
+    console.print(f"dashboard:        {dashboard_address(kibana, name)}", soft_wrap=True, markup=False)
     if monitoring.INDEX in published.documents:
-        console.print(f"Stack Monitoring: {monitoring_address(elsewhere, *window)}", soft_wrap=True, markup=False)
+        console.print(f"Stack Monitoring: {monitoring_address(kibana, *window)}", soft_wrap=True, markup=False)
 
 
 def dashboards(

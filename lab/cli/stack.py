@@ -8,6 +8,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.text import figure
+from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption
 from lab.cli.page import PageOption, is_wanted
 from lab.console import console, print_answer, print_json, table_of
@@ -27,7 +28,17 @@ READY = "[green]ready[/green]"
 STATES = {"ready": READY, "not ready": "[yellow]not ready[/yellow]", "dead": "[red]dead[/red]"}
 DEFAULT_PORTS = {"elasticsearch-1": 9200, "kafka": 9092, "connect": 8083}
 COLUMNS = ("server", "version", "state", "pid", "memory_bytes", "ports")
-ServiceArgument = Annotated[str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …")]
+
+
+def servers_beginning(incomplete: str) -> list[str]:
+    """What the shell offers: names of the servers, running or not."""
+    state = LocalStack().state()
+    return complete.beginning((entry.spec.name for entry in state.servers) if state else (), incomplete)
+
+
+ServiceArgument = Annotated[
+    str, typer.Argument(help="Server: kafka, connect, elasticsearch-1 …", autocompletion=servers_beginning)
+]
 
 
 def up(

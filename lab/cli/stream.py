@@ -30,7 +30,7 @@ from lab.cli.options import (
     User,
 )
 from lab.cli.page import PageOption, is_wanted, meanwhile
-from lab.cli.publish import KIBANA, access_of, print_import, server_url
+from lab.cli.publish import access_of, print_import, server_url
 from lab.cli.run import dataset_of
 from lab.clients.target import cluster_of, topics_of
 from lab.console import console
@@ -229,7 +229,9 @@ def watch(
         float, typer.Option(min=1.0, metavar="SECONDS", help="Seconds between two samples.")
     ] = KIBANAS_GRAIN_S,
     heartbeat: HeartbeatOption = None,
-    kibana: Annotated[str, typer.Option("--kibana", metavar="URL", help="Kibana, for the address printed.")] = KIBANA,
+    kibana: Annotated[
+        str | None, typer.Option("--kibana", metavar="URL", help="Kibana, for the address printed.")
+    ] = None,
     api_key_env: ApiKeyEnv = None,
     user: User = None,
     password_env: PasswordEnv = None,
@@ -243,7 +245,8 @@ def watch(
     with closing(pipeline), closing(Server(server_url(to, "--to"), access)) as server:
         try:
             prepare_samples(server)
-            log(f"dashboard: {dashboard_address(kibana)}")
+            if kibana:
+                log(f"dashboard: {dashboard_address(kibana)}")
             beat = heartbeat.touch if heartbeat else object
             Watch(chosen.name, pipeline, server, interval_s=interval, log=log, heartbeat=beat).run(threading.Event())
         except KeyboardInterrupt:

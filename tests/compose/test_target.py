@@ -129,6 +129,7 @@ def test_a_suite_uses_warm_containers(launcher: Launcher, tmp_path: Path) -> Non
     assert running(launcher.project) == before
 
 
+@pytest.mark.long
 def test_containers_that_run_already_stay_as_far_as_they_fit(launcher: Launcher) -> None:
     """Another heap is another Elasticsearch; Kafka and the worker go on. All stay when the run is over."""
     launcher.project("up", "--detach", "--wait", "kafka", "elasticsearch", "connect")

@@ -36,6 +36,7 @@ def states(elasticsearch: httpx.Client) -> dict[str, str]:
     return {each["index"]: each["status"] for each in listed.json()}
 
 
+@pytest.mark.long
 def test_an_index_is_made_once_and_found_again(sluice: Sluice, elasticsearch: httpx.Client) -> None:
     """Another setting makes another one, beside which it is closed, and it is found as it was left."""
     first, made = layout_of(sluice)

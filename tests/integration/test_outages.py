@@ -50,7 +50,9 @@ def wait_until_indexed(documents: int, runs: Path, command: subprocess.Popen[str
     assert documents <= indexed < BOOKS
 
 
-@pytest.mark.parametrize("servers", [("kafka", "elasticsearch-1"), ("connect",)], ids=", ".join)
+@pytest.mark.parametrize(
+    "servers", [pytest.param(("kafka", "elasticsearch-1"), marks=pytest.mark.long), ("connect",)], ids=", ".join
+)
 def test_servers_killed_in_the_middle_of_a_drain_cost_no_document(
     sluice: Sluice, runs: Path, servers: tuple[str, ...]
 ) -> None:

@@ -80,6 +80,7 @@ def test_a_profile_that_needs_other_servers_is_refused(driver: Sluice, open_targ
     assert not driver.runs.exists()
 
 
+@pytest.mark.long
 def test_a_suite_runs_what_can_run(sluice: Sluice, driver: Sluice, open_target: Path, tmp_path: Path) -> None:
     """The variant that needs other servers is left out, and nothing of the others' runs stays in the servers."""
     suite = tmp_path / "shards.yaml"

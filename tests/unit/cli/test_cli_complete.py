@@ -2,9 +2,21 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from lab.cli.app import main
+from lab.stack.local import LocalStack
+
+SPEC = {
+    "kind": "kafka",
+    "name": "kafka",
+    "version": "4.3.1",
+    "java_version": "17",
+    "command": [],
+    "ports": {},
+    "shape": "",
+}
 
 
 def offered(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str) -> list[str]:
@@ -48,3 +60,15 @@ def test_runs_are_offered_by_profile_and_id(
     monkeypatch.chdir(tmp_path)
     found = offered(monkeypatch, capsys, "sluice report ")
     assert found == ["latest", "aladin/flat", "20260101-000002", "quickstart", "20260101-000001"]
+    assert offered(monkeypatch, capsys, "sluice dead-letters show q") == ["quickstart"]
+
+
+def test_servers_are_offered_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Those that are written down, running or not; none where there are none."""
+    monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
+    assert offered(monkeypatch, capsys, "sluice logs ") == []
+    entry = {"pid": 7, "process_started_s": 0.0, "spec": {**SPEC, "log_file": str(tmp_path / "log")}}
+    LocalStack().state_file.write_bytes(orjson.dumps({"kept": True, "owner_pid": 7, "servers": [entry]}))
+    assert offered(monkeypatch, capsys, "sluice logs ka") == ["kafka"]

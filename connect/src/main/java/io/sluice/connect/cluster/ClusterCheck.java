@@ -29,6 +29,8 @@ public final class ClusterCheck {
     private static final long LONGEST_MS = 5_000;
 
     private static final int CONNECT_TIMEOUT_MS = 2_000;
+    /** Never reached: the questions end before, and say so in their own words. */
+    private static final int READ_TIMEOUT_MS = 2 * (int) LONGEST_MS;
     private static final int CONNECTIONS = 1;
     private static final List<String> KINDS = List.of("indices", "aliases", "data_streams");
 
@@ -62,7 +64,7 @@ public final class ClusterCheck {
     }
 
     private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
-        try (RestClient rest = ClusterClient.open(config, CONNECT_TIMEOUT_MS, (int) LONGEST_MS, CONNECTIONS)) {
+        try (RestClient rest = ClusterClient.open(config, CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS, CONNECTIONS)) {
             new ClusterCheck(config, topics, new Questions(rest, LONGEST_MS), refuse).run();
         } catch (ConnectException unusable) {
             refuse.accept(config.tls().key(), unusable.getMessage());
