@@ -31,6 +31,7 @@ public final class ClusterCheck {
     private static final int CONNECT_TIMEOUT_MS = 2_000;
     /** Never reached: the questions end before, and say so in their own words. */
     private static final int READ_TIMEOUT_MS = 2 * (int) LONGEST_MS;
+
     private static final int CONNECTIONS = 1;
     private static final List<String> KINDS = List.of("indices", "aliases", "data_streams");
 
