@@ -1,6 +1,7 @@
 """Every part of a cluster killed, cut off and paused while updates and deletes stream, one by one and in pairs.
 
-`pytest tests/endurance/test_cluster_faults.py -s --faults 60`, as root; nothing may be lost, stale, doubled or undead.
+`pytest tests/endurance/test_cluster_faults.py -s --faults 60`, as root; after each case the index is compared with the
+stream: nothing may be lost, stale, doubled or undead.
 """
 
 import random
@@ -9,7 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -78,6 +79,7 @@ class Row:
         stall_s: The longest time in which the sink committed nothing of some partition.
         recovery_s: From the end of the fault until the lag was as usual; 0 if it was so by then.
         moved_s: Until the other worker ran all tasks; `None` where no worker failed, or they had not moved by the end.
+        comparison: What was stored after it, against all that had been produced.
     """
 
     case: Case
@@ -85,12 +87,16 @@ class Row:
     stall_s: float
     recovery_s: float
     moved_s: float | None
+    comparison: Comparison
 
     def __str__(self) -> str:
         faults = self.case.faults or (("none", ""),)
         fault, part = (" + ".join(words) for words in zip(*faults, strict=True))
         moved = "" if self.moved_s is None else f"{self.moved_s:.0f}"
-        return f"| {fault} | {part} | {self.gap_s:.1f} | {self.stall_s:.1f} | {self.recovery_s:.1f} | {moved} |"
+        seconds = (f"{self.gap_s:.1f}", f"{self.stall_s:.1f}", f"{self.recovery_s:.1f}", moved)
+        books = self.comparison
+        wrong = (books.lost, books.stale, books.undead, books.duplicates)
+        return f"| {' | '.join((fault, part, *seconds, *map(str, wrong)))} |"
 
 
 @dataclass
@@ -138,8 +144,17 @@ class Trial:
         return lag
 
     def undergo(self, case: Case) -> None:
-        """Have the case happen to a cluster that is whole, and see it whole again."""
+        """Have the case happen to a cluster that is whole under the stream, see it whole again, and compare."""
         self.cluster.wait_until_whole()
+        with sending(self.stream):
+            measured = self.measured(case)
+            self.cluster.wait_until_whole()
+        self.ailing = frozenset()
+        self.rows.append(Row(case, *measured, self.compared()))
+        say(f"{self.rows[-1]} {self.stream.produced:,} records so far")
+
+    def measured(self, case: Case) -> tuple[float, float, float, float | None]:
+        """Gap, stall, recovery and move of a case, in seconds."""
         usual = self.usual_lag()
         begin_s = time.monotonic()
         self.ailing = case.services
@@ -152,10 +167,14 @@ class Trial:
         recovered_s = self.recovered_s(end_s, usual)
         gap_s = longest_standstill_s(self.newest.readings, begin_s, recovered_s)
         stall_s = max(longest_standstill_s(seen, begin_s, recovered_s) for seen in self.commits.values())
-        self.rows.append(Row(case, gap_s, stall_s, recovered_s - end_s, moved_s))
-        say(f"{self.rows[-1]} usual lag {usual}")
-        self.cluster.wait_until_whole()
-        self.ailing = frozenset()
+        return gap_s, stall_s, recovered_s - end_s, moved_s
+
+    def compared(self) -> Comparison:
+        """All that is stored against all that was produced, once the sink has committed it."""
+        self.stream.finish()
+        wait_until(lambda: self.lag() == 0, lambda: f"lag {self.lag()}", RECOVERED_WITHIN_S)
+        elasticsearch = ElasticsearchClient(self.cluster.endpoints.elasticsearch_urls)
+        return self.stream.compared_with(stored_documents(elasticsearch, NAME))
 
     def usual_lag(self) -> int:
         """The largest lag of some seconds without a fault."""
@@ -199,6 +218,19 @@ def cluster(fault_s: float, engine: Engine, stand_ins: Mapping[str, str]) -> Ite
         yield made
 
 
+@contextmanager
+def sending(stream: KeyedStream) -> Iterator[None]:
+    """The stream under way."""
+    over = threading.Event()
+    sender = threading.Thread(target=stream.send_at, args=(RECORDS_PER_S, over.is_set), daemon=True)
+    sender.start()
+    try:
+        yield
+    finally:
+        over.set()
+        sender.join()
+
+
 def say(what: str) -> None:
     """Show with `pytest -s` what has happened."""
     sys.stdout.write(f"{time.strftime('%X')} {what}\n")
@@ -227,44 +259,36 @@ def connector_of(cluster: Cluster) -> SinkConnector:
     return connector
 
 
-def table(rows: Sequence[Row], fault_s: float, outcome: str) -> str:
+HEAD = "fault | part | gap, s | stall, s | recovery, s | tasks moved after, s | lost | stale | undead | doubled"
+
+
+def table(rows: Sequence[Row], fault_s: float, stream: KeyedStream) -> str:
     """What came of all cases, as Markdown."""
-    head = "| fault | part | gap, s | stall, s | recovery, s | tasks moved after, s |\n" + "| --- " * 6 + "|"
-    lines = "\n".join(map(str, rows))
-    return f"Each fault lasted {fault_s:.0f} s, at {RECORDS_PER_S} records/s.\n\n{head}\n{lines}\n\n{outcome}\n"
+    lines = "\n".join((f"| {HEAD} |", "| --- " * (1 + HEAD.count("|")) + "|", *map(str, rows)))
+    sent = ", ".join(f"{records:,} {kind}" for kind, records in stream.sent.items())
+    return f"Each fault lasted {fault_s:.0f} s, at {RECORDS_PER_S} records/s ({sent}).\n\n{lines}\n"
 
 
 @pytest.mark.timeout(0)
 def test_a_part_that_fails_costs_no_update_and_no_delete(
     fault_s: float, seed: int, cluster: Cluster, request: pytest.FixtureRequest
 ) -> None:
-    """After all the faults every document is the last one produced for its key, and what was deleted is gone."""
+    """After each fault every document is the last one produced for its key, and what was deleted is gone."""
     chance = random.Random(seed)  # noqa: S311 - a test that can be repeated
     options = request.config
     chosen = cases(options.getoption("--only"), options.getoption("--pairs"), chance)
     end_s = time.monotonic() + 60 * options.getoption("--faults-for")
     connector = connector_of(cluster)
     stream = KeyedStream(cluster.endpoints.kafka_bootstrap, NAME, keys=KEYS, seed=seed)
-    over = threading.Event()
-    sender = threading.Thread(target=stream.send_at, args=(RECORDS_PER_S, over.is_set), daemon=True)
-    sender.start()
     trial = Trial(cluster, stream, fault_s)
     with trial.newest, trial.lags:
         for case in chosen:
             if time.monotonic() > end_s:
                 break
             trial.undergo(case)
-            write(TABLE, table(trial.rows, fault_s, "Not compared yet."))
-    over.set()
-    sender.join()
-    stream.finish()
-    wait_until(lambda: trial.lag() == 0, lambda: f"lag {trial.lag()}", RECOVERED_WITHIN_S)
+            write(TABLE, table(trial.rows, fault_s, stream))
 
-    comparison = stream.compared_with(stored_documents(ElasticsearchClient(cluster.endpoints.elasticsearch_urls), NAME))
-    outcome = f"{stream.produced:,} records produced, {dict(stream.sent)}; {comparison}"
-    write(TABLE, table(trial.rows, fault_s, outcome))
-    say(outcome)
-    assert comparison == Comparison(compared=comparison.compared)
+    assert [row for row in trial.rows if row.comparison != Comparison(compared=row.comparison.compared)] == []
     connector.wait_until(lambda: len(connector.ledgers()) == TASKS, "seen in the metrics")
     assert connector.balance() == [0] * TASKS
     cluster.project("stop", *PRODUCERS)
