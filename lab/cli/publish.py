@@ -36,12 +36,13 @@ def publish(
     ] = None,
     bucket: Annotated[
         int,
-        typer.Option(min=1, metavar="SECONDS", help="Stack Monitoring: seconds between two points of its charts."),
+        typer.Option(min=1, metavar="S", help="Stack Monitoring: seconds between two points of its charts."),
     ] = LEAST_BUCKET_S,
     stack_monitoring: Annotated[
         bool | None,
         typer.Option(
             "--stack-monitoring/--no-stack-monitoring",
+            metavar="",
             help="Also send documents for Stack Monitoring; by default if no other cluster is monitored there.",
         ),
     ] = None,

@@ -52,14 +52,18 @@ def up(
     data_nodes: Annotated[int, typer.Option(min=1, max=MAX_NODES, help="Elasticsearch nodes.")] = 1,
     heap_mb: Annotated[int, typer.Option(min=128, help="Java heap of each Elasticsearch node, MiB.")] = 1024,
     elasticsearch_port: Annotated[
-        int | None, typer.Option(min=1, max=HIGHEST, help="Port of the first node; default: any free one.")
+        int | None,
+        typer.Option(min=1, max=HIGHEST, metavar="PORT", help="Port of the first node; default: any free one."),
     ] = None,
-    kafka_port: Annotated[int | None, typer.Option(min=1, max=HIGHEST, help="Port of the broker.")] = None,
+    kafka_port: Annotated[
+        int | None, typer.Option(min=1, max=HIGHEST, metavar="PORT", help="Port of the broker.")
+    ] = None,
     connect_port: Annotated[
-        int | None, typer.Option(min=1, max=HIGHEST, help="Port of Kafka Connect's REST API.")
+        int | None, typer.Option(min=1, max=HIGHEST, metavar="PORT", help="Port of Kafka Connect's REST API.")
     ] = None,
     ports: Annotated[
-        Literal["free", "default"], typer.Option(help="free: any; default: 9200, 9092 and 8083, unless stated.")
+        Literal["free", "default"],
+        typer.Option(metavar="free|default", help="free: any; default: 9200, 9092 and 8083, unless stated."),
     ] = "free",
     page: PageOption = None,
 ) -> None:

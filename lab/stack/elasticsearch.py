@@ -143,7 +143,7 @@ def elasticsearch_spec(
             "ES_PATH_CONF": str(config),
             "ES_TMPDIR": str(folder / "tmp"),
             "ES_JAVA_OPTS": jvm_options,
-            "CLI_JAVA_OPTS": LAUNCHER_OPTIONS,
+            "CLI_JAVA_OPTS": launcher_options(folder),
             **path_with_ps(folder),
         },
         ports=dict(ports),
@@ -187,6 +187,13 @@ def path_with_ps(folder: Path) -> dict[str, str]:
     write_if_changed(script, '#!/bin/sh\nkill -0 "$2"\n')
     script.chmod(0o755)
     return {"PATH": f"{os.environ['PATH']}{os.pathsep}{script.parent}"}
+
+
+def launcher_options(folder: Path) -> str:
+    """The options of the launcher's JVM, which leaves an empty temporary folder at each start: below `folder`."""
+    temporary = folder / "tmp"
+    # The start script splits its options at spaces and knows no quotes.
+    return LAUNCHER_OPTIONS if " " in str(temporary) else f"{LAUNCHER_OPTIONS} -Djava.io.tmpdir={temporary}"
 
 
 def heap_options(heap_mb: int) -> str:

@@ -206,8 +206,16 @@ def java_server(
     write_if_changed(config, properties(settings))
     logging = config.with_name("log4j2.properties")
     write_if_changed(logging, LOG4J)
+    # A killed JVM leaves the libraries there that it has unpacked.
+    temporary = config.with_name("tmp")
+    temporary.mkdir(exist_ok=True)
     options = [f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", "-XX:+ExitOnOutOfMemoryError"]
-    options += [f"-Dlog4j2.configurationFile={logging}", *extra_jvm_options(), *filter(None, [agent])]
+    options += [
+        f"-Djava.io.tmpdir={temporary}",
+        f"-Dlog4j2.configurationFile={logging}",
+        *extra_jvm_options(),
+        *filter(None, [agent]),
+    ]
     sharing = class_data_options(archive, with_agent=bool(agent))
     class_path = ":".join(map(str, program.jars))
     return ServerSpec(
