@@ -237,6 +237,11 @@ def difference_text(name: str, pair: tuple[str, str]) -> str:
     return f"{name}: {first} and {second}"
 
 
+def _typical(values: Sequence[float]) -> float:
+    """The geometric mean; of one value itself, which a logarithm would not give back to its last digit."""
+    return values[0] if len(values) == 1 else geometric_mean(values)
+
+
 def _row(
     first: Side,
     second: Side,
@@ -252,7 +257,7 @@ def _row(
     firsts, seconds = (side.values(name, scope) for side in (first, second))
     if not (firsts and seconds and min(firsts + seconds) > 0):
         return replace(row, first=fmean(firsts) if firsts else None, second=fmean(seconds) if seconds else None)
-    row = replace(row, first=geometric_mean(firsts), second=geometric_mean(seconds))
+    row = replace(row, first=_typical(firsts), second=_typical(seconds))
     if flagged and not force:
         return row
     found = difference([log(value) for value in seconds], [log(value) for value in firsts])

@@ -184,13 +184,17 @@ def topic_of_run(run: Run, config: Mapping[str, object], endpoints: Endpoints) -
 
 
 def print_groups(groups: Sequence[DeadLetterGroup]) -> None:
-    """One row for each status and reason."""
+    """One row for each status and reason; what all records have in common, their topic, stands above."""
+    topics = {place.rpartition("-")[0] for group in groups for place in group.first}
+    topic = topics.pop() if len(topics) == 1 else ""
+    if topic:
+        console.print(f"[dim]partition@offset are of {escape(topic)}[/dim]", soft_wrap=True)
     rows = (
         (
             str(group.status or "–"),
             escape(": ".join(filter(None, (group.type, group.cause)))),
             f"{group.records:,}",
-            escape("\n".join(group.first)),
+            escape("\n".join(place.removeprefix(f"{topic}-") for place in group.first)),
         )
         for group in groups
     )

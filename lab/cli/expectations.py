@@ -26,7 +26,7 @@ BOUND = re.compile(r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*(\d[\d,_]*(?:\.
 
 @dataclass(frozen=True)
 class Expectation:
-    """A bound of a metric, such as `indexing_rate>20000`.
+    """A bound of a metric, such as `indexing_rate>5000`.
 
     Attributes:
         name: Of the metric, in full.
@@ -59,7 +59,7 @@ def expectation(text: str) -> Expectation:
     """
     parts = BOUND.fullmatch(text)
     if parts is None:
-        raise ProfileError(f"--expect: got {text}, expected METRIC>NUMBER, such as indexing_rate>20000")
+        raise ProfileError(f"--expect: got {text}, expected METRIC>NUMBER, such as indexing_rate>5000")
     name = parts[1].lower()
     meant = [name] if name in BY_NAME else [known for known in BY_NAME if known.startswith(name)]
     if len(meant) != 1:

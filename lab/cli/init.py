@@ -39,7 +39,7 @@ def init(
 
 
 def mapping_lines(proposal: Proposal) -> list[str]:
-    """What the mapping is, and why, in up to three lines."""
+    """What the mapping is, and why, in up to four lines."""
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(of.type for of in proposal.fields).most_common())
     why = proposal.why_dynamic
     lines = [f"mapping: {counts}. {why[:1].upper()}{why[1:]}."]
@@ -48,6 +48,10 @@ def mapping_lines(proposal: Proposal) -> list[str]:
             f"nested: {', '.join(nested)}. Each object of these arrays is indexed as a document of its own, so that "
             "its fields are not mixed up with those of its neighbours; `object` costs less."
         )
+    if others := [
+        f"{of.name} ({of.choice.why})" for of in proposal.fields if of.choice.declaration.get("ignore_malformed")
+    ]:
+        lines.append(f"not all dates: {', '.join(others)}.")
     if stored := [f"{of.name} ({of.choice.why})" for of in proposal.fields if of.type == "stored only"]:
         lines.append(f"not indexed: {', '.join(stored)}.")
     return lines

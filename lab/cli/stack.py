@@ -1,6 +1,7 @@
 """`sluice up`, `status`, `logs`, `restart`, `down`, `clean`: the servers without a run."""
 
 import shlex
+import signal
 import subprocess
 from typing import Annotated, Literal
 
@@ -144,7 +145,11 @@ def logs(
     spec = LocalStack().server(service).spec
     has_own_log = spec.server_log is not None and spec.server_log.is_file()
     log = spec.server_log if has_own_log else spec.log_file
-    return subprocess.call(["tail", "-n", str(lines), *(["-F"] if follow else []), str(log)])
+    try:
+        return subprocess.call(["tail", "-n", str(lines), *(["-F"] if follow else []), str(log)])
+    except KeyboardInterrupt:
+        # The usual end of following; no server has stopped by it.
+        raise SystemExit(128 + signal.SIGINT) from None
 
 
 def restart(service: ServiceArgument) -> None:

@@ -74,7 +74,7 @@ def _ratio(effect: Effect | None) -> float:
 def _share(share: float) -> str:
     # Rounded first: 1 - 0.9 is less than a tenth.
     shown = percent(round(abs(share), 6)).removesuffix(" %")
-    return f"−{shown}" if share < 0 and shown.strip("0.") else shown
+    return f"-{shown}" if share < 0 and shown.strip("0.") else shown
 
 
 def beside_dynamic(result: SuiteResult, mapping: str) -> list[tuple[str, str, str, str]]:

@@ -17,6 +17,9 @@ DEEPEST = 18
 VALUES_TOLD_APART = 1000
 SENTENCE_WORDS = 3
 LONGEST_KEY_BYTES = 512
+LEAST_DATES = 100
+MOST_OTHERS = 0.01
+"""Of at least so many strings, so large a share may be no date in a field of dates: a slip, such as `tomorrow`."""
 
 
 class BlankNameError(ValueError):
@@ -35,7 +38,10 @@ class Strings:
         words: Of all of them together.
         longest: Characters of the longest.
         distinct: Hashes of the first thousand different ones.
-        date_formats: Formats that take all of them together; `None` where one is no date.
+        dates: Those that are dates.
+        date_formats: Formats that take all of these together.
+        no_dates: Those that are none, until they are too many for a field of dates.
+        no_date: The first of those.
         notations: What all of them are, of `NOTATIONS`.
         leading_zeros: Those of digits that begin with a zero.
         hangul, ideographs: Those with such a letter.
@@ -46,7 +52,10 @@ class Strings:
     words: int = 0
     longest: int = 0
     distinct: set[int] = field(default_factory=set)
-    date_formats: set[str] | None = field(default_factory=set)
+    dates: int = 0
+    date_formats: set[str] = field(default_factory=set)
+    no_dates: int = 0
+    no_date: str = ""
     notations: set[str] = field(default_factory=lambda: set(NOTATIONS))
     leading_zeros: int = 0
     hangul: int = 0
@@ -66,9 +75,24 @@ class Strings:
         if self.notations:
             self.notations = {name for name in self.notations if NOTATIONS[name](text)}
             self.leading_zeros += "digits" in self.notations and len(text) > 1 and text[0] == "0"
-        if self.date_formats is not None:
-            found = date_format(text)
-            self.date_formats = self.date_formats | {found} if found else None
+        if self.no_dates <= MOST_OTHERS * max(self.count, LEAST_DATES):
+            self.see_date(text)
+
+    def see_date(self, text: str) -> None:
+        """Count a date, or one of the few that are none."""
+        if found := date_format(text):
+            self.dates += 1
+            self.date_formats.add(found)
+            return
+        self.no_dates += 1
+        self.no_date = self.no_date or text
+
+    @property
+    def are_dates(self) -> bool:
+        """Whether all are dates, or of many all but one in a hundred."""
+        if not self.dates:
+            return False
+        return not self.no_dates or (self.count >= LEAST_DATES and self.no_dates <= MOST_OTHERS * self.count)
 
     @property
     def repeat(self) -> bool:

@@ -16,6 +16,8 @@ LONGEST_TERM = 8191
 """Lucene takes terms of 32,766 bytes, and UTF-8 up to four for a character."""
 LONGEST_FLATTENED = 4096
 """The same, with room for the path, which `flattened` puts before each value."""
+LONGEST_SHOWN = 20
+"""Characters of a value that is quoted."""
 PROSE_WORDS = 8
 """On average: such texts are read, even where they repeat."""
 HEADROOM = 10
@@ -216,9 +218,8 @@ TYPED: Mapping[str, Choice] = MappingProxyType(
 def of_strings(strings: Strings) -> Choice:
     """Dates, addresses, points, booleans; `text` for what is read, `keyword` for all else."""
     notations = strings.notations
-    if strings.date_formats:
-        formats = "||".join(sorted(strings.date_formats))
-        return Choice({"type": "date", "format": formats}, f"dates: {formats}")
+    if strings.are_dates:
+        return of_dates(strings)
     if named := next((choice for name, choice in TYPED.items() if name in notations), None):
         return named
     if is_text(strings):
@@ -227,6 +228,17 @@ def of_strings(strings: Strings) -> Choice:
     if strings.longest > LONGEST_TERM:
         return Choice(UNINDEXED, f"up to {strings.longest:,} characters: no term", unsearched)
     return Choice(keyword(strings), why_keyword(strings), unsearched)
+
+
+def of_dates(strings: Strings) -> Choice:
+    """Dates; the few strings that are none are stored and not indexed, so that they reject no document."""
+    formats = "||".join(sorted(strings.date_formats))
+    declared: dict[str, Any] = {"type": "date", "format": formats}
+    if not strings.no_dates:
+        return Choice(declared, f"dates: {formats}")
+    some = f"{strings.no_date[:LONGEST_SHOWN]!r}, " if strings.no_date.strip() else ""
+    are = f"{strings.no_dates:,} of {strings.count:,} {'is' if strings.no_dates == 1 else 'are'} none"
+    return Choice(declared | {"ignore_malformed": True}, f"dates: {formats}; {some}{are}: stored, not indexed")
 
 
 def is_text(strings: Strings) -> bool:

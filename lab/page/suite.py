@@ -100,6 +100,7 @@ class SuiteView:
             "folder": self.name,
             "question": plan.question,
             "control": plan.control,
+            "repetition": plan.repetition,
             "metrics": self._metrics(plan),
             "blocks_done": blocks_done(plan, self._ended),
             "blocks_planned": plan.repeats and len(plan.order),

@@ -316,8 +316,15 @@ class PublishedStep(Record):
     confounded: str | None = None
 
 
+NO_LIMIT = "not known"
+
+
 class VariantLimit(Record):
-    """What limited the runs of a variant: the stage and in how many of its runs."""
+    """What limited the runs of a variant.
+
+    Attributes:
+        limits: Stage → in how many of its runs; `NO_LIMIT` where their samples showed none.
+    """
 
     variant: str
     limits: dict[str, Count]
@@ -329,7 +336,7 @@ class SuiteResult(Record):
 
     Attributes:
         headline: How small an effect could not be told; empty where the control was not repeated (A/A).
-        answer: The question's answer in two sentences.
+        answer: The question's answer: a sentence for each primary metric, and how far they can be believed.
         factors: One sentence for each factor that the suite names, and one for where it begins to win.
         conclusions: One sentence for each comparison.
         in_short: What the source measured, and what the suite does instead.

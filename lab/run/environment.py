@@ -86,14 +86,18 @@ def profile_without_secrets(profile: Profile) -> Profile:
     return profile.model_copy(update={"sink": sink, "producer": producer})
 
 
-def cold_servers() -> RunWarning:
+def cold_servers(target: str) -> RunWarning:
     """The servers were started for this run."""
+    stay = (
+        "containers running (`docker compose up --detach`)"
+        if target == "compose"
+        else "servers running (`./sluice up`)"
+    )
     return RunWarning(
         kind=WarningKind.COLD_SERVERS,
         seen="the servers were started just before the load",
         likely_cause="a JVM that has just started still compiles its code; its first drain can take twice as long",
-        remedy="keep servers running (`./sluice up`; containers: `docker compose up --detach`), run once without "
-        "counting, then run again",
+        remedy=f"keep {stay}, run once without counting, then run again",
     )
 
 

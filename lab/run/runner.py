@@ -145,7 +145,7 @@ class _RunUnderWay:
         """Do everything; the record of it."""
         started_s = CLOCK.now_s()
         if self.target.fresh:
-            self.warnings.append(cold_servers())
+            self.warnings.append(cold_servers(self.target.name))
         if all(server.pid is None for server in self.target.servers):
             self.warnings.append(servers_elsewhere())
         with self.clock.phase("prepare"):

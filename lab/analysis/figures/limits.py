@@ -243,14 +243,16 @@ def _sink(run: Run, stages: Evidence) -> Limit | None:
     busy = stages.machine_cpu_percent
     cores = "" if busy is None else f", the machine was {number(busy)} % busy"
     if run.direct is not None:
-        in_flight = f"{run.direct.connections} bulk requests under way"
+        in_flight = f"{run.direct.connections} bulk request{'s' if run.direct.connections > 1 else ''} under way"
         return Limit(stage="sender", evidence=f"{idle}{cores}, with {in_flight}.")
     if run.rally is not None:
-        return Limit(stage="sender", evidence=f"{idle}{cores}, with {run.rally.clients} clients of Rally's.")
+        clients = f"{run.rally.clients} client{'s' if run.rally.clients > 1 else ''} of Rally's"
+        return Limit(stage="sender", evidence=f"{idle}{cores}, with {clients}.")
     flight = ""
     if stages.bulks_in_flight is not None:
         allowed = f" of {stages.bulks_allowed} allowed" if stages.bulks_allowed else ""
-        flight = f", and {number(stages.bulks_in_flight)}{allowed} bulk requests were under way"
+        one = number(stages.bulks_in_flight) == "1" and not allowed
+        flight = f", and {number(stages.bulks_in_flight)}{allowed} bulk request{' was' if one else 's were'} under way"
     return Limit(stage="sink", evidence=f"records waited in the topic while {idle}{cores}{flight}.")
 
 

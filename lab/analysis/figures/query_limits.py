@@ -22,6 +22,8 @@ from lab.records.samples import NodeCounters, Sample
 
 BUSY_SEARCH_THREADS = 0.9
 BUSY_SENDER = 0.9
+LEAST_LATE = 5
+"""Of a few queries, one that is late is a large share."""
 
 
 def queries_limited_by(run: Run, load: QueryLoadResult, window: Sequence[Sample]) -> Limit | None:
@@ -60,7 +62,7 @@ def late_share(load: QueryLoadResult) -> float:
 
 def is_sender_limited(load: QueryLoadResult) -> bool:
     """Whether the sending process had no slack."""
-    return sender_share(load) > BUSY_SENDER or late_share(load) > LATE
+    return sender_share(load) > BUSY_SENDER or (load.late_starts >= LEAST_LATE and late_share(load) > LATE)
 
 
 def keeps_rate(load: QueryLoadResult) -> bool:

@@ -102,7 +102,7 @@ def short_window(cut: Windows) -> RunWarning | None:
         seen=f"the index grew for {duration(answered_s(grew))}, in {samples}{rest}; a"
         f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
         likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
-        remedy="rates and latencies are approximate; load more documents",
+        remedy="read no rate and no latency of this run; load more documents (`--documents`, or a longer file)",
     )
 
 
@@ -112,13 +112,14 @@ def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
         return None
     rates = cut.rates_per_s
     half = len(rates) // 2
+    are_cold = any(warning.kind is WarningKind.COLD_SERVERS for warning in run.warnings)
+    warm = "" if are_cold else "warm the servers with a run that is not counted, or "
     return RunWarning(
         kind=WarningKind.NO_STEADY_STATE,
         seen=f"the rate was {number(fmean(rates[:half]))}/s in the first half of the measured window and"
         f" {number(fmean(rates[-half:]))}/s in the second, from {number(min(rates))}/s to {number(max(rates))}/s",
         likely_cause="servers that were still warming up, merges that began, or something else at work on the machine",
-        remedy="do not compare this run's rates with others; warm the servers with a run that is not counted, or"
-        " load more documents",
+        remedy=f"do not compare this run's rates with others; {warm}load more documents",
     )
 
 

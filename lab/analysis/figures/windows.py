@@ -33,7 +33,8 @@ class Windows:
             where nothing is to be stored, what the sink had read.
         window: Those of `growing` that rates are taken from: without the warm-up, and without the last interval, in the
             middle of which indexing ended. In a run of 12 s that interval alone would move the rate by up to 8 %.
-            Where no steady state was reached, nothing is cut as warm-up.
+            Where no steady state was reached, nothing is cut as warm-up. Empty where fewer than three samples would
+            be left: the documents of one interval may be the few that were left over.
         rates_per_s: Growth of that count per second from each sample of the window to the next, as far as it is known.
         is_steady: Whether that count grows steadily over the window; `None`: too few samples to tell.
     """
@@ -91,6 +92,8 @@ def windows(samples: Sequence[Sample], expect: Literal["stored", "consumed"] = "
     load = tuple(samples[max(0, of_load[0] - 1) : of_load[-1] + 1])
     count = index_totals if expect == "stored" else consumed
     grown = growing(load, count(load))
+    if len(answered(grown)) < LEAST_SAMPLES:
+        return Windows(tuple(samples), load, grown, (), (), None)
     whole = grown[:-1] if len(grown) > LEAST_SAMPLES else grown
     rates = rates_per_s(whole, count(whole))
     # What is known by commits alone comes in bursts, in which there is no steady state to be seen.

@@ -61,8 +61,9 @@ def what_came_out(run: Run, result: Result) -> str:
         return answers_text(run.query_load)
     compared = f"{count(documents.sampled)} drawn at random equal what was sent"
     if documents.dead_lettered:
-        refused = f"{count(documents.dead_lettered)} of {count(documents.produced)} documents were rejected"
-        return f"{refused} (dead letters). All others are in the index, and {compared}."
+        were, letters = ("were", "dead letters") if documents.dead_lettered > 1 else ("was", "a dead letter")
+        refused = f"{count(documents.dead_lettered)} of {count(documents.produced)} documents {were} rejected"
+        return f"{refused} ({letters}). All others are in the index, and {compared}."
     return f"All documents are in the index, and {compared}."
 
 

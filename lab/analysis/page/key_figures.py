@@ -49,6 +49,8 @@ TILES = (
     ("data_to_cache_ratio", "run"),
     ("deployment_bytes_per_s", "run"),
 )
+OF_A_WINDOW = frozenset({"indexing_rate_docs_per_s", "indexing_latency_ms", "source_mb_per_s", "entities_per_s"})
+"""Without a measured window they are those of a few samples, in which hardly anything may have been indexed."""
 NOT_OF_A_DRAIN = ("end_to_end", "lag_records", "delivery_rate")
 """Its topic is filled beforehand: they say how long that took, how much it holds, and how long a record lay there."""
 
@@ -87,7 +89,13 @@ def hero_caption(run: Run, result: Result) -> str:
 def _hero_metric(run: Run, result: Result) -> tuple[str, str] | None:
     is_paced = run.load == "stream" and requested_rate_docs_per_s(run) and shortfall(result) is None
     candidates = (*HEROES[:-1], PACED, HEROES[-1]) if is_paced else HEROES
-    return next((chosen for chosen in candidates if value_of(result.metrics, *chosen) is not None), None)
+    known = (chosen for chosen in candidates if value_of(result.metrics, *chosen) is not None)
+    return next((chosen for chosen in known if is_measured(result, chosen[0])), None)
+
+
+def is_measured(result: Result, name: str) -> bool:
+    """Whether there was a measured window for a figure that needs one."""
+    return result.measured_window is not None or name not in OF_A_WINDOW
 
 
 def _tile(result: Result, name: str, scope: str) -> Tile:
@@ -102,7 +110,10 @@ def tiles(run: Run, result: Result) -> list[Tile]:
     return [
         _tile(result, name, scope)
         for name, scope in TILES
-        if (name, scope) != main and value_of(result.metrics, name, scope) is not None and not _says_nothing(run, name)
+        if (name, scope) != main
+        and value_of(result.metrics, name, scope) is not None
+        and is_measured(result, name)
+        and not _says_nothing(run, name)
     ]
 
 
@@ -112,7 +123,7 @@ def not_measured(run: Run, result: Result) -> list[str]:
         BY_NAME[metric.name].label.lower()
         for metric in result.metrics
         if (metric.name, metric.scope) in TILES
-        and metric.value is None
+        and (metric.value is None or not is_measured(result, metric.name))
         and metric.name not in IF_KNOWN
         and not _says_nothing(run, metric.name)
     ]

@@ -1,6 +1,7 @@
 """The table at the end of a run."""
 
 from collections.abc import Iterator, Sequence
+from math import isclose
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
@@ -11,6 +12,7 @@ from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.accounting import broken_laws
+from lab.analysis.page.key_figures import OF_A_WINDOW, is_measured
 from lab.analysis.page.sections import IF_KNOWN
 from lab.analysis.text import count, duration, figure, sparkline
 from lab.records.result import Result
@@ -105,7 +107,7 @@ def _main_figures(result: Result) -> Iterator[str]:
     drain_s = value_of(result.metrics, "drain_s")
     is_rough = result.measured_window is None or told["indexing_rate_docs_per_s"] is None
     if is_rough and drain_s and result.documents.indexed:
-        told["indexing_rate_docs_per_s"] = None
+        told |= dict.fromkeys(OF_A_WINDOW)
         yield f"≈ {figure(result.documents.indexed / drain_s, 'docs/s')} (documents ÷ drain time)"
     for name, _, words in LINE:
         if (value := told[name]) is not None:
@@ -199,7 +201,8 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
     for name, scopes in ROWS:
         for scope in scopes:
             is_known = value_of(result.metrics, name, scope) is not None or name not in IF_KNOWN
-            if (name, scope) in named and is_known and not _repeats(result, name, scope):
+            is_told = is_known and is_measured(result, name) and not _repeats(result, name, scope)
+            if (name, scope) in named and is_told:
                 yield _figure_row(result, name, scope)
     for metric in result.metrics:
         # The sender is there under its own name, too; `sender` is for suites that compare one with another.
@@ -213,11 +216,14 @@ def figure_rows(result: Result, of_load: Sequence[str]) -> Iterator[tuple[str, s
 def _repeats(result: Result, name: str, scope: str) -> bool:
     """Whether the figure is another one under a second name: all shards where there is no replica, a single node."""
     value = value_of(result.metrics, name, scope)
+    other = None
     if name == "entities_per_s":
-        return value == value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
-    if scope == "elasticsearch":
-        return value == value_of(result.metrics, name, "elasticsearch-1")
-    return scope == "total" and value == value_of(result.metrics, name, "primaries")
+        other = value_of(result.metrics, "indexing_rate_docs_per_s", "primaries")
+    elif scope == "elasticsearch":
+        other = value_of(result.metrics, name, "elasticsearch-1")
+    elif scope == "total":
+        other = value_of(result.metrics, name, "primaries")
+    return value is not None and other is not None and isclose(value, other)
 
 
 def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
@@ -237,5 +243,4 @@ def document_rows(result: Result) -> Iterator[tuple[str, str, str]]:
 
 def _figure_row(result: Result, name: str, scope: str) -> tuple[str, str, str]:
     definition = BY_NAME[name]
-    rough = "≈ " if name == "indexing_rate_docs_per_s" and result.measured_window is None else ""
-    return definition.label, scope, rough + figure(value_of(result.metrics, name, scope), definition.unit)
+    return definition.label, scope, figure(value_of(result.metrics, name, scope), definition.unit)

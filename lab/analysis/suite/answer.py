@@ -91,14 +91,10 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
 
 
 def answer(findings: Findings) -> str:
-    """Which variants differ, and how far that can be believed: two sentences."""
-    at = {pair: findings.on(pair, findings.metric) for pair in findings.pairs}
-    check = next((effect for pair, effect in at.items() if pair[0] == findings.plan.repetition), None)
-    measured = [
-        effect
-        for pair, effect in at.items()
-        if pair[0] != findings.plan.repetition and effect is not None and effect.verdict != TOO_FEW
-    ]
+    """Which variants differ, a sentence for each primary metric, and how far that can be believed, in one more."""
+    measured = _measured(findings, findings.metric)
+    checks = (findings.on(pair, findings.metric) for pair in findings.pairs if pair[0] == findings.plan.repetition)
+    check = next(checks, None)
     if not measured and (check is None or check.verdict == TOO_FEW):
         return (
             "There are too few verified runs to compare anything: a comparison needs three blocks. Give the suite more"
@@ -106,11 +102,21 @@ def answer(findings: Findings) -> str:
         )
     reliability = [_checked(check), _smallest(measured), *(_per_entity(findings, pair) for pair in findings.pairs)]
     second = "; ".join(text for text in reliability if text)
-    return f"{_differences(findings, measured)} {second[:1].upper()}{second[1:]}."
+    others = [metric for metric in primary_metrics(findings.plan)[1:] if _measured(findings, metric)]
+    differences = " ".join(_differences(findings, metric) for metric in (findings.metric, *others))
+    return f"{differences} {second[:1].upper()}{second[1:]}."
 
 
-def _differences(findings: Findings, measured: Sequence[Effect]) -> str:
-    metric, repeats = lower_first(metric_label(findings.metric)), _blocks(findings, measured)
+def _measured(findings: Findings, metric: MetricKey) -> list[Effect]:
+    """Of a metric, every comparison that has enough runs, without the A/A check."""
+    pairs = (pair for pair in findings.pairs if pair[0] != findings.plan.repetition)
+    effects = (findings.on(pair, metric) for pair in pairs)
+    return [effect for effect in effects if effect is not None and effect.verdict != TOO_FEW]
+
+
+def _differences(findings: Findings, of: MetricKey) -> str:
+    measured = _measured(findings, of)
+    metric, repeats = lower_first(metric_label(of)), _blocks(findings, measured)
     if not measured:
         return f"Nothing but the control itself was compared, over {repeats}."
     differing = sorted(filter(is_detected, measured), key=_size, reverse=True)
@@ -126,9 +132,16 @@ def _differences(findings: Findings, measured: Sequence[Effect]) -> str:
     if len(differing) > MOST_NAMED:
         shown.append(f"and {len(differing) - MOST_NAMED} more")
     return (
-        f"At {repeats}, {len(differing)} of {len(measured)} comparisons show a difference in {metric}:"
+        f"At {repeats}, {shows(len(differing), len(measured))} a difference in {metric}:"
         f" {', '.join(shown)}{f'; {others}' if others else ''}."
     )
+
+
+def shows(differing: int, compared: int) -> str:
+    """`1 of 3 comparisons shows`, `the one comparison shows`."""
+    if compared == 1:
+        return "the one comparison shows"
+    return f"{differing} of {compared} comparisons {'shows' if differing == 1 else 'show'}"
 
 
 def _blocks(findings: Findings, measured: Sequence[Effect]) -> str:

@@ -5,8 +5,10 @@ from functools import partial
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
+from lab.analysis.suite.answer import shows
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.families import family_label
+from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import (
     SUITE_TERMS,
@@ -45,6 +47,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
     plan, folder = result.plan, suite.path
     main = sections.main_metrics(plan)
     found, compared = sections.found_and_compared(result, main)
+    others = ((metric, *sections.found_and_compared(result, [metric])) for metric in primary_metrics(plan)[1:])
     began = datetime.fromtimestamp(plan.started_s, UTC)
     page = partial(
         PAGES.get_template("suite/suite.html").render,
@@ -55,6 +58,9 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         result=result,
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
         found=found,
+        others=[
+            f"{metric_label(metric)}: {shows(differing, of)} a difference." for metric, differing, of in others if of
+        ],
         second=result.answer.partition(". ")[2],
         compared=compared,
         metric=family_label(main) if len(main) > 1 else metric_label(main[0]),

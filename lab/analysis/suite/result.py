@@ -14,7 +14,7 @@ from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_
 from lab.analysis.suite.warnings import warnings
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
-from lab.records.suite import Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
+from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
 
 FIRST_NODE = "elasticsearch-1"
 SAME_COUNT = 0.01
@@ -135,7 +135,7 @@ def counted_unlike(suite: SuiteRecords, pairs: Iterable[Pair]) -> dict[Pair, tup
 def _limit(variant: str, runs: list[CountedRun]) -> VariantLimit:
     """The stage that had no slack, and in how many runs of a variant, with the evidence of the last of the most."""
     limits = [run.result.limited_by for run in runs]
-    stages = Counter(limit.stage if limit else "not known" for limit in limits)
+    stages = Counter(limit.stage if limit else NO_LIMIT for limit in limits)
     most = stages.most_common(1)[0][0]
     evidence = next((limit for limit in reversed(limits) if limit and limit.stage == most), None)
     return VariantLimit(variant=variant, limits=dict(stages.most_common()), evidence=evidence)

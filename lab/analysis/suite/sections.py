@@ -12,7 +12,7 @@ from lab.analysis.suite.answer import TOO_FEW, Findings, remarks
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
 from lab.analysis.suite.comparisons import is_detected, of_pair, planned_pairs, verdict_of
 from lab.analysis.suite.families import Family, families, family_label, family_of, lines, scope_names
-from lab.analysis.suite.figures import compared_metrics
+from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compared_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
 from lab.analysis.suite.result import counted_unlike
@@ -21,17 +21,38 @@ from lab.analysis.suite.strips import axis, strip
 from lab.analysis.text import UNKNOWN, count, duration, figure
 from lab.errors import ProfileError
 from lab.profiles.mapping import leaves
-from lab.records.suite import MetricKey, SuitePlan, SuiteResult, SuiteRun
+from lab.records.suite import NO_LIMIT, MetricKey, SuitePlan, SuiteResult, SuiteRun
+
+SAME_UNIT = 1.001
+"""How far the unit may vary from run to run: documents are as large as chance makes them."""
 
 
 def shown_metrics(result: SuiteResult) -> list[MetricKey]:
-    """What the plan asks for, and what else is compared, where a run has it."""
+    """What the plan asks for, and what else is compared, where a run has it and it says more than the rate."""
     known = {(figure.name, figure.scope) for figure in result.figures if figure.median is not None}
     return [
         metric
         for metric in compared_metrics(result.plan)
-        if metric in result.plan.metrics or (metric.name, metric.scope) in known
+        if metric in result.plan.metrics
+        or ((metric.name, metric.scope) in known and not _is_the_rate_again(result, metric))
     ]
+
+
+def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
+    """Whether books or bytes a second are the documents a second in another unit, the same for all variants."""
+    if metric not in {PER_ENTITY, PER_MB}:
+        return False
+    rates = {
+        of.variant: of.values for of in result.figures if (of.name, of.scope) == (PER_DOCUMENT.name, PER_DOCUMENT.scope)
+    }
+    units = [
+        value / rate
+        for of in result.figures
+        if (of.name, of.scope) == (metric.name, metric.scope)
+        for value, rate in zip(of.values, rates.get(of.variant, ()), strict=False)
+        if value and rate
+    ]
+    return bool(units) and max(units) <= SAME_UNIT * min(units)
 
 
 def main_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
@@ -157,17 +178,22 @@ def row_kind(row: Row) -> str:
 def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
     """What limited the runs of each variant, with the evidence of one of them."""
     for limit in result.limits:
-        stages = ", ".join(f"{stage} ({runs})" for stage, runs in limit.limits.items())
+        named = ((stage if stage == NO_LIMIT else stage_text(stage), runs) for stage, runs in limit.limits.items())
+        stages = ", ".join(f"{stage} ({runs})" for stage, runs in named)
         yield short_name(result.plan, limit.variant), stages, limit.evidence.evidence if limit.evidence else UNKNOWN
 
 
 def limits_in_short(result: SuiteResult) -> str:
-    """Such as `Elasticsearch in 82 of 83 runs, the sink in 1 of 83 runs`.."""
+    """Such as `Elasticsearch in 82 of 84 runs, the sink in 1; not known in 1`."""
     stages = Counter[str]()
     for limit in result.limits:
         stages.update(limit.limits)
-    runs = stages.total()
-    return ", ".join(f"{stage_text(stage)} in {times} of {runs} runs" for stage, times in stages.most_common()) + "."
+    runs, unknown = stages.total(), stages.pop(NO_LIMIT, 0)
+    if not stages:
+        return f"Not known in any of {runs} runs: their samples show no stage without slack."
+    named = [f"{stage_text(stage)} in {times}" for stage, times in stages.most_common()]
+    named[0] += f" of {runs} runs"
+    return ", ".join(named) + (f"; not known in {unknown}." if unknown else ".")
 
 
 def published_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:

@@ -47,7 +47,8 @@ class Strip:
     Attributes:
         low, high: Ends of the interval.
         is_cut: Whether the interval goes on beyond the left and the right end of the axis.
-        blocks: The ratio in each block.
+        blocks: The ratio in each block, as far as the axis holds it.
+        is_beyond: Whether a block lies beyond the left and the right end of the axis.
         words: The same for those who point at it or cannot see it.
     """
 
@@ -56,16 +57,18 @@ class Strip:
     high: float | None
     is_cut: tuple[bool, bool]
     blocks: tuple[float, ...]
+    is_beyond: tuple[bool, bool]
     published: float | None
     words: str
 
 
 def axis(rows: Sequence[Row], metric: str) -> Axis:
-    """From the smallest to the largest ratio, ours and published, and as much of the intervals as is of use."""
+    """From the smallest to the largest ratio, ours and published, and as much of intervals and blocks as is of use."""
     ratios = [1.0, *(row.effect.ratio for row in rows if row.effect and row.effect.ratio)]
     ratios += [row.published.published_ratio for row in rows if row.published]
     least, most = min(ratios), max(ratios)
-    ends = [end for row in rows if row.effect for end in (row.effect.low, row.effect.high) if end]
+    effects = [row.effect for row in rows if row.effect]
+    ends = [end for effect in effects for end in (effect.low, effect.high, *effect.ratios) if end]
     first = max(least / BEYOND, min([least, *ends]))
     last = min(most * BEYOND, max([most, *ends]))
     margin = max(1.01, (last / first) ** 0.04)
@@ -85,7 +88,8 @@ def strip(row: Row, along: Axis) -> Strip | None:
         low=along.place(low) if low else None,
         high=along.place(high) if high else None,
         is_cut=(low is not None and low < along.first, high is not None and high > along.last),
-        blocks=tuple(along.place(ratio) for ratio in blocks),
+        blocks=tuple(along.place(ratio) for ratio in blocks if along.first <= ratio <= along.last),
+        is_beyond=(min(blocks, default=1) < along.first, max(blocks, default=1) > along.last),
         published=along.place(row.published.published_ratio) if row.published else None,
         words=f"ratio {ratio_text(effect.ratio)}; by block {', '.join(map(ratio_text, blocks))}",
     )

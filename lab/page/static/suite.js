@@ -63,7 +63,8 @@ function showChoice(metrics, model) {
 }
 
 function showTiles(suite) {
-  const of = suite.variants.flatMap(({ effects }) => effects).filter(({ metric, scope }) => keyOf(metric, scope) === chosen);
+  const compared = suite.variants.filter(({ name }) => name !== suite.repetition);
+  const of = compared.flatMap(({ effects }) => effects).filter(({ metric, scope }) => keyOf(metric, scope) === chosen);
   const tiles = [
     ["Blocks done", outOf(suite.blocks_done, suite.blocks_planned)],
     ["Runs done", outOf(suite.runs_done, suite.runs_planned)],

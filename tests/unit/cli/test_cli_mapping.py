@@ -187,7 +187,7 @@ def test_costs_are_shown_with_the_dearest_field_first(
     lines = capsys.readouterr().out.splitlines()
     assert [" ".join(line.replace("│", " ").split()) for line in lines[2:4]] == [
         "offers nested – 30 % (25 to 35) 40 % (35 to 45)",
-        "shop keyword 1.20 MB 10 % (5.0 to 15) undecided (−3.0 to 7.0)",
+        "shop keyword 1.20 MB 10 % (5.0 to 15) undecided (-3.0 to 7.0)",
     ]
     assert max(map(len, lines[:4])) <= 80
 

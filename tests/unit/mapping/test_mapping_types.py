@@ -113,6 +113,22 @@ def test_a_field_has_the_type_that_its_values_want_and_a_reason(
     assert proposal.content["mappings"]["_meta"]["why"][name] == why
 
 
+def test_a_slip_among_many_dates_is_stored_and_not_indexed(sampled: Sampled) -> None:
+    """A keyword would take it, and would make every other date a word."""
+    days = [f"2024-01-{1 + n % 28:02}" for n in range(199)]
+    proposal = propose(sampled(*({"placed": value} for value in (*days, "tomorrow"))))
+    assert proposal.content["mappings"]["properties"]["placed"] == DATE | {"ignore_malformed": True}
+    why = "dates: strict_date_optional_time; 'tomorrow', 1 of 200 is none: stored, not indexed"
+    assert proposal.content["mappings"]["_meta"]["why"]["placed"] == why
+
+
+def test_one_string_in_fifty_that_is_no_date_makes_no_field_of_dates(sampled: Sampled) -> None:
+    """Whoever reads such a field finds words in it."""
+    values = ["2024-01-01", "2024-01-02"] * 98 + ["tomorrow"] * 4
+    proposal = propose(sampled(*({"placed": value} for value in values)))
+    assert proposal.content["mappings"]["properties"]["placed"] == {"type": "keyword"}
+
+
 @pytest.mark.parametrize(
     ("values", "unsearched"),
     [

@@ -318,14 +318,27 @@ def test_a_load_too_short_to_measure_has_a_rate_all_the_same(tmp_path: Path) -> 
     assert f" · ≈ {figure((result.documents.indexed or 0) / drain_s, 'docs/s')} (documents ÷ drain time) · " in line
 
 
-def test_a_rate_without_a_measured_window_is_marked_as_rough(tmp_path: Path) -> None:
-    """Two samples are no measurement: the line has documents by their time, the table a sign."""
+def test_without_a_measured_window_no_rate_of_a_few_samples_is_shown(tmp_path: Path) -> None:
+    """The line and the top of the page have documents by their time; rate and latency stand nowhere."""
     analysis = analyse(written(tmp_path, run(Truth()), samples(Truth())))
     result = analysis.result.model_copy(update={"measured_window": None})
     assert "≈ 4,420/s (documents ÷ drain time) · " in verdict_line(result, analysis.folder.samples, 80).plain
-    rates = [value for label, _, value in figure_rows(result, ()) if label == "Indexing rate"]
-    assert rates
-    assert all(value.startswith("≈ ") for value in rates)
+    labels = {label for label, _, _ in figure_rows(result, ())}
+    assert labels & {"Indexing rate", "Indexing latency", "Source indexed"} == set()
+    tiles = [key_figures.hero(analysis.folder.run, result), *key_figures.tiles(analysis.folder.run, result)]
+    assert tiles[0].value == "≈\u202f4,420/s"
+    assert {tile.label for tile in tiles} & {"Indexing rate", "Indexing latency", "Source indexed"} == set()
+
+
+def test_the_samples_of_a_load_too_short_to_measure_name_no_limit(tmp_path: Path) -> None:
+    """Two of them show what happened in one interval; with the whole load, the sink is what was busy."""
+    whole = samples(Truth())
+    growing = [place for place, sample in enumerate(whole) if sample.phase == "load"]
+    few = [*whole[: growing[0] + 3], *whole[growing[-1] + 1 :]]
+    limits = [analyse(written(tmp_path / name, run(Truth()), of)).result for name, of in (("all", whole), ("few", few))]
+    assert limits[0].limited_by is not None
+    assert (limits[1].measured_window, limits[1].limited_by) == (None, None)
+    assert WarningKind.SHORT_WINDOW in {warning.kind for warning in limits[1].warnings}
 
 
 def test_the_table_of_a_drain_has_nothing_that_only_says_how_long_it_took(tmp_path: Path) -> None:
@@ -402,7 +415,7 @@ def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> Non
     hero = key_figures.hero(made, result)
     assert (hero.label, hero.value) == ("Documents ÷ drain time", "≈\u202f4,420/s")
     assert key_figures.hero_caption(made, result) == "no measured window: the load was too short"
-    assert key_figures.not_measured(made, result) == ["indexing rate", "indexing latency"]
+    assert key_figures.not_measured(made, result) == ["indexing rate", "indexing latency", "source indexed"]
 
 
 def test_words_are_explained_where_they_are_used(drained: str) -> None:

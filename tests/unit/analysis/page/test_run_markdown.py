@@ -48,7 +48,7 @@ def test_a_summary_has_the_verdict_the_checks_the_figures_and_the_command(tmp_pa
 
 def test_a_summary_ends_with_the_warnings_and_the_machine(tmp_path: Path) -> None:
     """What was seen and what to do, each a line."""
-    made = with_warnings(run(Truth()), cold_servers())
+    made = with_warnings(run(Truth()), cold_servers("local"))
     analysis = analyse(written(tmp_path, made, samples(Truth())))
 
     lines = lines_of(analysis)

@@ -1,5 +1,7 @@
 """Where a ratio and its interval stand along the axis of a suite's report."""
 
+from dataclasses import replace
+
 import pytest
 
 from lab.analysis.suite.rows import Row
@@ -70,6 +72,17 @@ def test_an_interval_that_goes_on_beyond_the_axis_is_cut() -> None:
     assert whole.high is not None
     assert 0 < whole.low < whole.point < whole.high < 100
     assert whole.words == "ratio 0.90; by block 0.90"
+
+
+def test_a_block_beyond_the_axis_is_marked_at_its_end_and_drawn_nowhere() -> None:
+    """At the end itself it would read as a block that had just that ratio."""
+    outlier = row(1.0)
+    assert outlier.effect is not None
+    effect = outlier.effect.model_copy(update={"ratios": (0.2, 0.98, 1.02)})
+    wide = replace(outlier, effect=effect)
+    drawn = strip(wide, axis([wide], "indexing_rate_docs_per_s"))
+    assert drawn is not None
+    assert (len(drawn.blocks), drawn.is_beyond) == (2, (True, False))
 
 
 def test_what_was_not_measured_has_no_place() -> None:

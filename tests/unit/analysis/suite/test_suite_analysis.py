@@ -117,11 +117,15 @@ def test_units_that_do_not_depend_on_documents_are_compared_without_being_asked_
     assert "per entity (book)" in result.answer
 
 
-def test_the_answer_is_two_sentences_from_the_effects(tmp_path: Path) -> None:
-    """What differs, then how far that can be believed and what remains of it."""
+def test_the_answer_is_a_sentence_for_each_primary_metric_and_how_far_they_can_be_believed(tmp_path: Path) -> None:
+    """What differs in rate, what in cost, then how far that can be believed and what remains of it."""
     result = analysed(tmp_path, noise=0.004, seed=11)
-    first, second = result.answer.split(". ")[:2]
+    first, cost, second = result.answer.split(". ")[:3]
     assert first.startswith("At 3 repeats, 2 of 2 comparisons show a difference in indexing rate: `flat` ")
+    assert cost == (
+        "At 3 repeats, 2 of 2 comparisons show a difference in CPU per million documents (elasticsearch): `flat` lower"
+        " by 67 % against `static`, `static` lower by 20 % against `control`"
+    )
     assert second.startswith("The control against itself (A/A) is same within 5 % (-0.5 % to +0.9 %); at 80 % power ")
     assert "the smallest detectable difference is 1.2 % to " in second
     assert "counted per entity (book) instead of per document, `flat` against `static` is " in second
@@ -131,10 +135,11 @@ def test_no_difference_is_an_answer(tmp_path: Path) -> None:
     """With what could have been seen, and how well that is known."""
     rungs = {"aladin/control": Rung(against=None), AGAIN: Rung(), "aladin/static": Rung()}
     result = analysed(tmp_path, rungs=rungs, noise=0.01)
+    rate, cost = "indexing rate", "CPU per million documents (elasticsearch)"
+    no_difference = "No difference in {} is shown by the one comparison at 3 repeats: 1 same within 5 %."
     assert result.answer == (
-        "No difference in indexing rate is shown by the one comparison at 3 repeats: 1 same within 5 %. The control"
-        " against itself (A/A) is same within 5 % (-1.3 % to +0.7 %); at 80 % power the smallest detectable difference"
-        " is 1.9 % (1.1–5.7 %)."
+        f"{no_difference.format(rate)} {no_difference.format(cost)} The control against itself (A/A) is same within 5 %"
+        " (-1.3 % to +0.7 %); at 80 % power the smallest detectable difference is 1.9 % (1.1–5.7 %)."
     )
 
 

@@ -15,9 +15,10 @@ from lab.analysis.suite.charts import rate_over_time
 from lab.analysis.suite.folder import read_suite
 from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
+from lab.analysis.suite.sections import limit_rows, limits_in_short, shown_metrics
 from lab.analysis.suite.tables import suite_table
 from lab.errors import ProfileError
-from lab.records.suite import MetricKey, SuitePlan, SuiteResult, SuiteRun
+from lab.records.suite import NO_LIMIT, MetricKey, SuitePlan, SuiteResult, SuiteRun, VariantLimit
 from tests.unit.analysis.page.test_report import HOSTILE, Page, plain
 from tests.unit.analysis.query_truth import QueryTruth, query_run, query_samples
 from tests.unit.analysis.suite.suite_folders import AGAIN, CPU, LADDER, LATENCY, RATE, Rung, small, suite_folder
@@ -74,6 +75,28 @@ def test_results_stand_before_warnings(html: str) -> None:
     ]
     assert places == sorted(places)
     assert 'href="#warning-runs_failed"' in html[: html.index("What each variant changes")]
+
+
+def test_limits_are_named_as_sentences_name_them_and_runs_that_show_none_apart(folder: Path) -> None:
+    """A run without a limit is no stage."""
+    limits = (
+        VariantLimit(variant="aladin/flat", limits={"elasticsearch": 4, "machine": 1}, evidence=None),
+        VariantLimit(variant="aladin/static", limits={NO_LIMIT: 2}, evidence=None),
+    )
+    result = analyse_suite(folder).model_copy(update={"limits": limits})
+    assert limits_in_short(result) == "Elasticsearch in 4 of 7 runs, the machine in 1; not known in 2."
+    assert [row[1] for row in limit_rows(result)] == ["Elasticsearch (4), the machine (1)", "not known (2)"]
+    unknown = result.model_copy(update={"limits": limits[1:]})
+    assert limits_in_short(unknown) == "Not known in any of 2 runs: their samples show no stage without slack."
+
+
+def test_books_and_bytes_a_second_are_shown_where_documents_differ(folder: Path, tmp_path: Path) -> None:
+    """Of variants with the same documents they are the same rate in another unit."""
+    rungs = {"aladin/control": Rung(against=None), "aladin/static": Rung()}
+    alike = analyse_suite(suite_folder(tmp_path, small(rungs=rungs, metrics=(RATE,), noise=0.002)))
+    units = {"entities_per_s", "source_mb_per_s"}
+    assert {metric.name for metric in shown_metrics(analyse_suite(folder))} >= units
+    assert {metric.name for metric in shown_metrics(alike)} & units == set()
 
 
 def test_what_the_table_says_is_not_said_again(html: str) -> None:
