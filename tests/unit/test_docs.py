@@ -59,7 +59,7 @@ def test_a_dead_link_fails_the_site(tmp_path: Path) -> None:
 def test_the_tutorials_file_gives_the_proposals_that_it_shows(tmp_path: Path) -> None:
     """Its first command, for fewer documents, makes a file of which `init` says what the page says."""
     (script,) = re.findall(r"^```sh\n(python3 .*?)```", TUTORIAL, re.MULTILINE | re.DOTALL)
-    small = script.replace("300_000", "40_009").replace("250_000", "33_501").replace("python3", sys.executable, 1)
+    small = script.replace("600_000", "40_009").replace("500_000", "33_501").replace("python3", sys.executable, 1)
 
     subprocess.run(["sh", "-ec", small], cwd=tmp_path, check=True)
 
