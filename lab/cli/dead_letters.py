@@ -188,7 +188,7 @@ def print_groups(groups: Sequence[DeadLetterGroup]) -> None:
     topics = {place.rpartition("-")[0] for group in groups for place in group.first}
     topic = topics.pop() if len(topics) == 1 else ""
     if topic:
-        console.print(f"[dim]partition@offset are of {escape(topic)}[/dim]", soft_wrap=True)
+        console.print(f"[dim]records as partition@offset of {escape(topic)}[/dim]", soft_wrap=True)
     rows = (
         (
             str(group.status or "–"),

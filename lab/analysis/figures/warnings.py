@@ -102,7 +102,8 @@ def short_window(cut: Windows) -> RunWarning | None:
         seen=f"the index grew for {duration(answered_s(grew))}, in {samples}{rest}; a"
         f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
         likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
-        remedy="read no rate and no latency of this run; load more documents (`--documents`, or a longer file)",
+        remedy="rely on CPU time and the time of the whole load, not on rates and latencies; load more documents"
+        " (`--documents`, or a longer file)",
     )
 
 
