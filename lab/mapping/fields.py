@@ -18,6 +18,8 @@ VALUES_TOLD_APART = 1000
 SENTENCE_WORDS = 3
 LONGEST_KEY_BYTES = 512
 LEAST_DATES = 100
+FIRST_OTHERS = 20
+"""As many may be none at the beginning of a file whose later strings are dates."""
 MOST_OTHERS = 0.01
 """Of at least so many strings, so large a share may be no date in a field of dates: a slip, such as `tomorrow`."""
 
@@ -40,7 +42,7 @@ class Strings:
         distinct: Hashes of the first thousand different ones.
         dates: Those that are dates.
         date_formats: Formats that take all of these together.
-        no_dates: Those that are none, until they are too many for a field of dates.
+        no_dates: Those that are none; where they are too many for a field of dates, not all are looked at any more.
         no_date: The first of those.
         notations: What all of them are, of `NOTATIONS`.
         leading_zeros: Those of digits that begin with a zero.
@@ -75,7 +77,7 @@ class Strings:
         if self.notations:
             self.notations = {name for name in self.notations if NOTATIONS[name](text)}
             self.leading_zeros += "digits" in self.notations and len(text) > 1 and text[0] == "0"
-        if self.no_dates <= MOST_OTHERS * max(self.count, LEAST_DATES):
+        if self.no_dates <= max(FIRST_OTHERS, MOST_OTHERS * self.count):
             self.see_date(text)
 
     def see_date(self, text: str) -> None:
@@ -90,7 +92,7 @@ class Strings:
     @property
     def are_dates(self) -> bool:
         """Whether all are dates, or of many all but one in a hundred."""
-        if not self.dates:
+        if not self.dates or self.dates + self.no_dates < self.count:
             return False
         return not self.no_dates or (self.count >= LEAST_DATES and self.no_dates <= MOST_OTHERS * self.count)
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -222,13 +223,14 @@ def cluster(fault_s: float, engine: Engine, stand_ins: Mapping[str, str]) -> Ite
 def sending(stream: KeyedStream) -> Iterator[None]:
     """The stream under way."""
     over = threading.Event()
-    sender = threading.Thread(target=stream.send_at, args=(RECORDS_PER_S, over.is_set), daemon=True)
-    sender.start()
-    try:
-        yield
-    finally:
-        over.set()
-        sender.join()
+    with ThreadPoolExecutor(1) as pool:
+        sender = pool.submit(stream.send_at, RECORDS_PER_S, over.is_set)
+        try:
+            yield
+        finally:
+            over.set()
+            # A stream that broke off would have nothing to lose.
+            sender.result()
 
 
 def say(what: str) -> None:

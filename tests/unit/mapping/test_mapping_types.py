@@ -122,6 +122,13 @@ def test_a_slip_among_many_dates_is_stored_and_not_indexed(sampled: Sampled) -> 
     assert proposal.content["mappings"]["_meta"]["why"]["placed"] == why
 
 
+def test_a_date_here_and_there_makes_no_field_of_dates(sampled: Sampled) -> None:
+    """Not even where a date comes just when one string in a hundred is still looked at."""
+    values = ["2024-01-01" if n % 100 == 0 else f"word{n % 7}" for n in range(1009)]
+    proposal = propose(sampled(*({"placed": value} for value in values)))
+    assert proposal.content["mappings"]["properties"]["placed"] == {"type": "keyword"}
+
+
 def test_one_string_in_fifty_that_is_no_date_makes_no_field_of_dates(sampled: Sampled) -> None:
     """Whoever reads such a field finds words in it."""
     values = ["2024-01-01", "2024-01-02"] * 98 + ["tomorrow"] * 4
