@@ -185,25 +185,26 @@ def compare(
 
 def _among_metrics(rows: Sequence[Row], judged: Collection[str] | None) -> tuple[Row, ...]:
     """The rows with their verdicts, so that in 95 of 100 comparisons none of them is a false alarm."""
-    found = {
+    differences = {
         place: row.difference
         for place, row in enumerate(rows)
         if row.difference and (judged is None or row.name in judged)
     }
-    p_values = {place: one.p_value for place, one in found.items() if one.p_value is not None}
+    p_values = {place: one.p_value for place, one in differences.items() if one.p_value is not None}
     levels = dict(zip(p_values, holm_levels(list(p_values.values())), strict=True))
     return tuple(
-        _judged(row, found[place], levels.get(place)) if place in found else row for place, row in enumerate(rows)
+        _judged(row, differences[place], levels.get(place)) if place in differences else row
+        for place, row in enumerate(rows)
     )
 
 
-def _judged(row: Row, found: Mean, level: float | None) -> Row:
+def _judged(row: Row, difference: Mean, level: float | None) -> Row:
     """The row with its interval at 1 − `level`; a difference without a spread has a verdict and no interval."""
-    if found.error is None or level is None:
-        return replace(row, verdict=verdict(row.name, found.mean, None, None))
-    reach = critical(level, found.freedom) * found.error
-    low, high = found.mean - reach, found.mean + reach
-    return replace(row, low=exp(low), high=exp(high), verdict=verdict(row.name, found.mean, low, high))
+    if difference.error is None or level is None:
+        return replace(row, verdict=verdict(row.name, difference.mean, None, None))
+    reach = critical(level, difference.freedom) * difference.error
+    low, high = difference.mean - reach, difference.mean + reach
+    return replace(row, low=exp(low), high=exp(high), verdict=verdict(row.name, difference.mean, low, high))
 
 
 def depends_on(metric: str, unit: str, name: str, scope: str = "run") -> bool:
@@ -260,9 +261,9 @@ def _row(
     row = replace(row, first=_typical(firsts), second=_typical(seconds))
     if flagged and not force:
         return row
-    found = difference([log(value) for value in seconds], [log(value) for value in firsts])
+    log_ratio = difference([log(value) for value in seconds], [log(value) for value in firsts])
     few = min(len(firsts), len(seconds)) < LEAST_BLOCKS
-    return replace(row, ratio=exp(found.mean), difference=None if flagged or few else found)
+    return replace(row, ratio=exp(log_ratio.mean), difference=None if flagged or few else log_ratio)
 
 
 # --- what went into a run --------------------------------------------------------------------------------------------
@@ -290,13 +291,13 @@ def inputs(folder: RunFolder) -> Inputs:
 
 def _queries(run: Run) -> Inputs:
     """How queries were sent, and which: figures of other queries, or of other clients, are those of another load."""
-    asked = {f"{QUESTION}{question.name}": question.fingerprint for question in run.questions}
+    questions = {f"{QUESTION}{question.name}": question.fingerprint for question in run.questions}
     ramp = run.document_ramp or (run.query_load if run.query_load and run.query_load.steps else None)
     bound = {RAMP_BOUND: str(ramp.p99_bound_ms)} if ramp else {}
     load = run.query_load
     if load is None:
-        return asked | bound
-    return asked | {
+        return questions | bound
+    return questions | {
         "load.queries.clients": str(load.clients),
         "load.queries.rate_per_s": "closed loop" if load.rate_per_s is None else str(load.rate_per_s),
         "load.queries.think_time_s": str(load.think_time_s),

@@ -42,10 +42,10 @@ def analyse(run_dir: Path) -> RunAnalysis:
     else:
         # A few samples of a short load show no stage at its work.
         limit = limited_by(run, cut.window) if cut.measured else None
-    found = warnings(run, cut, limit)
+    of_run = warnings(run, cut, limit)
     if run.environment.product != "Elasticsearch":
         limit = limit and worded(limit, run.environment.product)
-        found = tuple(worded(each, run.environment.product) for each in found)
+        of_run = tuple(worded(each, run.environment.product) for each in of_run)
     result = Result(
         run_id=run.run_id,
         profile=run.profile,
@@ -61,7 +61,7 @@ def analyse(run_dir: Path) -> RunAnalysis:
         sink_ledger=run.sink_ledger,
         metrics=metrics(run, cut),
         environment=run.environment,
-        warnings=found,
+        warnings=of_run,
         limited_by=limit,
     )
     return RunAnalysis(folder, cut, result)

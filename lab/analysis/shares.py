@@ -72,11 +72,11 @@ def uncounted(records: Mapping[str, DeliveryRecord]) -> Iterator[str]:
         by_share[record.share].append(file)
     of = next(iter(records.values())).of
     for share in range(1, of + 1):
-        found = by_share.get(share, [])
-        if not found:
+        names = by_share.get(share, [])
+        if not names:
             yield f"share {share}/{of}: got no delivery record, expected one"
-        elif len(found) > 1:
-            yield f"share {share}/{of}: got {len(found)} delivery records ({', '.join(found)}), expected one"
+        elif len(names) > 1:
+            yield f"share {share}/{of}: got {len(names)} delivery records ({', '.join(names)}), expected one"
 
 
 def broken(record: DeliveryRecord) -> Iterator[str]:

@@ -15,7 +15,7 @@ from lab.cli import complete
 from lab.cli.mapping_display import analyzers_text, show_beside_dynamic, show_costs, show_proposal
 from lab.cli.options import RUNS, OpenOption, RunsOption, TargetFileOption, TargetOption
 from lab.cli.page import PageOption
-from lab.cli.suite import Asked, SeedOption, measures_of, perform
+from lab.cli.suite import SeedOption, SuiteOptions, measures_of, perform
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import cluster_of
 from lab.console import console
@@ -85,26 +85,26 @@ def infer(
     """Propose a static mapping for your file, with a reason for each field, and check it on a server."""
     path = out or Path(FOLDER) / f"{name_from(file) or 'documents'}.json"
     measures = measures_of(None, minutes, None)
-    asked = Asked(measures, resume, target, target_file, runs, page, open_it)
+    options = SuiteOptions(measures, resume, target, target_file, runs, page, open_it)
     check_place(path, is_read=compare or resume, is_written=not resume)
     read = read_sample(file, sample, key)
     if not resume:
         wishes = Wishes(read.key, *(frozenset(names or ()) for names in (search, no_search, as_object)))
-        write_proposal(path, read, (sample, wishes), cluster_on(file, elasticsearch, asked) if check else None)
+        write_proposal(path, read, (sample, wishes), cluster_on(file, elasticsearch, options) if check else None)
     if not (compare or resume):
         return 0
-    return compare_with_dynamic(path.stem, Documents(file, read.key, load_count(file), elasticsearch), asked)
+    return compare_with_dynamic(path.stem, Documents(file, read.key, load_count(file), elasticsearch), options)
 
 
 @contextlib.contextmanager
-def cluster_on(path: str, version: str | None, asked: Asked) -> Iterator[ElasticsearchClient]:
+def cluster_on(path: str, version: str | None, options: SuiteOptions) -> Iterator[ElasticsearchClient]:
     """The Elasticsearch of a target, which runs meanwhile.
 
     Args:
         path: The file of documents.
         version: Of Elasticsearch; `None` for the default.
     """
-    servers = servers_of(asked.target, asked.target_file)
+    servers = servers_of(options.target, options.target_file)
     stated = {"dataset.path": path} | ({} if version is None else {"elasticsearch.version": version})
     profile = servers.fitted(load_profile(PROFILE, overrides=[override(*each) for each in stated.items()]))
     with servers.held(), closing(cluster_of(servers.target(profile).endpoints)) as client:
@@ -171,11 +171,11 @@ def write(path: Path, text: str) -> None:
     console.print(f"written: {path}", soft_wrap=True)
 
 
-def compare_with_dynamic(name: str, documents: Documents, asked: Asked) -> int:
+def compare_with_dynamic(name: str, documents: Documents, options: SuiteOptions) -> int:
     """Measure the mapping of that name against dynamic mapping, as a suite does; a small table."""
     suite = against_dynamic(name, documents)
-    status = perform(suite, asked)
-    folder = find_suite(asked.runs, suite.name).path
+    status = perform(suite, options)
+    folder = find_suite(options.runs, suite.name).path
     show_beside_dynamic(read_suite(folder), analyse_suite(folder), name)
     return status
 
@@ -204,14 +204,14 @@ def explain(
     units = units_of(load_mapping(name), name)
     documents = Documents(on, key, load_count(on), elasticsearch)
     measures = measures_of(None, minutes, None)
-    asked = Asked(measures, resume, target, target_file, runs, page, open_it, seed=seed)
+    options = SuiteOptions(measures, resume, target, target_file, runs, page, open_it, seed=seed)
     if resume:
         chosen = begun_units(find_suite(runs, without_each(name, [], documents).name).plan(), units)
     else:
-        with cluster_on(on, elasticsearch, asked) as cluster:
+        with cluster_on(on, elasticsearch, options) as cluster:
             chosen = grouped(sized_units(cluster, name, units, (on, sample)), most_units(minutes))
     suite = without_each(name, chosen, documents)
-    status = perform(suite, asked)
+    status = perform(suite, options)
     show_costs(analyse_suite(find_suite(runs, suite.name).path), chosen)
     return status
 

@@ -45,7 +45,7 @@ def page(
 ) -> None:
     """Show runs and suites in a browser, live and past; start, stop and compare them. Ends with Ctrl-C."""
     check_runs(runs)
-    password = None if is_here(bind) else asked_password(bind)
+    password = None if is_here(bind) else page_password(bind)
     with listening(bind, port) as taking:
         from lab.page.server import Page  # noqa: PLC0415 - the help needs no server
 
@@ -73,7 +73,7 @@ def is_here(address: str) -> bool:
         ) from None
 
 
-def asked_password(address: str) -> str:
+def page_password(address: str) -> str:
     """The password for a page that other machines can reach: from the environment, or typed twice.
 
     Raises:

@@ -60,8 +60,8 @@ def size(
     if rate <= 0 or days <= 0:
         raise ProfileError(f"--rate, --days: got {rate:g} and {days:g}, expected numbers above 0")
     assumed = Assumptions().with_stated(assume or [])
-    found = measured_runs(runs, profile, run or [])
-    outcome = sizing(Target(rate, days, replicas), found, assumed)
+    measurements = measured_runs(runs, profile, run or [])
+    outcome = sizing(Target(rate, days, replicas), measurements, assumed)
     show(outcome)
     if as_json:
         print_json(asdict(outcome))
@@ -76,10 +76,10 @@ def measured_runs(runs: Path, profile: str | None, names: list[str]) -> Measured
     if not names and profile is None:
         raise ProfileError("got neither --profile nor --run, expected what to size from")
     folders = dict.fromkeys(find_run(runs, name) for name in names or [str(profile)])
-    found = measured([analyse(folder) for folder in folders])
-    if profile is not None and found.profile != profile:
-        raise ProfileError(f"--profile {profile}: got runs of {found.profile}, expected runs of this profile")
-    return found
+    measurements = measured([analyse(folder) for folder in folders])
+    if profile is not None and measurements.profile != profile:
+        raise ProfileError(f"--profile {profile}: got runs of {measurements.profile}, expected runs of this profile")
+    return measurements
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -87,15 +87,15 @@ def measured_runs(runs: Path, profile: str | None, names: list[str]) -> Measured
 
 def show(outcome: Sizing) -> None:
     """What was measured, what follows, and what was assumed."""
-    target, found = outcome.target, outcome.measured
+    target, measurements = outcome.target, outcome.measured
     console.print(
-        f"[bold]{escape(found.profile)}[/bold]: {number(target.rate_docs_per_s)} documents/s, kept for {target.days:g} "
-        f"days, {target.replicas} replicas: {range_text(outcome.source_tb_per_day)} TB of source a day, "
-        f"{range_text(outcome.stored_tb)} TB stored",
+        f"[bold]{escape(measurements.profile)}[/bold]: {number(target.rate_docs_per_s)} documents/s, "
+        f"kept for {target.days:g} days, {target.replicas} replicas: {range_text(outcome.source_tb_per_day)} TB "
+        f"of source a day, {range_text(outcome.stored_tb)} TB stored",
         soft_wrap=True,
     )
-    console.print(f"measured on {escape(found.cpu_model)} by {', '.join(found.runs)}", soft_wrap=True)
-    console.print(table_of(cost_rows(found.costs), "of one document", "", "unit", right=("",)))
+    console.print(f"measured on {escape(measurements.cpu_model)} by {', '.join(measurements.runs)}", soft_wrap=True)
+    console.print(table_of(cost_rows(measurements.costs), "of one document", "", "unit", right=("",)))
     console.print(parts_table(outcome))
     console.print(table_of(cut_rows(outcome)))
     assumptions = [(name, f"{value:g}", unit, source) for name, value, unit, source in outcome.assumptions.table()]
@@ -106,13 +106,13 @@ def show(outcome: Sizing) -> None:
 
 def notes(outcome: Sizing) -> Iterator[str]:
     """What a reader must know before believing it."""
-    found = outcome.measured
-    if len(found.runs) == 1:
+    measurements = outcome.measured
+    if len(measurements.runs) == 1:
         yield "one run tells no spread, so that nothing says how far this may be off; give several with --run"
-    if found.unsteady:
-        of = f"{len(found.unsteady)} of {len(found.runs)} runs"
+    if measurements.unsteady:
+        of = f"{len(measurements.unsteady)} of {len(measurements.runs)} runs"
         yield f"no steady state in {of}: a cold server costs a multiple; load more documents"
-    if found.costs.kafka_cpu_us is None:
+    if measurements.costs.kafka_cpu_us is None:
         yield "CPU of the brokers: not measured, because another run filled the topic; network and disk decide alone"
     yield from outcome.limits
 

@@ -95,8 +95,10 @@ def suite(
     """Compare variants in repeated blocks on warm servers. Every block holds every comparison, in random order."""
     chosen = load_suite(name, overrides=tuple(settings or ()))
     measures = measures_of(repeats, minutes, precision)
-    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, starts, seed, plan, as_json, duets)
-    return perform(chosen, asked)
+    options = SuiteOptions(
+        measures, resume, target, target_file, runs, page, open_it, rate, starts, seed, plan, as_json, duets
+    )
+    return perform(chosen, options)
 
 
 def race(
@@ -131,12 +133,14 @@ def race(
     """
     chosen = ad_hoc_suite(profile, settings or ())
     measures = measures_of(None, minutes, precision)
-    asked = Asked(measures, resume, target, target_file, runs, page, open_it, rate, None, seed, plan, as_json, duets)
-    return perform(chosen, asked)
+    options = SuiteOptions(
+        measures, resume, target, target_file, runs, page, open_it, rate, None, seed, plan, as_json, duets
+    )
+    return perform(chosen, options)
 
 
 @dataclass(frozen=True)
-class Asked:
+class SuiteOptions:
     """What a command line asks of a suite.
 
     Attributes:
@@ -160,26 +164,26 @@ class Asked:
     duets: bool = False
 
 
-def perform(suite: Suite, asked: Asked) -> int:
+def perform(suite: Suite, options: SuiteOptions) -> int:
     """Run a suite, or go on with it, and report; or show its plan."""
-    servers, runs = servers_of(asked.target, asked.target_file), asked.runs
+    servers, runs = servers_of(options.target, options.target_file), options.runs
     chosen, skipped = fitted(suite, servers)
     request = Request(
-        asked.measures,
-        asked.starts,
-        asked.seed,
+        options.measures,
+        options.starts,
+        options.seed,
         skipped,
         side_by_side=servers.run_together(
             variant.profile for variant in chosen.variants if variant.name not in skipped
         ),
-        duets=asked.duets,
+        duets=options.duets,
     )
-    begun = find_suite(runs, chosen.name) if asked.resume else None
-    chosen = at_rate(chosen, asked.rate, begun)
+    begun = find_suite(runs, chosen.name) if options.resume else None
+    chosen = at_rate(chosen, options.rate, begun)
     sizes = sizes_of(begun.plan()) if begun else None
     fixed, _ = request.planned(chosen, sizes)
     refuse_unfit(fixed, without(chosen, skipped), servers)
-    if asked.plan:
+    if options.plan:
         show_plan(fixed, estimate(fixed, runs))
         return 0
     check_runs(runs)
@@ -190,7 +194,7 @@ def perform(suite: Suite, asked: Asked) -> int:
     show_plan(wanted, expected)
     if begun:
         begun.path.touch()  # The live page takes the suite that was written last for the one under way.
-    with meanwhile(asked.page, runs):
+    with meanwhile(options.page, runs):
         bench_of = servers.duet_bench if wanted.duets else servers.bench
         with bench_of(without(chosen, skipped), datasets_of(chosen), wanted.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
@@ -207,7 +211,7 @@ def perform(suite: Suite, asked: Asked) -> int:
                     again = escape(shlex.join(wanted.command))
                     console.print(f"interrupted; resume with: {again} --resume", soft_wrap=True)
                 raise
-        return conclude(folder, runs, open_it=asked.open_it, as_json=asked.as_json)
+        return conclude(folder, runs, open_it=options.open_it, as_json=options.as_json)
 
 
 def refuse_unfit(plan: SuitePlan, suite: Suite, servers: Servers) -> None:
@@ -387,7 +391,10 @@ def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> No
         ProfileError: The suite or one of its profiles has been changed since, or it is to be ended in another way.
     """
     begun = folder.plan()
-    if list(map(asked_for, begun.variants)) != list(map(asked_for, fixed.variants)) or begun.metrics != fixed.metrics:
+    if (
+        list(map(without_servers, begun.variants)) != list(map(without_servers, fixed.variants))
+        or begun.metrics != fixed.metrics
+    ):
         raise ProfileError(
             f"{folder.path}: cannot be resumed: the suite's variants or their profiles have changed since it was "
             "begun; start it anew without --resume"
@@ -407,7 +414,7 @@ def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> No
         folder.write_plan(begun.model_copy(update={"minutes": changed.minutes, "precision": changed.precision}))
 
 
-def asked_for(variant: Variant) -> Variant:
+def without_servers(variant: Variant) -> Variant:
     """A variant without what the memory of the moment decides: whether its servers run beside others."""
     return variant.model_copy(update={"servers": ""})
 

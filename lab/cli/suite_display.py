@@ -65,15 +65,15 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
         in_blocks = f"{plan.repeats} block{'' if plan.repeats == 1 else 's'}"
-        return f"{expected.runs} runs in {in_blocks} and some warm-up drains: about {told(taken)}"
+        return f"{expected.runs} runs in {in_blocks} and some warm-up drains: about {rough_duration(taken)}"
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
     until = f"until every interval is within {width}, or within a quarter of its effect"
     if plan.minutes is None:
-        warm_up = f"after {told(expected.warm_up_s)} of warm-up"
-        return f"{until}: blocks of about {told(block_s)}, at least {least_blocks(plan)}, {warm_up}"
+        warm_up = f"after {rough_duration(expected.warm_up_s)} of warm-up"
+        return f"{until}: blocks of about {rough_duration(block_s)}, at least {least_blocks(plan)}, {warm_up}"
     fit = blocks_in_time(plan, expected)
     blocks = f"{fit} block{'' if fit == 1 else 's'}"
-    return f"{until}, at most {plan.minutes:g} min: about {blocks} of {told(block_s)} after the warm-up"
+    return f"{until}, at most {plan.minutes:g} min: about {blocks} of {rough_duration(block_s)} after the warm-up"
 
 
 def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
@@ -106,9 +106,9 @@ def width_text(plan: SuitePlan, expected: Estimate) -> str:
     if expected.noise is None or blocks < LEAST_RATIOS or not comparisons:
         return ""
     width = expected_width(expected.noise, blocks, comparisons)
-    metric, seen = lower_first(metric_label(plan.metrics[0])), percent(expected.noise)
+    metric, noise = lower_first(metric_label(plan.metrics[0])), percent(expected.noise)
     return (
-        f"that buys intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({seen} from"
+        f"that buys intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({noise} from"
         " block to block)"
     )
 
@@ -120,7 +120,7 @@ def basis(plan: SuitePlan, expected: Estimate) -> str:
     return f"{expected.from_runs} of {len(plan.variants)} variants from earlier runs here, the rest from their size"
 
 
-def told(seconds: float) -> str:
+def rough_duration(seconds: float) -> str:
     """A duration as a reader has it in mind."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
@@ -163,13 +163,14 @@ class SuiteDisplay:
     def left(self) -> str:
         """How long it will take still; where a width decides, at most."""
         if self._plan.repeats is not None:
-            return f"about {told(seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier))} left"
+            left_s = seconds_left(self._plan, self._ended, self._expected, earlier=self._earlier)
+            return f"about {rough_duration(left_s)} left"
         if self._plan.minutes is None:
             return "until every interval is narrow enough"
         at_once = [run.ended_s - run.started_s for run in self._ended if run.block]
         spent_s = sum(at_once) / (2 if self._plan.duets else 1)
         spent_s += sum(run.ended_s - run.started_s for run in self._ended if not run.block)
-        return f"at most {told(max(0.0, 60 * self._plan.minutes - spent_s))} left"
+        return f"at most {rough_duration(max(0.0, 60 * self._plan.minutes - spent_s))} left"
 
     def ended(self, run: SuiteRun, result: Result | None) -> None:
         """A run has ended."""

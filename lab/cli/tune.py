@@ -104,8 +104,8 @@ def tune(
     )
     reference = reference_of(profile, dataset, path)
     start = Start.of(reference, (*short, *(settings or ())))
-    asked = Asked(goal, tuple(keep or ()), minutes, seed, space, tuple(allow or ()), target)
-    tuning = Tuning.of(start, asked, servers_of(target, target_file))
+    options = TuneOptions(goal, tuple(keep or ()), minutes, seed, space, tuple(allow or ()), target)
+    tuning = Tuning.of(start, options, servers_of(target, target_file))
     if plan:
         show_tune_plan(tuning.plan, tuning.takes)
         return 0
@@ -132,7 +132,7 @@ def reference_of(profile: str | None, dataset: str | None, path: str | None) -> 
 
 
 @dataclass(frozen=True)
-class Asked:
+class TuneOptions:
     """What the command line asks of a search."""
 
     goal: str
@@ -181,19 +181,19 @@ class Tuning:
     side_by_side: bool
 
     @classmethod
-    def of(cls, start: Start, asked: Asked, servers: Servers) -> "Tuning":
+    def of(cls, start: Start, options: TuneOptions, servers: Servers) -> "Tuning":
         """What the command line asks for.
 
         Raises:
             ProfileError: It cannot be done; nothing was started.
         """
-        goal = parsed_goal(asked.goal)
-        bounds = parsed_bounds(asked.keep, goal)
-        space = load_space(asked.space)
-        if problem := allowed_problem(space, asked.allow):
+        goal = parsed_goal(options.goal)
+        bounds = parsed_bounds(options.keep, goal)
+        space = load_space(options.space)
+        if problem := allowed_problem(space, options.allow):
             raise ProfileError(f"--allow: {problem}")
-        if not (isfinite(asked.minutes) and asked.minutes > 0):
-            raise ProfileError(f"--minutes: got {asked.minutes:g}, expected a number of minutes")
+        if not (isfinite(options.minutes) and options.minutes > 0):
+            raise ProfileError(f"--minutes: got {options.minutes:g}, expected a number of minutes")
         if not is_tunable(start.profile):
             raise ProfileError(
                 f"{start.reference}: load: expected a drain without a rate, whose settings decide its rate"
@@ -205,12 +205,12 @@ class Tuning:
         bounded = there if known_datasets()[start.profile.dataset.name].is_bounded else None
         window_s = window_of(goal.rate)
         check_rate(goal.rate, window_s, bounded)
-        candidates, left_out = candidates_of(space, small, asked.allow)
+        candidates, left_out = candidates_of(space, small, options.allow)
         fit, lacking, side_by_side = fitted(candidates, small, servers)
         base = datasets(small.profile).documents
         takes = expected(base, bounded, window_s, started=not servers.may_be_started_anew())
-        number = fitting(fit, asked.minutes, takes)
-        check_time(fit, number, asked.minutes, takes, space.name)
+        number = fitting(fit, options.minutes, takes)
+        check_time(fit, number, options.minutes, takes, space.name)
         plan = TunePlan(
             tune=start.profile.name.replace("/", "-"),
             question=f"Which settings of the space {space.name} do the documents of {start.reference} want?",
@@ -222,14 +222,14 @@ class Tuning:
             space=space.name,
             goal=goal,
             bounds=bounds,
-            minutes=asked.minutes,
+            minutes=options.minutes,
             window_s=window_s,
-            seed=asked.seed,
-            allowed=asked.allow,
+            seed=options.seed,
+            allowed=options.allow,
             metrics=compared_metrics(goal),
             candidates=tuple(fit[:number]),
             left_out=(*left_out, *lacking, *without_time(fit[number:])),
-            target=str(asked.target),
+            target=str(options.target),
             command=typed_command(),
         )
         return cls(plan, small, servers, takes, datasets, bounded, side_by_side)

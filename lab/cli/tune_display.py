@@ -9,7 +9,7 @@ from lab.analysis.suite.names import ratio_text
 from lab.analysis.text import figure
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST
-from lab.analysis.tune.report import told
+from lab.analysis.tune.report import ratio_and_verdict
 from lab.cli.suite_display import SuiteDisplay
 from lab.console import console, table_of
 from lab.records.suite import SuitePlan
@@ -77,7 +77,10 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
     for text in result.notes:
         console.print(f"· {escape(text)}", soft_wrap=not console.is_terminal)
     if result.contributions:
-        rows = ((escape(f"{each.candidate}, given {each.given}"), *told(each.effect)) for each in result.contributions)
+        rows = (
+            (escape(f"{each.candidate}, given {each.given}"), *ratio_and_verdict(each.effect))
+            for each in result.contributions
+        )
         console.print(table_of(rows, "what each gives", "ratio", "verdict (interval)", right=("ratio",)))
     print_tried(result)
     if result.no_difference:
@@ -94,9 +97,9 @@ def print_tried(result: TuneResult) -> None:
     goal = result.plan.goal.metric
     rows = []
     for each in result.tried[:MOST_TRIED]:
-        found = next((e for e in each.effects if (e.metric, e.scope) == (goal.name, goal.scope)), None)
-        blocks = str(len(found.ratios)) if found else "0"
-        ratio = ratio_text(found.ratio if found else None)
+        effect = next((e for e in each.effects if (e.metric, e.scope) == (goal.name, goal.scope)), None)
+        blocks = str(len(effect.ratios)) if effect else "0"
+        ratio = ratio_text(effect.ratio if effect else None)
         rows.append((escape(combination_name(each.combination)), ratio, blocks, each.dropped or "chosen"))
     if rows:
         console.print(table_of(rows, "tried (search)", "ratio", "blocks", "outcome", right=("ratio", "blocks")))

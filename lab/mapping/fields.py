@@ -82,9 +82,9 @@ class Strings:
 
     def see_date(self, text: str) -> None:
         """Count a date, or one of the few that are none."""
-        if found := date_format(text):
+        if date_pattern := date_format(text):
             self.dates += 1
-            self.date_formats.add(found)
+            self.date_formats.add(date_pattern)
             return
         self.no_dates += 1
         self.no_date = self.no_date or text

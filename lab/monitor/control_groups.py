@@ -201,10 +201,10 @@ def own_groups(
     processes: Mapping[str, ProcessSample], *, groups: Path = GROUPS, proc: Path = PROCESSES
 ) -> dict[str, ControlGroupSample]:
     """What the control groups of servers that were started in one of their own are like, by server."""
-    found = {
+    by_server = {
         name: group_of(process.pid, OWN_GROUP, groups=groups, processes=proc) for name, process in processes.items()
     }
-    return {name: sample for name, group in found.items() if (sample := memory_of(group))}
+    return {name: sample for name, group in by_server.items() if (sample := memory_of(group))}
 
 
 def memory_of(group: ControlGroup | None) -> ControlGroupSample | None:

@@ -112,11 +112,11 @@ def own_use(table: Mapping[int, Process], ours: Collection[int]) -> tuple[frozen
 
 def descendants(children: Mapping[int, Collection[int]], pid: int) -> Iterator[int]:
     """All processes below one."""
-    left, found = [pid], {pid}
+    left, known = [pid], {pid}
     while left:
         # Processes are read one after the other: a pid that was reused meanwhile may close a ring.
-        new = [child for child in children.get(left.pop(), ()) if child not in found]
-        found.update(new)
+        new = [child for child in children.get(left.pop(), ()) if child not in known]
+        known.update(new)
         left.extend(new)
         yield from new
 

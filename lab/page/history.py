@@ -113,22 +113,22 @@ class History:
         if not self._is_read:
             self._is_read = True
             self._read_index()
-        found = dict(self._found())
-        gone = self.rows.keys() - found.keys()
+        stamped = dict(self._stamped_folders())
+        gone = self.rows.keys() - stamped.keys()
         for name in gone:
             del self.rows[name], self._stamps[name]
-        new = sorted((name for name in found if self._stamps.get(name) != found[name][1]), reverse=True)
+        new = sorted((name for name in stamped if self._stamps.get(name) != stamped[name][1]), reverse=True)
         done = 0
         for name in new:
             if done and is_over():
                 break
-            self._take(name, *found[name])
+            self._take(name, *stamped[name])
             done += 1
         self.left = len(new) - done
         if new or gone:
             self._write_index()
 
-    def _found(self) -> Iterator[tuple[str, tuple[Path, Stamp]]]:
+    def _stamped_folders(self) -> Iterator[tuple[str, tuple[Path, Stamp]]]:
         """Each folder by its name below that of all runs, with the file that tells most of it."""
         for folders, names in ((self.tree.run_folders(), OF_A_RUN), (self.tree.suite_folders(), OF_A_SUITE)):
             for folder in folders:

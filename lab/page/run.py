@@ -95,8 +95,8 @@ class RunView:
             self.points.popleft()
         if self._profile:
             self._judgement = judged(self._profile, self.cores, list(self._samples))
-        seen = {name for sample in samples for name in sample.processes}
-        self.processes = (*sorted({*self.processes, *seen} - {OTHERS}), OTHERS)
+        names = {name for sample in samples for name in sample.processes}
+        self.processes = (*sorted({*self.processes, *names} - {OTHERS}), OTHERS)
         newest = samples[-1].elasticsearch
         self._has_replicas |= newest is not None and newest.total.index_total > newest.primaries.index_total
         return new

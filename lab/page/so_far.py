@@ -67,8 +67,10 @@ def judged(profile: Profile, cores: float, samples: Sequence[Sample]) -> Judgeme
     # Of queries alone nothing is indexed, and what their senders do is only known at the end.
     limit = None if profile.load.mode == "query" else limited_by(run, window)
     cut = Windows(window, window, window, window, (), None)
-    found = (server_restarted(cut), busy_machine(run, window), memory_pressure(window))
-    return Judgement(limit and said_now(limit, profile), tuple(said_now(each, profile) for each in found if each))
+    disturbances = (server_restarted(cut), busy_machine(run, window), memory_pressure(window))
+    return Judgement(
+        limit and said_now(limit, profile), tuple(said_now(each, profile) for each in disturbances if each)
+    )
 
 
 def last_seconds(samples: Sequence[Sample]) -> tuple[Sample, ...]:

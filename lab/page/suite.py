@@ -181,12 +181,12 @@ def blocks_done(plan: SuitePlan, ended: Sequence[SuiteRun]) -> int:
 def headline(plan: SuitePlan, ended: Sequence[SuiteRun], effects: Sequence[Effect]) -> str:
     """`3 blocks done; 2 of 5 comparisons of indexing rate are decided`."""
     done, metric = blocks_done(plan, ended), plan.metrics[0]
-    asked = [
+    comparisons = [
         effect
         for effect in effects
         if (effect.metric, effect.scope) == (metric.name, metric.scope) and effect.variant != plan.repetition
     ]
-    decided = sum(is_settled(effect, plan.precision or PRECISION) for effect in asked)
+    decided = sum(is_settled(effect, plan.precision or PRECISION) for effect in comparisons)
     blocks = f"{done} {'pair' if plan.duets else 'block'}{'' if done == 1 else 's'} done"
     label = metric_label(metric)
-    return f"{blocks}; {decided} of {len(asked)} comparisons of “{label}” are decided" if asked else blocks
+    return f"{blocks}; {decided} of {len(comparisons)} comparisons of “{label}” are decided" if comparisons else blocks

@@ -128,8 +128,8 @@ class Deployment(Record):
     @property
     def checked_queries(self) -> list[QueryLoadResult]:
         """The queries whose answers count; during a deployment that is over at once, none may have been due."""
-        asked = {when: sum(each.requests for each in sent.questions) for when, sent in self.queries.items()}
-        return [sent for when, sent in self.queries.items() if when != "while" or asked[when]]
+        requests = {when: sum(each.requests for each in sent.questions) for when, sent in self.queries.items()}
+        return [sent for when, sent in self.queries.items() if when != "while" or requests[when]]
 
     @property
     def total_bytes(self) -> int:

@@ -76,6 +76,16 @@ class RunProgress(Protocol):
         ...
 
 
+class NoDisplay:
+    """Shows nothing: a terminal has room for one display, and another one is there."""
+
+    def begin(self, phase: PhaseName, what: str, total: int | None) -> None:
+        """Show nothing."""
+
+    def update(self, done: int, detail: str = "") -> None:
+        """Show nothing."""
+
+
 class WatchedProgress:
     """A display that looks after the servers whenever it is told something, so that no phase waits for dead ones.
 

@@ -484,7 +484,7 @@ class _RunUnderWay:
         )
 
 
-def with_problems(verification: Verification, found: Iterable[str]) -> Verification:
+def with_problems(verification: Verification, more: Iterable[str]) -> Verification:
     """The verification with what else was wrong."""
-    problems = (*verification.problems, *found)
+    problems = (*verification.problems, *more)
     return verification.model_copy(update={"verified": verification.verified and not problems, "problems": problems})

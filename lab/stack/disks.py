@@ -43,7 +43,7 @@ def disk_of(folder: Path, *, mounts: Path = MOUNTS, block_devices: Path = BLOCK_
 def mounted(folder: Path, mount_info: str) -> tuple[str, str]:
     """Device number and type of the file system that a folder is on, out of `/proc/self/mountinfo`."""
     within = {str(folder), *map(str, folder.parents)}
-    found = ("", "an unknown file system")
+    mount = ("", "an unknown file system")
     longest = 0
     for line in mount_info.splitlines():
         before, _, after = line.partition(" - ")
@@ -51,8 +51,8 @@ def mounted(folder: Path, mount_info: str) -> tuple[str, str]:
         place = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), words[4])
         # Of two that are mounted at one place, the later one is seen.
         if place in within and len(place) >= longest:
-            found, longest = (words[2], after.split()[0]), len(place)
-    return found
+            mount, longest = (words[2], after.split()[0]), len(place)
+    return mount
 
 
 def read_ahead_kb(disk: Path) -> int | None:

@@ -48,8 +48,8 @@ class Engine:
 def versions(product: Product, lock: ArtifactLock) -> tuple[str, ...]:
     """The available versions of a product, oldest first."""
     prefix = f"{product}-"
-    found = (name.removeprefix(prefix) for name in lock.sets if name.startswith(prefix))
-    return tuple(sorted(found, key=version_key))
+    versions_locked = (name.removeprefix(prefix) for name in lock.sets if name.startswith(prefix))
+    return tuple(sorted(versions_locked, key=version_key))
 
 
 def engines(lock: ArtifactLock) -> tuple[Engine, ...]:

@@ -160,8 +160,8 @@ class ServerGroups:
         return controllers(self._root)
 
     def _parents(self) -> list[Path]:
-        found = (self._controllers.memory, self._controllers.disk)
-        return list(dict.fromkeys(folder for folder in found if folder))
+        folders = (self._controllers.memory, self._controllers.disk)
+        return list(dict.fromkeys(folder for folder in folders if folder))
 
     def _groups(self, name: str) -> tuple[Path, ...]:
         return tuple(parent / (self._prefix + name) for parent in self._parents())
@@ -180,15 +180,15 @@ class ServerGroups:
 
     def lacks(self, bounds: Bounds) -> Iterator[str]:
         """Why these bounds cannot be set here, a sentence each; nothing is started or changed to find out."""
-        found, read_iops_limit = self._controllers, bounds.read_iops_limit
-        if bounds.memory is not None and found.memory is None:
+        usable, read_iops_limit = self._controllers, bounds.read_iops_limit
+        if bounds.memory is not None and usable.memory is None:
             key, value = bounds.memory
             or_else = ", or use --target compose" if key == MEMORY else ""
             yield f"{key}: got {value}, {self._no_groups('memory')}{or_else}"
         if read_iops_limit is None:
             return
-        if found.disk is None:
-            yield f"{READ_IOPS}: got {read_iops_limit}, {self._no_groups('blkio' if found.interface is V1 else 'io')}"
+        if usable.disk is None:
+            yield f"{READ_IOPS}: got {read_iops_limit}, {self._no_groups('blkio' if usable.interface is V1 else 'io')}"
         try:
             disk_of(self._folder)
         except (LookupError, OSError) as error:

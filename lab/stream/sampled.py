@@ -9,11 +9,10 @@ from pathlib import Path
 from lab.endpoints import Endpoints
 from lab.monitor import Sampler, Sources
 from lab.profiles import Profile
-from lab.records.run import PhaseName
 from lab.run.environment import profile_without_secrets
 from lab.run.folder import RunFolder
 from lab.run.names import Names
-from lab.run.phases import PhaseClock
+from lab.run.phases import NoDisplay, PhaseClock
 from lab.run.progress import ProgressFile
 from lab.stream.laps import Watcher
 
@@ -21,25 +20,15 @@ MOST_BYTES = 16 << 20
 """Of samples: a stream has no end, and the page shows its last ten minutes."""
 
 
-class Unseen:
-    """A display that shows nothing: the stream has its own."""
-
-    def begin(self, phase: PhaseName, what: str, total: int | None) -> None:
-        """Show nothing."""
-
-    def update(self, done: int, detail: str = "") -> None:
-        """Show nothing."""
-
-
 @dataclass
 class SampledStream:
-    """Who is told how a stream goes, and writes it down for the page before another one hears of it.
+    """Writes down how a stream goes, for the page, before another watcher hears of it.
 
     Attributes:
         documents: Sent since the stream began; `None` before the first word.
     """
 
-    told: Watcher
+    watcher: Watcher
     progress: ProgressFile
     samples: Path
     documents: int | None = field(default=None, init=False)
@@ -47,12 +36,12 @@ class SampledStream:
     def sending(self, documents: int, lag: int) -> None:
         """So many documents have been sent since the stream began."""
         self._write(documents, lag)
-        self.told.sending(documents, lag)
+        self.watcher.sending(documents, lag)
 
     def waiting(self, documents: int, lag: int) -> None:
         """The sink is too far behind, or Kafka does not answer."""
         self._write(documents, lag)
-        self.told.waiting(documents, lag)
+        self.watcher.waiting(documents, lag)
 
     def _write(self, documents: int, lag: int) -> None:
         self.documents = documents
@@ -62,12 +51,12 @@ class SampledStream:
 
 @contextlib.contextmanager
 def sampled_stream(
-    profile: Profile, endpoints: Endpoints, names: Names, runs: Path, told: Watcher
+    profile: Profile, endpoints: Endpoints, names: Names, runs: Path, watcher: Watcher
 ) -> Iterator[SampledStream]:
     """Sample a stream while it is sent, into a folder below `runs` that looks like a run's.
 
     Args:
-        told: Whoever else is told how it goes.
+        watcher: Hears everything, too.
     """
     folder, clock = RunFolder.create(runs, profile.name), PhaseClock()
     folder.write_text("profile.json", profile_without_secrets(profile).model_dump_json() + "\n")
@@ -80,9 +69,9 @@ def sampled_stream(
         any_connector=names.connector,
         reads_ages=True,
     )
-    with ProgressFile(folder, profile, Unseen(), clock) as progress, clock.phase("load"):
+    with ProgressFile(folder, profile, NoDisplay(), clock) as progress, clock.phase("load"):
         progress.begin("load", "streaming", None)
-        stream = SampledStream(told, progress, folder.samples)
+        stream = SampledStream(watcher, progress, folder.samples)
         with Sampler(
             sources,
             folder.samples,

@@ -107,6 +107,6 @@ class DuetExecution(SuiteExecution):
         is_sound = all(isinstance(outcome, Result) and outcome.status == "verified" for outcome in outcomes)
         for variant, folder, outcome in zip(variants, folders, outcomes, strict=True):
             good = isinstance(outcome, Result) and outcome.status == "verified"
-            told = outcome if is_sound or not good else StackError("the run beside it is not verified")
-            self.ends(Attempt(variant, folder, block, 1, attempt, started_s), told, may_repeat=lambda: False)
+            result = outcome if is_sound or not good else StackError("the run beside it is not verified")
+            self.ends(Attempt(variant, folder, block, 1, attempt, started_s), result, may_repeat=lambda: False)
         return is_sound

@@ -13,7 +13,7 @@ from lab.records.result import Result
 from lab.records.run import PhaseName
 from lab.records.suite import Variant
 from lab.run.folder import RunFolder
-from lab.run.phases import RunProgress
+from lab.run.phases import NoDisplay, RunProgress
 from lab.targets.servers import VariantBench
 from producers.dataset import Dataset
 
@@ -66,16 +66,6 @@ class Meeting:
             return target.check()
 
         return replace(target, check=check, beside_ids=lambda: other.process_ids().values())
-
-
-class Unseen:
-    """Shows nothing: a terminal has one display."""
-
-    def begin(self, phase: PhaseName, what: str, total: int | None) -> None:
-        """Show nothing."""
-
-    def update(self, done: int, detail: str = "") -> None:
-        """Show nothing."""
 
 
 @dataclass
@@ -154,7 +144,7 @@ class DuetBench:
             return None
 
         with display as shown, ThreadPoolExecutor(len(self.sides), "run") as pool:
-            each_of = zip(self.sides, variants, folders, (shown, Unseen()), strict=True)
+            each_of = zip(self.sides, variants, folders, (shown, NoDisplay()), strict=True)
             try:
                 under_way = [pool.submit(record, *each) for each in each_of]
                 wait(under_way)

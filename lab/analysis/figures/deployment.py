@@ -52,9 +52,9 @@ def query_times(sent: QueryLoadResult, when: str) -> Iterator[Metric]:
 
 def copy_rate_series(deployment: Deployment) -> list[Point]:
     """Bytes copied per second from the request to the first poll, and from each poll to the next, at the later one."""
-    asked = DeploymentProgress(at_s=deployment.started_s, copied_bytes=0, active=0)
+    start = DeploymentProgress(at_s=deployment.started_s, copied_bytes=0, active=0)
     return [
         Point(now.at_s, max(0, now.copied_bytes - before.copied_bytes) / (now.at_s - before.at_s))
-        for before, now in pairwise((asked, *deployment.progress))
+        for before, now in pairwise((start, *deployment.progress))
         if now.at_s > before.at_s
     ]

@@ -39,7 +39,7 @@ def index_loads(run: Run, cut: Windows) -> tuple[IndexLoad, ...]:
 def _load_of(run: Run, samples: Sequence[Sample], index: str, number: int) -> IndexLoad:
     counters = [sample.elasticsearch.indices.get(index) for sample in samples if sample.elasticsearch]
     last = next((counter for counter in reversed(counters) if counter), None)
-    finish_s = _sent_s(run, number) or _seen_s(samples, index)
+    finish_s = _sent_s(run, number) or _complete_s(samples, index)
     documents = run.index_documents[index].indexed
     return IndexLoad(
         index=index,
@@ -58,7 +58,7 @@ def _sent_s(run: Run, number: int) -> float | None:
     return run.direct.index_ended_s[number] - run.direct.started_s
 
 
-def _seen_s(samples: Sequence[Sample], index: str) -> float | None:
+def _complete_s(samples: Sequence[Sample], index: str) -> float | None:
     """When an index was first seen with as many documents as at the end, after the last sample in which all were empty.
 
     Up to one sampling interval late, and as much early.

@@ -77,15 +77,15 @@ NOT_VIRTUAL_MACHINES = ("producer", "direct", "rally", "sink", "queries")
 def metrics(run: Run, cut: Windows) -> tuple[Metric, ...]:
     """Every figure that the run's records allow; one that they do not allow is there with the value `None`."""
     own = of_queries_alone(run, cut) if run.load == "query" else of_documents(run, cut)
-    asked = (figure for question in run.questions for figure in answers(question))
-    return (*own, *asked, *of_queries(run, cut.run), *of_ramp(run), *of_deployment(run))
+    answers_right = (figure for question in run.questions for figure in answers(question))
+    return (*own, *answers_right, *of_queries(run, cut.run), *of_ramp(run), *of_deployment(run))
 
 
 def of_ramp(run: Run) -> Iterator[Metric]:
     """The knee of a run's ramp; nothing where there was none."""
-    found = ramp_knee(run)
-    if found is not None:
-        yield metric("knee_rate_per_s", found.rate_per_s)
+    knee = ramp_knee(run)
+    if knee is not None:
+        yield metric("knee_rate_per_s", knee.rate_per_s)
 
 
 def of_queries_alone(run: Run, cut: Windows) -> tuple[Metric, ...]:

@@ -205,12 +205,12 @@ def driver_limited(run: Run, window: Sequence[Sample], limit: Limit | None) -> R
 
 def busy_machine(run: Run, window: Sequence[Sample]) -> RunWarning | None:
     """Programs that have nothing to do with the run, or other machines on the same host, took cores from it."""
-    seen = _taken(run, window if servers_are_here(run) else ())
-    if seen is None:
+    taken = _taken(run, window if servers_are_here(run) else ())
+    if taken is None:
         return None
     return RunWarning(
         kind=WarningKind.BUSY_MACHINE,
-        seen=seen,
+        seen=taken,
         likely_cause="another run, a build or a browser on this machine, or other virtual machines on its host",
         remedy="do not compare this run's rates with others; end the other programs, or take a machine that shares no"
         " cores, and run again",

@@ -67,12 +67,12 @@ def query_windows(samples: Sequence[Sample], load: QueryLoadResult) -> Windows:
     Whether a steady state was reached is not asked: the sender cuts the warm-up, by the clock.
     """
     of_load = windows(samples).load
-    asked = tuple(
+    growing_part = tuple(
         sample
         for sample in of_load
         if load.started_s - load.warm_up_s <= sample.at_s and read_s(sample) <= load.ended_s
     )
-    return Windows(tuple(samples), of_load, asked, measured_samples(load, samples), (), None)
+    return Windows(tuple(samples), of_load, growing_part, measured_samples(load, samples), (), None)
 
 
 def measured_samples(load: QueryLoadResult, samples: Sequence[Sample]) -> tuple[Sample, ...]:

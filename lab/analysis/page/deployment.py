@@ -23,7 +23,7 @@ def section(deployment: Deployment, result: Result) -> dict[str, object]:
     targets = targets_of(deployment)
     return {
         "headline": headline(deployment, result),
-        "asked": asked(deployment),
+        "settings": setting_pairs(deployment),
         "indices_head": INDICES_HEAD,
         "indices": indices(deployment, result),
         "ways_head": ("from \\ to", *targets, "all"),
@@ -49,7 +49,7 @@ def headline(deployment: Deployment, result: Result) -> str:
     )
 
 
-def asked(deployment: Deployment) -> list[tuple[str, str]]:
+def setting_pairs(deployment: Deployment) -> list[tuple[str, str]]:
     """What was asked for, and what else is to be known."""
     settings = ", ".join(f"`{name}: {value}`" for name, value in sorted(deployment.settings.items()))
     rows = [

@@ -44,7 +44,7 @@ def headline(run: Run, load: QueryLoadResult) -> str:
     answered = sum(question.answers for question in load.questions)
     # Of queries alone, the page says on top who sent them and how.
     how = "" if run.load == "query" else f" to {questions_text(load)} by {clients_text(load)}, while documents streamed"
-    return f"{count(answered)} answers{how}. {asked_text(load)}"
+    return f"{count(answered)} answers{how}. {window_sentence(load)}"
 
 
 def questions_text(load: QueryLoadResult) -> str:
@@ -64,7 +64,7 @@ def clients_text(load: QueryLoadResult) -> str:
     return f"{clients} in a closed loop, each query sent {duration(load.think_time_s)} after the answer before it"
 
 
-def asked_text(load: QueryLoadResult) -> str:
+def window_sentence(load: QueryLoadResult) -> str:
     """Window and request cache, in one sentence."""
     cache = f"the request cache was {'on' if load.request_cache else 'off'}"
     if load.window_s is None:
@@ -184,7 +184,7 @@ def answers_rows(load: QueryLoadResult) -> list[Row]:
     ]
 
 
-def asked_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
+def question_pairs(load: QueryLoadResult) -> list[tuple[str, str]]:
     """Each question in words, with the first wrong answer to it."""
     return [
         (each.name, each.question + (f" The first wrong answer: {each.first_wrong}." if each.first_wrong else ""))
@@ -280,7 +280,7 @@ def section(run: Run, result: Result, load: QueryLoadResult) -> dict[str, object
         "times": times_rows(result, load),
         "answers_head": ANSWERS_HEAD,
         "answers_rows": answers_rows(load),
-        "asked": asked_pairs(load),
+        "pairs": question_pairs(load),
         "errors": errors_rows(load),
         "cost_head": cost_head,
         "cost": cost,

@@ -199,37 +199,37 @@ def ramp(of: Sequence[RampStep], bound: float | None, due: str) -> Chart:
         due: What is due at that rate: `queries`, `documents`.
     """
     steps = [(step.rate_per_s, step.latency_ms["p99"]) for step in of if "p99" in step.latency_ms]
-    found = knee(of, bound)
+    at_bound = knee(of, bound)
     return Chart(
         "p99 against the rate",
         "Each point is a step of the ramp. Dashed: the bound"
         + (f" of {number(bound)} ms" if bound else "")
-        + f". {knee_text(found)}",
+        + f". {knee_text(at_bound)}",
         f"p99 from {number(steps[0][1])} ms at {number(steps[0][0])}/s to {number(steps[-1][1])} ms at"
         f" {number(steps[-1][0])}/s."
         if steps
         else "No step has an answer.",
-        _ramp(steps, bound, found, f"{due} due per second") if len(steps) > 1 else None,
-        {"within the bound": BLUE, "over it": RED, "knee": VIOLET} if found.rate_per_s else {},
+        _ramp(steps, bound, at_bound, f"{due} due per second") if len(steps) > 1 else None,
+        {"within the bound": BLUE, "over it": RED, "knee": VIOLET} if at_bound.rate_per_s else {},
         Readings(*_ramp_domain([rate for rate, _ in steps]), "/s", "ms", {"p99": steps}, is_logarithmic=True)
         if len(steps) > 1
         else None,
     )
 
 
-def knee_text(found: Knee) -> str:
+def knee_text(at_bound: Knee) -> str:
     """`The knee, where p99 breaks it: 340/s, surely between 310 and 375/s.`, or why there is none."""
-    if found.rate_per_s is None:
-        return f"There is no knee: {found.explained}."
-    text = f"The knee, where p99 breaks it: {number(found.rate_per_s)}/s"
-    if found.low is not None and found.high is not None:
-        return f"{text}, surely between {number(found.low)} and {number(found.high)}/s (band)."
-    if found.low is not None:
-        return f"{text}, surely above {number(found.low)}/s."
-    return f"{text}, surely below {number(found.high)}/s." if found.high is not None else f"{text}."
+    if at_bound.rate_per_s is None:
+        return f"There is no knee: {at_bound.explained}."
+    text = f"The knee, where p99 breaks it: {number(at_bound.rate_per_s)}/s"
+    if at_bound.low is not None and at_bound.high is not None:
+        return f"{text}, surely between {number(at_bound.low)} and {number(at_bound.high)}/s (band)."
+    if at_bound.low is not None:
+        return f"{text}, surely above {number(at_bound.low)}/s."
+    return f"{text}, surely below {number(at_bound.high)}/s." if at_bound.high is not None else f"{text}."
 
 
-def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, found: Knee, due: str) -> str:
+def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, at_bound: Knee, due: str) -> str:
     rates, times = [rate for rate, _ in steps], [*(ms for _, ms in steps), *([bound] if bound else [])]
     x_domain, y_domain = _ramp_domain(rates), (min(times) / 1.25, max(times) * 1.25)
     x = alt.X(
@@ -252,11 +252,11 @@ def _ramp(steps: Sequence[tuple[float, float]], bound: float | None, found: Knee
     ]
     if bound:
         layers.insert(0, alt.Chart(inline([{"y": bound}])).mark_rule(**RULE).encode(y=y))
-    if found.rate_per_s is not None:
-        at = alt.Chart(inline([{"x": found.rate_per_s}])).mark_rule(stroke=VIOLET, strokeWidth=2)
+    if at_bound.rate_per_s is not None:
+        at = alt.Chart(inline([{"x": at_bound.rate_per_s}])).mark_rule(stroke=VIOLET, strokeWidth=2)
         layers.insert(0, at.encode(x=x))
-    if found.low is not None and found.high is not None:
-        band = alt.Chart(inline([{"x": found.low, "end": found.high}])).mark_rect(color=VIOLET, opacity=0.15)
+    if at_bound.low is not None and at_bound.high is not None:
+        band = alt.Chart(inline([{"x": at_bound.low, "end": at_bound.high}])).mark_rect(color=VIOLET, opacity=0.15)
         layers.insert(0, band.encode(x=x, x2="end:Q"))
     return drawn(layers)
 
@@ -399,10 +399,10 @@ def _of_group(samples: Sequence[Sample], name: str, field: str) -> list[Point]:
 def search_threads(samples: Sequence[Sample], axis: Axis) -> Chart:
     """How busy the threads are that search."""
     colours = {"in the queue": ORANGE, "active": BLUE}
-    told = answered(samples)
+    with_answer = answered(samples)
     rows = [
-        *axis.rows("in the queue", node_sums(told, lambda node: node.search_queue)),
-        *axis.rows("active", node_sums(told, lambda node: node.search_active)),
+        *axis.rows("in the queue", node_sums(with_answer, lambda node: node.search_queue)),
+        *axis.rows("active", node_sums(with_answer, lambda node: node.search_active)),
     ]
     return Chart(
         "Search threads",

@@ -103,14 +103,14 @@ def _limit(result: Result) -> str | None:
 
 def _main_figures(result: Result) -> Iterator[str]:
     """Rate and latency; of a load too short for a measured window, documents by the whole time that they took."""
-    told = {name: value_of(result.metrics, name, scope) for name, scope, _ in LINE}
+    values = {name: value_of(result.metrics, name, scope) for name, scope, _ in LINE}
     drain_s = value_of(result.metrics, "drain_s")
-    is_rough = result.measured_window is None or told["indexing_rate_docs_per_s"] is None
+    is_rough = result.measured_window is None or values["indexing_rate_docs_per_s"] is None
     if is_rough and drain_s and result.documents.indexed:
-        told |= dict.fromkeys(OF_A_WINDOW)
+        values |= dict.fromkeys(OF_A_WINDOW)
         yield f"≈ {figure(result.documents.indexed / drain_s, 'docs/s')} (documents ÷ drain time)"
     for name, _, words in LINE:
-        if (value := told[name]) is not None:
+        if (value := values[name]) is not None:
             yield figure(value, BY_NAME[name].unit) + words
 
 

@@ -61,9 +61,9 @@ def _of_index(analysis: RunAnalysis) -> Iterator[Line]:
     """The rows about a cluster, of the run's index: as they were when Rally read them, or else at the end."""
     run = analysis.folder.run
     counted = _until_rally_read(analysis) if run.rally else analysis.windows.run
-    seen = answered(counted)
+    readings = answered(counted)
     values: dict[str, float] = {}
-    if seen and (last := seen[-1].elasticsearch):
+    if readings and (last := readings[-1].elasticsearch):
         values |= {key: counter(last.primaries) for key, counter in COUNTERS.items()}
         values |= {"translog_size": last.total.translog_size_bytes}
         values |= {"segment_count": last.primaries.segments_count}

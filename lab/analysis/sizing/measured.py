@@ -188,10 +188,10 @@ def costs(analyses: Sequence[RunAnalysis]) -> Costs:
         return estimated(present) if len(present) == len(values) else None
 
     def needed(of: Callable[[RunAnalysis], float | None], what: str) -> Range:
-        found = known(of)
-        if found is None:
+        values = known(of)
+        if values is None:
             raise ProfileError(f"{analyses[0].result.run_id}: {what}: not measured, expected in every run")
-        return found
+        return values
 
     return Costs(
         elasticsearch_cpu_us=needed(elasticsearch_cpu_us, "CPU of Elasticsearch"),

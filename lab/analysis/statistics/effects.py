@@ -95,19 +95,19 @@ def among_comparisons(
     for place, own in enumerate(judged):
         if own.p_value is not None and own.verdict != "too few runs":
             kinds[own.metric, own.scope, own.within_one_start].append(place)
-    found: dict[int, Mean] = {}
+    mean_of: dict[int, Mean] = {}
     for places in kinds.values():
-        found |= zip(places, means([_log_ratios(judged[place]) for place in places]), strict=True)
+        mean_of |= zip(places, means([_log_ratios(judged[place]) for place in places]), strict=True)
     families: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for place, mean in found.items():
+    for place, mean in mean_of.items():
         if judged[place].variant == repetition:
             judged[place] = _judged(judged[place], mean)
         else:
             families[judged[place].metric, judged[place].scope].append(place)
     for places in families.values():
-        levels = holm_levels([*(found[place].p_value or 0.0 for place in places), *[1.0] * to_come])
+        levels = holm_levels([*(mean_of[place].p_value or 0.0 for place in places), *[1.0] * to_come])
         for place, level in zip(places, levels, strict=False):
-            judged[place] = _judged(judged[place], found[place], comparisons=len(levels), level=level)
+            judged[place] = _judged(judged[place], mean_of[place], comparisons=len(levels), level=level)
     return tuple(judged)
 
 

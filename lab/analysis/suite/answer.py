@@ -195,10 +195,10 @@ def _per_entity(findings: Findings, pair: Pair) -> str:
 
 def remarks(findings: Findings) -> list[tuple[str, str]]:
     """By comparison what its ratios do not say: what else was the limit, and what only counting makes of them."""
-    told = [(pair, _carried(findings, pair), _counted(findings, pair)) for pair in findings.pairs]
+    effects = [(pair, _carried(findings, pair), _counted(findings, pair)) for pair in findings.pairs]
     return [
         (" ÷ ".join(short_name(findings.plan, name) for name in pair), f"{text.removeprefix('. ')}.")
-        for pair, carried, counted in told
+        for pair, carried, counted in effects
         # Which metrics show a difference, the page shows.
         if (text := (carried if carried.startswith(". ") else "") + counted)
     ]

@@ -44,7 +44,7 @@ def levels(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric
     """
     axis = (wanted.over.name, wanted.over.scope)
     places = {figure.variant: figure.median for figure in figures if (figure.name, figure.scope) == axis}
-    found = []
+    measured = []
     for variant, against in pairs_of(findings, wanted.factor):
         effect, place = findings.on((variant, against), wanted.metric), places.get(against)
         if effect is None or not place or not (effect.ratio and effect.low and effect.high):
@@ -52,8 +52,8 @@ def levels(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric
         sign = -1 if is_speed(wanted.metric.name) > 0 else 1
         ends = sorted(sign * log(end) for end in (effect.low, effect.high))
         part = findings.plan.variant(against).working_set
-        found.append(Level(at=place * part, mean=sign * log(effect.ratio), worst=ends[1], best=ends[0]))
-    return sorted(found, key=lambda level: level.at)
+        measured.append(Level(at=place * part, mean=sign * log(effect.ratio), worst=ends[1], best=ends[0]))
+    return sorted(measured, key=lambda level: level.at)
 
 
 def passing(points: Sequence[tuple[float, float]]) -> float | None:
@@ -73,25 +73,27 @@ def passing(points: Sequence[tuple[float, float]]) -> float | None:
 
 def crossing_sentence(findings: Findings, wanted: Crossing, figures: Sequence[VariantMetric]) -> str:
     """Where a level begins to win, with the interval of that place, or why none can be named."""
-    found = levels(findings, wanted, figures)
+    measured = levels(findings, wanted, figures)
     axis, metric = lower_first(axis_label(findings, wanted)), lower_first(metric_label(wanted.metric))
     about = f"`{common_name(findings, wanted.factor)}` along {axis}, by {metric}"
-    if len(found) < 2:
-        return f"{about}: not known, since {len(found)} of at least 2 levels were measured with that axis."
-    tried = f"levels {', '.join(_place(level.at) for level in found)}"
-    surely = passing([(level.at, level.worst) for level in found])
+    if len(measured) < 2:
+        return f"{about}: not known, since {len(measured)} of at least 2 levels were measured with that axis."
+    tried = f"levels {', '.join(_place(level.at) for level in measured)}"
+    surely = passing([(level.at, level.worst) for level in measured])
     if surely is None:
-        return f"{about}: {_no_win(found)} ({tried})."
-    if all(level.worst < 0 for level in found):
-        return f"{about}: it wins at every level, from {_place(found[0].at)} on ({tried})."
-    mean = passing([(level.at, level.mean) for level in found])
-    earliest = passing([(level.at, level.best) for level in found])
-    is_open = all(level.best < 0 for level in found)
+        return f"{about}: {_no_win(measured)} ({tried})."
+    if all(level.worst < 0 for level in measured):
+        return f"{about}: it wins at every level, from {_place(measured[0].at)} on ({tried})."
+    mean = passing([(level.at, level.mean) for level in measured])
+    earliest = passing([(level.at, level.best) for level in measured])
+    is_open = all(level.best < 0 for level in measured)
     first = (
-        f"{_place(found[0].at)} is undecided" if found[0].worst >= 0 else f"it wins at {_place(found[0].at)} already"
+        f"{_place(measured[0].at)} is undecided"
+        if measured[0].worst >= 0
+        else f"it wins at {_place(measured[0].at)} already"
     )
     low = f"no lower end, since {first}" if is_open else f"{_place(earliest or 0)}"
-    if mean is None or all(level.mean < 0 for level in found):
+    if mean is None or all(level.mean < 0 for level in measured):
         return (
             f"{about}: it wins at the latest from {_place(surely)} on; only bracketed, since the mean ratio is a gain"
             f" at every level ({tried})."
@@ -112,9 +114,9 @@ def common_name(findings: Findings, factor: str) -> str:
     return names.pop() if len(names) == 1 else factor
 
 
-def _no_win(found: Sequence[Level]) -> str:
-    last = found[-1]
-    if any(level.worst < 0 for level in found):
+def _no_win(measured: Sequence[Level]) -> str:
+    last = measured[-1]
+    if any(level.worst < 0 for level in measured):
         return f"it wins at some levels but not at the largest, {_place(last.at)}: no crossing can be given"
     if last.best > 0:
         return f"it does not win here, and loses at the largest level, {_place(last.at)}"

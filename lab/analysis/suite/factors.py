@@ -78,8 +78,8 @@ def _factor(findings: Findings, factor: str, figures: Sequence[VariantMetric]) -
     why = {idle(findings, pair, figures) for pair in measured}
     reason = why.pop() if len(why) == 1 else None
     could = not reason or any(map(is_detected, measured.values()))
-    told = _is_real(findings, list(measured.values())) if could else f"could not act here, since {reason}"
-    return f"{factor[:1].upper()}{factor[1:]} {told}{ending}."
+    words = _is_real(findings, list(measured.values())) if could else f"could not act here, since {reason}"
+    return f"{factor[:1].upper()}{factor[1:]} {words}{ending}."
 
 
 def _is_real(findings: Findings, measured: Sequence[Effect]) -> str:
@@ -121,5 +121,5 @@ def _published(findings: Findings, factor: str) -> str:
     variants = turned(findings, factor)
     steps = [s for s in findings.published if s.variant in variants and s.metric == findings.metric.name]
     words = Counter(f"{step.agreement}{' (confounded)' if step.confounded else ''}" for step in steps)
-    told = [f"{times} {agreement}" for agreement, times in words.most_common()]
-    return f"; published ratios: {', '.join(told)}" if told else ""
+    counts = [f"{times} {agreement}" for agreement, times in words.most_common()]
+    return f"; published ratios: {', '.join(counts)}" if counts else ""

@@ -87,14 +87,14 @@ def comparable(plan: SuitePlan) -> dict[str, list[str]]:
 
 def panels(figures: Sequence[VariantMetric], variants: Sequence[str]) -> dict[str, list[str]]:
     """Questions whose recall is known, those that differ in the number of candidates together."""
-    found: dict[str, list[str]] = defaultdict(list)
+    by_question: dict[str, list[str]] = defaultdict(list)
     for each in figures:
         is_recall = each.name == RECALL and each.scope.startswith(NEAREST)
         if is_recall and each.variant in variants and each.median is not None:
-            panel = found[each.scope.partition(OF)[0]]
+            panel = by_question[each.scope.partition(OF)[0]]
             if each.scope not in panel:
                 panel.append(each.scope)
-    return found
+    return by_question
 
 
 Known = Mapping[tuple[str, str, str], VariantMetric]

@@ -46,8 +46,8 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
 
     plan, folder = result.plan, suite.path
     main = sections.main_metrics(plan)
-    found, compared = sections.found_and_compared(result, main)
-    others = ((metric, *sections.found_and_compared(result, [metric])) for metric in primary_metrics(plan)[1:])
+    differences, compared = sections.difference_counts(result, main)
+    others = ((metric, *sections.difference_counts(result, [metric])) for metric in primary_metrics(plan)[1:])
     began = datetime.fromtimestamp(plan.started_s, UTC)
     page = partial(
         PAGES.get_template("suite/suite.html").render,
@@ -57,7 +57,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         plan=plan,
         result=result,
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
-        found=found,
+        differences=differences,
         others=[
             f"{metric_label(metric)}: {shows(differing, of)} a difference." for metric, differing, of in others if of
         ],

@@ -60,7 +60,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         in_short=tuple(published.in_short) if published else (),
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
-        headline=headline(findings, _starts_seen(suite)),
+        headline=headline(findings, _control_starts(suite)),
         answer=answer(findings),
         factors=factor_sentences(findings, by_variant),
         conclusions=conclusions(findings),
@@ -111,7 +111,7 @@ def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair
     return tuple((effect.variant, effect.against) for effect in under_way if not is_settled(effect, precision))
 
 
-def _starts_seen(suite: SuiteRecords) -> int:
+def _control_starts(suite: SuiteRecords) -> int:
     """How many starts of the servers the control's runs that count were made on, after a resumption too."""
     plan = suite.plan
     # Of pairs, on either set of servers; the first variant of a pair runs on the first.

@@ -60,7 +60,7 @@ def main_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
     return family_of(plan.metrics, plan.metrics[0]) or plan.metrics[:1]
 
 
-def found_and_compared(result: SuiteResult, metrics: Sequence[MetricKey]) -> tuple[int, int]:
+def difference_counts(result: SuiteResult, metrics: Sequence[MetricKey]) -> tuple[int, int]:
     """How many comparisons show a difference by these metrics, and how many were measured."""
     measured = [
         row.effect

@@ -63,42 +63,42 @@ class Estimates:
 
     def on(self, combination: Combination, metric: MetricKey) -> Effect | None:
         """A combination's effect; `None` where it has not run, or never to a figure."""
-        found = self.effects.get((combination_name(combination), metric))
-        return found if found is not None and found.ratio is not None else None
+        effect = self.effects.get((combination_name(combination), metric))
+        return effect if effect is not None and effect.ratio is not None else None
 
     def log_gain(self, combination: Combination) -> float | None:
         """By how much it is better than the start, as a logarithm: below 0 is worse; `None` where that is not known."""
-        found = self.on(combination, self.goal.metric)
-        return None if found is None or found.ratio is None else log(self.goal.gain(found.ratio))
+        effect = self.on(combination, self.goal.metric)
+        return None if effect is None or effect.ratio is None else log(self.goal.gain(effect.ratio))
 
     def is_worse(self, combination: Combination) -> bool:
         """Whether its interval shows that it is worse than the start."""
-        found, gain = self.on(combination, self.goal.metric), self.log_gain(combination)
-        return gain is not None and gain < 0 and is_detected(found)
+        effect, gain = self.on(combination, self.goal.metric), self.log_gain(combination)
+        return gain is not None and gain < 0 and is_detected(effect)
 
     def broken(self, combination: Combination) -> Bound | None:
         """A bound that its interval, or without one its estimate by a tenth, is beyond; `None` if there is none."""
         for bound in self.bounds:
-            found = self.on(combination, bound.metric)
-            if found is not None and breaks(bound, found):
+            effect = self.on(combination, bound.metric)
+            if effect is not None and breaks(bound, effect):
                 return bound
         return None
 
 
-def breaks(bound: Bound, found: Effect) -> bool:
+def breaks(bound: Bound, effect: Effect) -> bool:
     """Whether an effect is beyond a bound, all of its interval included."""
-    if found.ratio is None:
+    if effect.ratio is None:
         return False
-    if found.low is not None and found.high is not None:
-        return bound.is_broken(found.low) and bound.is_broken(found.high)
-    if found.ratio == 1 or len(set(found.ratios)) == 1 < len(found.ratios):
-        return bound.is_broken(found.ratio)
-    return bound.is_broken(found.ratio / BEYOND) and bound.is_broken(found.ratio * BEYOND)
+    if effect.low is not None and effect.high is not None:
+        return bound.is_broken(effect.low) and bound.is_broken(effect.high)
+    if effect.ratio == 1 or len(set(effect.ratios)) == 1 < len(effect.ratios):
+        return bound.is_broken(effect.ratio)
+    return bound.is_broken(effect.ratio / BEYOND) and bound.is_broken(effect.ratio * BEYOND)
 
 
-def keeps(bound: Bound, found: Effect) -> bool:
+def keeps(bound: Bound, effect: Effect) -> bool:
     """Whether all of an effect's interval is within a bound; without an interval, its estimate."""
-    if found.ratio is None:
+    if effect.ratio is None:
         return False
-    ends = [end for end in (found.low, found.high) if end is not None] or [found.ratio]
+    ends = [end for end in (effect.low, effect.high) if end is not None] or [effect.ratio]
     return not any(map(bound.is_broken, ends))

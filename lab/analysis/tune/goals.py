@@ -53,10 +53,10 @@ def parsed_bounds(texts: Sequence[str], goal: Goal) -> tuple[Bound, ...]:
 
 
 def _bound(text: str, goal: Goal) -> Bound:
-    found = A_BOUND.fullmatch(text)
-    if found is None:
+    match = A_BOUND.fullmatch(text)
+    if match is None:
         raise ProfileError(f"--keep: got \"{text}\", expected a bound relative to the start, such as 'size<=1.1x'")
-    name, sign, number = found[1], found[2], float(found[3])
+    name, sign, number = match[1], match[2], float(match[3])
     if name not in METRICS:
         raise ProfileError(f'--keep: unknown figure "{name}", {suggestion(name, METRICS, "one of")}')
     wanted = ">=" if name == "rate" else "<="

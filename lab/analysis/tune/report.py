@@ -78,11 +78,11 @@ def text_of(path: Path) -> str:
     return path.read_text("utf-8") if path.is_file() else ""
 
 
-def told(found: Effect | None) -> tuple[str, str]:
+def ratio_and_verdict(effect: Effect | None) -> tuple[str, str]:
     """Ratio and verdict of an effect."""
-    if found is None or found.ratio is None:
+    if effect is None or effect.ratio is None:
         return UNKNOWN, "not measured"
-    return ratio_text(found.ratio), verdict_text(found.verdict, found.ratio, found.low, found.high)
+    return ratio_text(effect.ratio), verdict_text(effect.verdict, effect.ratio, effect.low, effect.high)
 
 
 def table_of_confirmation(result: TuneResult) -> dict[str, object]:
@@ -90,9 +90,9 @@ def table_of_confirmation(result: TuneResult) -> dict[str, object]:
     lines = []
     for variant in (combination_name(result.chosen or ()), START + AGAIN):
         for metric in result.plan.metrics:
-            if found := effect_of(result.confirmation, variant, metric):
+            if effect := effect_of(result.confirmation, variant, metric):
                 label = metric_label(metric)
-                lines.append((f"A/A: {label}" if variant == START + AGAIN else label, found))
+                lines.append((f"A/A: {label}" if variant == START + AGAIN else label, effect))
     return _table(("figure", "ratio", "verdict (interval)"), lines)
 
 
@@ -108,25 +108,25 @@ def table_of_tried(result: TuneResult) -> dict[str, object]:
     head = ("combination", "ratio", "verdict (interval)", "blocks", *map(metric_label, metrics), "outcome")
     rows, kinds = [], []
     for each in result.tried:
-        found = {(one.metric, one.scope): one for one in each.effects}
-        goal = found.get((result.plan.goal.metric.name, result.plan.goal.metric.scope))
-        others = [ratio_of(found, metric) for metric in metrics]
+        by_metric = {(one.metric, one.scope): one for one in each.effects}
+        goal = by_metric.get((result.plan.goal.metric.name, result.plan.goal.metric.scope))
+        others = [ratio_of(by_metric, metric) for metric in metrics]
         blocks = str(len(goal.ratios)) if goal else "0"
         name = combination_name(each.combination)
-        rows.append((name, *told(goal), blocks, *others, each.dropped or "chosen"))
+        rows.append((name, *ratio_and_verdict(goal), blocks, *others, each.dropped or "chosen"))
         kinds.append(verdict_kind(goal.verdict if goal else ""))
     return {"head": head, "rows": rows, "kinds": kinds}
 
 
-def ratio_of(found: dict[tuple[str, str], Effect], metric: MetricKey) -> str:
+def ratio_of(by_metric: dict[tuple[str, str], Effect], metric: MetricKey) -> str:
     """The ratio by a metric."""
-    effect = found.get((metric.name, metric.scope))
+    effect = by_metric.get((metric.name, metric.scope))
     return ratio_text(effect.ratio) if effect else UNKNOWN
 
 
 def _table(head: tuple[str, ...], lines: list[tuple[str, Effect]]) -> dict[str, object]:
-    rows = [(name, *told(found)) for name, found in lines]
-    return {"head": head, "rows": rows, "kinds": [verdict_kind(found.verdict) for _, found in lines]}
+    rows = [(name, *ratio_and_verdict(effect)) for name, effect in lines]
+    return {"head": head, "rows": rows, "kinds": [verdict_kind(effect.verdict) for _, effect in lines]}
 
 
 def stage_lines(result: TuneResult) -> Iterator[tuple[str, str]]:

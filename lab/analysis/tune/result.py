@@ -44,8 +44,8 @@ def analyse_tune(folder: Path, *, ended: bool = False) -> TuneResult:
     Raises:
         ProfileError: The folder is not a tune's.
     """
-    found = Tuned.read(folder)
-    result = tune_result(found, ended=ended or found.was_complete)
+    tuned = Tuned.read(folder)
+    result = tune_result(tuned, ended=ended or tuned.was_complete)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
     (folder / RESULT).write_text(text + "\n", "utf-8")
     return result
@@ -120,9 +120,9 @@ class Tuned:
         if len(by_goal.ratios) < LEAST_CONFIRM_BLOCKS:
             return False
         broken = (
-            found is None or found.ratio is None or breaks(bound, found)
+            effect is None or effect.ratio is None or breaks(bound, effect)
             for bound in self.plan.bounds
-            for found in [self.of_chosen(bound.metric)]
+            for effect in [self.of_chosen(bound.metric)]
         )
         return self.plan.goal.gain(by_goal.ratio) > 1 and not any(broken)
 
@@ -132,44 +132,44 @@ def effect_of(effects: Iterable[Effect], variant: str, metric: MetricKey) -> Eff
     return next((e for e in effects if (e.variant, e.metric, e.scope) == (variant, metric.name, metric.scope)), None)
 
 
-def tune_result(found: Tuned, *, ended: bool) -> TuneResult:
+def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     """What a tune's records say."""
-    plan = found.plan
-    complete = ended or found.confirmed is not None
-    recommended: Combination = (found.chosen or ()) if found.is_confirmed else ()
-    settings = settings_of(found, recommended)
-    last_s = max((run.ended_s for each in found.stages for run in each.suite.runs), default=None)
-    contributed = contributions(found)
-    told = Findings(
+    plan = tuned.plan
+    complete = ended or tuned.confirmed is not None
+    recommended: Combination = (tuned.chosen or ()) if tuned.is_confirmed else ()
+    settings = settings_of(tuned, recommended)
+    last_s = max((run.ended_s for each in tuned.stages for run in each.suite.runs), default=None)
+    contributed = contributions(tuned)
+    of_search = Findings(
         plan=plan,
         complete=complete,
-        chosen=found.chosen,
-        is_confirmed=found.is_confirmed,
-        confirmation=found.confirmation,
-        known=found.known,
-        stages=found.begun,
-        has_start=any(each.suite.of_variant(START) for each in found.stages),
+        chosen=tuned.chosen,
+        is_confirmed=tuned.is_confirmed,
+        confirmation=tuned.confirmation,
+        known=tuned.known,
+        stages=tuned.begun,
+        has_start=any(each.suite.of_variant(START) for each in tuned.stages),
     )
     return TuneResult(
         plan=plan,
         ended_s=last_s,
         wall_time_s=None if last_s is None else last_s - plan.started_s,
         complete=complete,
-        stages=tuple(map(_stage, found.stages)),
-        tried=tuple(tried(found)),
-        chosen=found.chosen,
-        is_confirmed=found.is_confirmed,
+        stages=tuple(map(_stage, tuned.stages)),
+        tried=tuple(tried(tuned)),
+        chosen=tuned.chosen,
+        is_confirmed=tuned.is_confirmed,
         recommended=recommended,
         settings=settings,
-        confirmation=found.confirmation,
+        confirmation=tuned.confirmation,
         contributions=contributed,
-        headline=headline(told),
-        findings=tuple(findings(told)),
-        no_difference=tuple(no_difference(found)),
-        not_tried=(*plan.left_out, *never_ran(found)),
+        headline=headline(of_search),
+        findings=tuple(findings(of_search)),
+        no_difference=tuple(no_difference(tuned)),
+        not_tried=(*plan.left_out, *never_ran(tuned)),
         risks=tuple(f"{each.name}: {each.risk}" for each in map(plan.candidate, recommended) if each.risk),
         notes=tuple(notes(plan, recommended, settings)),
-        environment=environment_of(found),
+        environment=environment_of(tuned),
     )
 
 
@@ -183,27 +183,27 @@ def _stage(records: StageRecords) -> TuneStage:
     )
 
 
-def settings_of(found: Tuned, combination: Combination) -> dict[str, JsonValue]:
+def settings_of(tuned: Tuned, combination: Combination) -> dict[str, JsonValue]:
     """What a combination that has run sets."""
     name = combination_name(combination)
-    stages = (each.stage for each in found.stages)
+    stages = (each.stage for each in tuned.stages)
     return next((stage.settings[name] for stage in stages if name in stage.settings), {})
 
 
-def tried(found: Tuned) -> Iterator[Tried]:
+def tried(tuned: Tuned) -> Iterator[Tried]:
     """Every combination that the search has measured, the best first."""
     stages: dict[Combination, list[int]] = {}
-    for each in found.searched:
+    for each in tuned.searched:
         for combination in each.stage.combinations:
             stages.setdefault(combination, []).append(each.stage.number)
-    for combination in sorted(stages, key=lambda each: gain_or_least(found.known, each), reverse=True):
-        effects = (found.known.on(combination, metric) for metric in found.plan.metrics)
+    for combination in sorted(stages, key=lambda each: gain_or_least(tuned.known, each), reverse=True):
+        effects = (tuned.known.on(combination, metric) for metric in tuned.plan.metrics)
         yield Tried(
             combination=combination,
-            settings=settings_of(found, combination),
+            settings=settings_of(tuned, combination),
             stages=tuple(stages[combination]),
             effects=tuple(filter(None, effects)),
-            dropped=why_dropped(found, combination),
+            dropped=why_dropped(tuned, combination),
         )
 
 
@@ -213,15 +213,15 @@ def gain_or_least(known: Estimates, combination: Combination) -> float:
     return -inf if gain is None else gain
 
 
-def why_dropped(found: Tuned, combination: Combination) -> str | None:
+def why_dropped(tuned: Tuned, combination: Combination) -> str | None:
     """Why a combination that has run was not chosen, in a few words; `None` for the one that was."""
-    known, gain = found.known, found.known.log_gain(combination)
-    if combination == found.chosen:
+    known, gain = tuned.known, tuned.known.log_gain(combination)
+    if combination == tuned.chosen:
         return None
     if gain is None:
         return "its runs failed"
     bound = known.broken(combination)
-    of_best = known.log_gain(found.chosen) if found.chosen else None
+    of_best = known.log_gain(tuned.chosen) if tuned.chosen else None
     reasons = (
         (bound is not None, f"beyond {bound.text}" if bound else ""),
         (known.is_worse(combination), "worse than the start"),
@@ -231,24 +231,24 @@ def why_dropped(found: Tuned, combination: Combination) -> str | None:
     return next((text for holds, text in reasons if holds), "others gained more")
 
 
-def no_difference(found: Tuned) -> Iterator[str]:
+def no_difference(tuned: Tuned) -> Iterator[str]:
     """Candidates of which the interval says that alone they change the goal by less than 5 %."""
-    for candidate in found.plan.candidates:
-        alone = found.known.on((candidate.name,), found.plan.goal.metric)
+    for candidate in tuned.plan.candidates:
+        alone = tuned.known.on((candidate.name,), tuned.plan.goal.metric)
         if alone is not None and alone.verdict == "same within 5 %":
             yield candidate.name
 
 
-def never_ran(found: Tuned) -> Iterator[LeftOut]:
+def never_ran(tuned: Tuned) -> Iterator[LeftOut]:
     """Candidates that were planned, and whose runs never came to an end."""
-    for candidate in found.plan.candidates:
-        if found.known.on((candidate.name,), found.plan.goal.metric) is None:
-            yield LeftOut(name=candidate.name, reason=why_failed(found, candidate.name))
+    for candidate in tuned.plan.candidates:
+        if tuned.known.on((candidate.name,), tuned.plan.goal.metric) is None:
+            yield LeftOut(name=candidate.name, reason=why_failed(tuned, candidate.name))
 
 
-def why_failed(found: Tuned, variant: str) -> str:
+def why_failed(tuned: Tuned, variant: str) -> str:
     """Why a variant has no figure, by its last run that gives a reason."""
-    runs = [run for each in found.stages for run in each.suite.runs if run.variant == variant and run.reason]
+    runs = [run for each in tuned.stages for run in each.suite.runs if run.variant == variant and run.reason]
     return f"its runs failed: {runs[-1].reason}" if runs else "the search has not come to it"
 
 
@@ -266,18 +266,18 @@ def notes(plan: TunePlan, recommended: Combination, settings: dict[str, JsonValu
 # --- what each gives ------------------------------------------------------------------------------------------------
 
 
-def contributions(found: Tuned) -> tuple[Contribution, ...]:
+def contributions(tuned: Tuned) -> tuple[Contribution, ...]:
     """What each candidate of the chosen combination gives: given the others, where both have run side by side."""
-    chosen, metric = found.chosen or (), found.plan.goal.metric
+    chosen, metric = tuned.chosen or (), tuned.plan.goal.metric
     beside = {}
     for name in chosen if len(chosen) > 1 else ():
         without = tuple(other for other in chosen if other != name)
-        if pairs := list(side_by_side(found.searched, chosen, without, metric)):
+        if pairs := list(side_by_side(tuned.searched, chosen, without, metric)):
             beside[name] = effect(combination_name(chosen), combination_name(without), metric, pairs)
     judged = dict(zip(beside, among_comparisons(beside.values()), strict=True))
     made = []
     for name in chosen:
-        alone = found.known.on((name,), metric)
+        alone = tuned.known.on((name,), metric)
         if name in judged and judged[name].ratio is not None:
             made.append(Contribution(candidate=name, given="the others", effect=judged[name]))
         elif alone is not None:
@@ -300,8 +300,8 @@ def side_by_side(
             yield from zip(values[names[0]], values[names[1]], strict=True)
 
 
-def environment_of(found: Tuned) -> Environment | None:
+def environment_of(tuned: Tuned) -> Environment | None:
     """Machine and software of the start's first run that counts."""
-    runs = (run for each in found.stages for run in each.suite.of_variant(START))
+    runs = (run for each in tuned.stages for run in each.suite.of_variant(START))
     first = next(runs, None)
     return None if first is None else first.result.environment

@@ -37,9 +37,9 @@ class Findings:
 
     def of(self, variant: str, metric: MetricKey) -> Effect | None:
         """The confirmation of a variant by a metric, where it says something."""
-        for found in self.confirmation:
-            if (found.variant, found.metric, found.scope) == (variant, metric.name, metric.scope):
-                return found if found.ratio is not None else None
+        for effect in self.confirmation:
+            if (effect.variant, effect.metric, effect.scope) == (variant, metric.name, metric.scope):
+                return effect if effect.ratio is not None else None
         return None
 
     @property
@@ -48,72 +48,72 @@ class Findings:
         return self.of(combination_name(self.chosen), self.plan.goal.metric) if self.chosen else None
 
 
-def change(found: Effect | None) -> str:
+def change(effect: Effect | None) -> str:
     """`+31 % (+22 % to +41 %)`; without an interval `+31 %`."""
-    if found is None or found.ratio is None:
+    if effect is None or effect.ratio is None:
         return "not known"
     interval = ""
-    if found.low is not None and found.high is not None:
-        interval = f" ({change_text(found.low)} to {change_text(found.high)})"
-    return f"{change_text(found.ratio)}{interval}"
+    if effect.low is not None and effect.high is not None:
+        interval = f" ({change_text(effect.low)} to {change_text(effect.high)})"
+    return f"{change_text(effect.ratio)}{interval}"
 
 
-def headline(told: Findings) -> str:
+def headline(search: Findings) -> str:
     """What was confirmed, or why the start is recommended."""
-    if not told.complete:
-        begun = "1 stage has" if told.stages == 1 else f"{told.stages} stages have"
+    if not search.complete:
+        begun = "1 stage has" if search.stages == 1 else f"{search.stages} stages have"
         return f"Not finished: {begun} begun; resume it."
-    if not told.has_start:
+    if not search.has_start:
         return "This tune is void: no run of the start is verified; the report of stage 1 says why."
-    if told.chosen is None:
+    if search.chosen is None:
         return f"Nothing better than the start was found: no candidate seems to gain more than 1 %. {KEEP}"
-    return of_choice(told, told.chosen)
+    return of_choice(search, search.chosen)
 
 
-def of_choice(told: Findings, chosen: Combination) -> str:
+def of_choice(search: Findings, chosen: Combination) -> str:
     """What the confirmation says of what was chosen."""
-    found, label = told.goal, LABELS[told.plan.goal.name]
+    effect, label = search.goal, LABELS[search.plan.goal.name]
     name = combination_name(chosen)
-    if found is None or len(found.ratios) < LEAST_CONFIRM_BLOCKS:
+    if effect is None or len(effect.ratios) < LEAST_CONFIRM_BLOCKS:
         return f"Nothing was confirmed: too few verified runs compare {name} with the start. {KEEP}"
-    blocks = f"{len(found.ratios)} blocks that did not choose it"
-    if told.is_confirmed:
-        return f"Confirmed: {label} {change(found)} against the start, by {blocks}. Change {name}."
-    for bound in told.plan.bounds:
-        by_bound = told.of(name, bound.metric)
+    blocks = f"{len(effect.ratios)} blocks that did not choose it"
+    if search.is_confirmed:
+        return f"Confirmed: {label} {change(effect)} against the start, by {blocks}. Change {name}."
+    for bound in search.plan.bounds:
+        by_bound = search.of(name, bound.metric)
         if by_bound is None or breaks(bound, by_bound):
-            return f"{name}: {label} {change(found)}, but {bound.text} is not kept: {change(by_bound)}. {KEEP}"
-    return f"Nothing better than the start was confirmed: {name} gives {label} {change(found)} in {blocks}. {KEEP}"
+            return f"{name}: {label} {change(effect)}, but {bound.text} is not kept: {change(by_bound)}. {KEEP}"
+    return f"Nothing better than the start was confirmed: {name} gives {label} {change(effect)} in {blocks}. {KEEP}"
 
 
-def findings(told: Findings) -> Iterator[str]:
+def findings(search: Findings) -> Iterator[str]:
     """What else is known: other figures, bounds, interactions, the curse of the winner, and the method's own check."""
-    if told.chosen is None or told.goal is None:
+    if search.chosen is None or search.goal is None:
         return
-    name, goal = combination_name(told.chosen), told.plan.goal
-    others = [label for label in _labels(told.plan) if METRICS[label] != goal.metric]
-    beside = [f"{LABELS[label]} {change(told.of(name, METRICS[label]))}" for label in others]
+    name, goal = combination_name(search.chosen), search.plan.goal
+    others = [label for label in _labels(search.plan) if METRICS[label] != goal.metric]
+    beside = [f"{LABELS[label]} {change(search.of(name, METRICS[label]))}" for label in others]
     yield f"Beside it: {'; '.join(beside)}."
-    for bound in told.plan.bounds:
-        by_bound = told.of(name, bound.metric)
+    for bound in search.plan.bounds:
+        by_bound = search.of(name, bound.metric)
         if by_bound is not None and not breaks(bound, by_bound):
             how = "kept" if keeps(bound, by_bound) else "not shown to be broken, nor to be kept"
             yield f"{bound.text} is {how}: {change(by_bound)}."
-    estimate = told.known.on(told.chosen, goal.metric)
+    estimate = search.known.on(search.chosen, goal.metric)
     if estimate is not None and estimate.ratio is not None:
         yield (
             f"The search had estimated {change_text(estimate.ratio)}. The best of many noisy estimates is"
             " usually too high; only the confirmation counts."
         )
-    gains = [told.known.log_gain((each,)) for each in told.chosen]
-    together = told.known.log_gain(told.chosen)
+    gains = [search.known.log_gain((each,)) for each in search.chosen]
+    together = search.known.log_gain(search.chosen)
     if len(gains) > 1 and together is not None and None not in gains:
         alone = exp(sum(gain for gain in gains if gain is not None))
         yield (
             f"In the search, all together gave {ratio_text(exp(together))} times the start; the product of their single"
             f" effects is {ratio_text(alone)}."
         )
-    check = told.of(START + AGAIN, goal.metric)
+    check = search.of(START + AGAIN, goal.metric)
     if check is not None:
         yield f"The start against itself (A/A), which should show nothing: {change(check)}."
 

@@ -24,7 +24,7 @@ from lab.errors import StackError, VerificationError
 from lab.records.drivers import ClockOffset, Driver, at_all_times
 from lab.records.samples import Sample
 from lab.records.shares import DeliveryRecord
-from lab.run.load.drivers import CLIENT_FILE, Drivers, Host, Told
+from lab.run.load.drivers import CLIENT_FILE, Drivers, Host, SharedLoad
 from lab.run.load.produce import Producing, client_settings
 from producers.children import last_lines
 from producers.delivery import Delivered
@@ -48,7 +48,7 @@ class Way(ABC):
         return self._folder / f"{share.number}.json"
 
     @abstractmethod
-    def start(self, told: Told, shares: list[Share]) -> None:
+    def start(self, load: SharedLoad, shares: list[Share]) -> None:
         """Have a driver of each share started."""
 
     def content(self, share: Share) -> bytes | None:
@@ -70,13 +70,13 @@ class Way(ABC):
 class ByHand(Way):
     """Somebody starts each with a command that is printed, and copies its record here."""
 
-    def start(self, told: Told, shares: list[Share]) -> None:
+    def start(self, load: SharedLoad, shares: list[Share]) -> None:
         """Print what is to be done."""
-        in_s = datetime.fromisoformat(told.start_at).timestamp() - time.time()
+        in_s = datetime.fromisoformat(load.start_at).timestamp() - time.time()
         lines = [f"Start each of these on a host of its own within {duration(max(0.0, round(in_s)))}:"]
-        lines += [f"  {shlex.join(told.by_hand(share))}" for share in shares]
-        if told.secrets:
-            names = ", ".join(told.secrets)
+        lines += [f"  {shlex.join(load.by_hand(share))}" for share in shares]
+        if load.secrets:
+            names = ", ".join(load.secrets)
             lines.append(f"with a file {CLIENT_FILE} beside it that has a line NAME=VALUE for each of: {names}")
         lines += ["Then copy what each has written here:", *(f"  {self.file(share)}" for share in shares)]
         for line in lines:
@@ -95,12 +95,12 @@ class OverSsh(Way):
         self._environment = environment
         self._processes: dict[Share, subprocess.Popen[bytes]] = {}
 
-    def start(self, told: Told, shares: list[Share]) -> None:
+    def start(self, load: SharedLoad, shares: list[Share]) -> None:
         """Start them all, each with a log of its own."""
-        settings = "".join(f"{name}={value}\n" for name, value in told.secrets.items())
+        settings = "".join(f"{name}={value}\n" for name, value in load.secrets.items())
         for share, host in zip(shares, self._hosts, strict=True):
             with self.file(share).open("wb") as record, self._log(share).open("wb") as log:
-                self._processes[share] = process = self._started(host.ssh_words(told.over_ssh(share)), record, log)
+                self._processes[share] = process = self._started(host.ssh_words(load.over_ssh(share)), record, log)
             assert process.stdin is not None  # noqa: S101 - a pipe
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(f"{settings}\n".encode())
@@ -183,24 +183,24 @@ class DrivenStream:
             config=BROKERS_TIME,
         )
         before = self.worker_ahead_of_broker()
-        told = self.told()
+        load = self.shared_load()
         try:
-            records = self.records(told)
+            records = self.records(load)
         finally:
             self.producing.produced = None
         try:
-            delivered = gathered(records, self.planned(told))
+            delivered = gathered(records, self.planned(load))
         except VerificationError as error:
             raise VerificationError(f"this run has no figures: {error}") from error
         worker = at_all_times([before, self.worker_ahead_of_broker()])
         self.drivers = tuple(self.driver_of(record, worker) for record in records.values())
         return delivered
 
-    def told(self) -> Told:
-        """What every driver is told; from here on, time runs."""
+    def shared_load(self) -> SharedLoad:
+        """What every driver sends; from here on, time runs."""
         run = self.producing.run
         client = client_settings(run.profile, run.target.endpoints)
-        return Told(
+        return SharedLoad(
             profile=run.profile,
             bootstrap_servers=client.pop("bootstrap.servers"),
             topic=run.names.topic,
@@ -209,26 +209,26 @@ class DrivenStream:
             client=client,
         )
 
-    def planned(self, told: Told) -> dict[str, object]:
+    def planned(self, load: SharedLoad) -> dict[str, object]:
         """What each record must say of the load."""
         run = self.producing.run
         dataset = run.profile.dataset
         options = {name: value for name, value in dataset.options.items() if name != "path" and value is not None}
         return {
             "sluice_version": VERSION,
-            "topic": told.topic,
+            "topic": load.topic,
             "dataset": {"name": dataset.name, "seed": dataset.seed, **options},
             "content_hash": run.dataset.content_hash,
             "documents": run.dataset.documents,
             "of": self.plan.number,
             "processes": run.profile.producer.processes,
             "rate_docs_per_s": run.profile.load.rate_docs_per_s,
-            "start_at_s": datetime.fromisoformat(told.start_at).timestamp(),
+            "start_at_s": datetime.fromisoformat(load.start_at).timestamp(),
         }
 
     # --- records -----------------------------------------------------------------------------------------------------
 
-    def records(self, told: Told) -> dict[str, DeliveryRecord]:
+    def records(self, load: SharedLoad) -> dict[str, DeliveryRecord]:
         """The delivery record of each share, by its file, in the order of the shares."""
         run = self.producing.run
         folder = run.folder.path / "drivers"
@@ -237,18 +237,18 @@ class DrivenStream:
         way = OverSsh(folder, self.plan.hosts, environment) if self.plan.hosts else ByHand(folder)
         shares = [Share(number, self.plan.number) for number in range(1, self.plan.number + 1)]
         try:
-            way.start(told, shares)
-            contents = dict(self.awaited(way, shares, told))
+            way.start(load, shares)
+            contents = dict(self.awaited(way, shares, load))
         finally:
             way.stop()
         return {str(way.file(share)): parsed(DeliveryRecord, contents[share], str(way.file(share))) for share in shares}
 
-    def awaited(self, way: Way, shares: list[Share], told: Told) -> Iterator[tuple[Share, bytes]]:
+    def awaited(self, way: Way, shares: list[Share], load: SharedLoad) -> Iterator[tuple[Share, bytes]]:
         """Each record as it comes."""
         run = self.producing.run
         run.progress.begin("load", "drivers stream", run.dataset.documents)
         waiting = list(shares)
-        starts_s = datetime.fromisoformat(told.start_at).timestamp()
+        starts_s = datetime.fromisoformat(load.start_at).timestamp()
         lasts_s = run.dataset.documents / (run.profile.load.rate_docs_per_s or 1) + run.profile.load.timeout_s
         while waiting:
             for share in tuple(waiting):

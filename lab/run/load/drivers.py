@@ -37,10 +37,10 @@ class Host:
         Raises:
             ProfileError: It is no host.
         """
-        found = HOST.fullmatch(text)
-        if found is None:
+        match = HOST.fullmatch(text)
+        if match is None:
             raise ProfileError(f"--driver: got {text}, expected [USER@]HOST[:FOLDER], such as load-1:sluice")
-        return cls(found["address"], found["folder"] or cls.folder)
+        return cls(match["address"], match["folder"] or cls.folder)
 
     def ssh_words(self, words: list[str]) -> list[str]:
         """The command that runs these words there, asks nobody, and ends within a minute after the host is gone."""
@@ -107,8 +107,8 @@ class Drivers:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What all drivers of a stream are told.
+class SharedLoad:
+    """What all drivers of a stream share.
 
     Attributes:
         clock_topic: Takes the time of the broker, with which each driver compares its clock.

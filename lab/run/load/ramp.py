@@ -144,10 +144,10 @@ def grown(before: HdrHistogram, after: HdrHistogram) -> dict[int, int]:
 
 def percentiles_ms(counts: dict[int, int]) -> dict[str, float]:
     """Percentile name → ms, of values in µs; empty when there are none."""
-    total, reached, found = sum(counts.values()), 0, {}
+    total, reached, percentiles = sum(counts.values()), 0, {}
     due = [(name, percent / 100 * total) for name, percent in PERCENTILES.items()] if total else []
     for value, count in sorted(counts.items()):
         reached += count
         while due and reached >= due[0][1] - 1e-9:
-            found[due.pop(0)[0]] = value / 1000
-    return found
+            percentiles[due.pop(0)[0]] = value / 1000
+    return percentiles

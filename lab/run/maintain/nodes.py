@@ -30,13 +30,13 @@ class DataNode:
 
 def data_nodes_in(answer: Mapping[str, Any], roles: Collection[str] = DATA_ROLES) -> list[DataNode]:
     """The nodes of an answer of `_nodes/settings` with one of these roles, in the order of their names."""
-    found = []
+    nodes = []
     for described in answer["nodes"].values():
         if not set(roles).isdisjoint(described["roles"]):
             stated = described.get("settings", {}).get("path", {}).get("repo", [])
             repositories = (stated,) if isinstance(stated, str) else tuple(stated)
-            found.append(DataNode(str(described["name"]), repositories))
-    return sorted(found, key=lambda node: node.name)
+            nodes.append(DataNode(str(described["name"]), repositories))
+    return sorted(nodes, key=lambda node: node.name)
 
 
 def data_nodes(cluster: ElasticsearchClient, index_settings: Mapping[str, object]) -> list[DataNode]:

@@ -49,7 +49,7 @@ class DrawnQuery:
     rows: tuple[int, int]
 
 
-class Asker:
+class BoundQuestion:
     """One question about one dataset: draws queries, writes their bodies and checks their answers.
 
     Args:
@@ -82,11 +82,11 @@ class Asker:
     @property
     def fingerprint(self) -> str:
         """16 hexadecimal digits that two runs share exactly when they ask the same of the same documents."""
-        asked = self.question.model_dump(include={"question", "parameters", "truth"})
+        question = self.question.model_dump(include={"question", "parameters", "truth"})
         window = self._queries.window
         content = [
             self.name,
-            asked,
+            question,
             window.model_dump() if window is not None else None,
             self._queries.seed,
             # Books are the same in both of their models.
@@ -106,7 +106,9 @@ class Asker:
             return DrawnQuery(values, (0, self._dataset.documents))
         if self._vectors is not None:
             number = draw.randrange(QUERY_VECTORS)
-            return DrawnQuery(drawn_vector(self.question.parameters, self._asked[number], draw), (number, number + 1))
+            return DrawnQuery(
+                drawn_vector(self.question.parameters, self._query_vectors[number], draw), (number, number + 1)
+            )
         assert self._dataset.timeline is not None  # noqa: S101 - events have one
         window = drawn_window(self._dataset.timeline, self._queries.window, draw, searchable)
         values = drawn_event_values(self.question.parameters, self._dataset, window.rows, draw)
@@ -144,7 +146,7 @@ class Asker:
         return "rows" if answer.counts_by or answer.counts_per else "values" if answer.unique else "events"
 
     @cached_property
-    def _asked(self) -> list[tuple[float, ...]]:
+    def _query_vectors(self) -> list[tuple[float, ...]]:
         """All query vectors."""
         return query_vectors(self._vectors, QUERY_VECTORS) if self._vectors is not None else []
 
@@ -164,9 +166,9 @@ class Asker:
         return right_answer_about_events(self.question.truth, self._dataset, rows, dict(values))
 
 
-def askers(
+def bound_questions(
     questions: Mapping[str, Question], dataset: Dataset, queries: Queries, models: Mapping[str, str]
-) -> list[Asker]:
+) -> list[BoundQuestion]:
     """One for each question by its name; books and offers are read once for all.
 
     Args:
@@ -181,7 +183,7 @@ def askers(
             dict.fromkeys(field for question in about_books for field in offer_fields(question)),
         )
     return [
-        Asker(
+        BoundQuestion(
             name,
             question,
             dataset,

@@ -62,7 +62,7 @@ def have_layout(
     run.progress.begin("fill", "looking for a kept index", None)
     refuse_others(run, cluster)
     fingerprint = str(layout_fingerprint(run.profile, run.dataset, run.root))
-    kept = found(run, cluster, fingerprint)
+    kept = matching_index(run, cluster, fingerprint)
     if kept is None:
         # Another user may have begun to make it meanwhile.
         refuse_others(run, cluster)
@@ -130,7 +130,7 @@ def put_away(run: RunContext, cluster: ElasticsearchClient) -> None:
             cluster.delete_index(index)
 
 
-def found(run: RunContext, cluster: ElasticsearchClient, fingerprint: str) -> KeptIndex | None:
+def matching_index(run: RunContext, cluster: ElasticsearchClient, fingerprint: str) -> KeptIndex | None:
     """The index of the run's layout, opened, if it is whole and as it was when it was verified."""
     index = run.names.index
     kept = whole_indices(cluster).get(index)
@@ -143,8 +143,8 @@ def found(run: RunContext, cluster: ElasticsearchClient, fingerprint: str) -> Ke
         # A primary shard is lost, as with the node that held it.
         run.progress.begin("fill", "a shard of the kept index is missing: rebuilding it", None)
         return None
-    seen = (cluster.index_settings(index)["index.uuid"], cluster.operations(index), cluster.count(index))
-    if seen != (kept.uuid, kept.operations, kept.documents.indexed):
+    state = (cluster.index_settings(index)["index.uuid"], cluster.operations(index), cluster.count(index))
+    if state != (kept.uuid, kept.operations, kept.documents.indexed):
         return None
     cluster.put_settings(index, {f"index.{name}": run.profile.index.get(name) for name in SET_IN_PLACE})
     return kept

@@ -168,7 +168,7 @@ def _instant(instant_ms: int) -> str:
     return f"{np.datetime64(instant_ms, 'ms')}Z"
 
 
-def drawn_window(timeline: Timeline, asked: QueryWindow | None, draw: random.Random, searchable: int) -> Window:
+def drawn_window(timeline: Timeline, wanted: QueryWindow | None, draw: random.Random, searchable: int) -> Window:
     """A window of the first `searchable` documents; all of them where none is asked for.
 
     It ends before the instant of the first document that is not searchable yet, so that none that comes later can fall
@@ -176,12 +176,12 @@ def drawn_window(timeline: Timeline, asked: QueryWindow | None, draw: random.Ran
     """
     first_ms = timeline.instant_ms(0)
     end_ms = _end_ms(timeline, searchable)
-    if asked is None:
+    if wanted is None:
         return Window(first_ms, end_ms, (0, timeline.first_at(end_ms)))
-    length_ms = max(1, round(asked.seconds * 1000))
+    length_ms = max(1, round(wanted.seconds * 1000))
     start_ms = end_ms - length_ms
-    if asked.place == "drawn":
-        start_ms = _end_ms(timeline, int(searchable * asked.within)) - length_ms
+    if wanted.place == "drawn":
+        start_ms = _end_ms(timeline, int(searchable * wanted.within)) - length_ms
         start_ms = draw.randint(first_ms, start_ms) if start_ms > first_ms else start_ms
     rows = timeline.first_at(start_ms), timeline.first_at(start_ms + length_ms)
     return Window(start_ms, start_ms + length_ms, rows)

@@ -158,8 +158,10 @@ def touch(run: RunContext, cluster: ElasticsearchClient, index: str) -> None:
 def numbers_of(dataset: Dataset, keys: Set[bytes]) -> NDArray[np.int64]:
     """The numbers of the documents of these keys, ascending."""
     blocks = dataset.blocks(0, dataset.documents)
-    found = (number for block in blocks for number, key in zip(block, dataset.keys(block), strict=True) if key in keys)
-    return np.fromiter(islice(found, len(keys)), dtype=np.int64)
+    numbers = (
+        number for block in blocks for number, key in zip(block, dataset.keys(block), strict=True) if key in keys
+    )
+    return np.fromiter(islice(numbers, len(keys)), dtype=np.int64)
 
 
 def codec_problems(profile: Profile, codecs: Mapping[str, int]) -> Iterator[str]:
@@ -172,5 +174,5 @@ def codec_problems(profile: Profile, codecs: Mapping[str, int]) -> Iterator[str]
     mode = MODES.get(name)
     others = {codec: count for codec, count in codecs.items() if mode and not codec.endswith(mode)}
     if others:
-        seen = ", ".join(f"{codec} ({count})" for codec, count in sorted(others.items()))
-        yield f"index.codec: got segments with {seen}, expected {mode} in all of them, as {name} makes it"
+        segments = ", ".join(f"{codec} ({count})" for codec, count in sorted(others.items()))
+        yield f"index.codec: got segments with {segments}, expected {mode} in all of them, as {name} makes it"

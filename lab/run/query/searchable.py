@@ -83,7 +83,7 @@ class Searchable:
                 self._documents = max(self._documents, self._readings.popleft()[1])
 
     def _read(self) -> int:
-        total = found(self._connection, self._path)
+        total = hit_count(self._connection, self._path)
         bounds = sorted({self._bound(total - back) for back in BACK if total > back}, reverse=True)
         return self._whole(bounds) if bounds else 0
 
@@ -96,10 +96,10 @@ class Searchable:
         field = self._timeline.field
         ranges = {str(bound): {"range": {field: {"lt": bound, "format": "epoch_millis"}}} for bound in bounds_ms}
         answer = self._post({"size": 0, "aggs": {"before": {"filters": {"filters": ranges}}}})
-        found = answer["aggregations"]["before"]["buckets"]
+        buckets = answer["aggregations"]["before"]["buckets"]
         whole = (self._timeline.first_at(bound) for bound in bounds_ms)
         return next(
-            (rows for bound, rows in zip(bounds_ms, whole, strict=True) if found[str(bound)]["doc_count"] == rows), 0
+            (rows for bound, rows in zip(bounds_ms, whole, strict=True) if buckets[str(bound)]["doc_count"] == rows), 0
         )
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def posted(connection: QueryConnection, path: str, body: dict[str, Any]) -> dict
     return answer
 
 
-def found(connection: QueryConnection, path: str) -> int:
+def hit_count(connection: QueryConnection, path: str) -> int:
     """How many documents a search finds."""
     return int(posted(connection, path, {"size": 0, "track_total_hits": True})["hits"]["total"]["value"])
 
@@ -140,7 +140,7 @@ def wait_for_every_key(dataset: Dataset, connection: QueryConnection, task: Task
     deadline = time.monotonic() + within_s
     while not stop.wait(EVERY_S):
         with contextlib.suppress(OSError, HTTPException, ValueError, LookupError, TypeError):
-            documents = found(connection, search_path(task))
+            documents = hit_count(connection, search_path(task))
             if documents >= wanted:
                 # What one copy of a shard finds, another may find only after its own refresh.
                 stop.wait(task.hold_s)

@@ -23,7 +23,7 @@ from lab.errors import SluiceError
 from lab.profiles.models import Ramp
 from lab.profiles.questions import load_question
 from lab.records.queries import ANSWERS_EVERY_S
-from lab.run.query.draw import Asker, askers
+from lab.run.query.draw import BoundQuestion, bound_questions
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable, SearchableError, wait_for_every_key
 from lab.run.query.traffic import (
@@ -118,19 +118,21 @@ def check(traffic: Traffic, tell: Callable[[int, int], None]) -> list[AnswerCoun
     Args:
         tell: Called now and then with how many are compared, and of how many.
     """
-    counts = [AnswerCount() for _ in traffic.askers]
+    counts = [AnswerCount() for _ in traffic.questions]
     total, done = sum(len(kept) for client in traffic.kept for kept in client), 0
     for client in traffic.kept:
-        for asker, kept, count in zip(traffic.askers, client, counts, strict=True):
+        for question, kept, count in zip(traffic.questions, client, counts, strict=True):
             for drawn, answer, times in kept.answers():
                 if not done % TOLD_EVERY:
                     tell(done, total)
-                count.add(asker.check(drawn, answer), times)
+                count.add(question.check(drawn, answer), times)
                 done += 1
     return counts
 
 
-def question_record(asker: Asker, replies: Sequence[Reply], count: AnswerCount, *, is_open: bool) -> dict[str, Any]:
+def question_record(
+    question: BoundQuestion, replies: Sequence[Reply], count: AnswerCount, *, is_open: bool
+) -> dict[str, Any]:
     """What `QueryTimes` says of one question."""
     service_time, latency, took = Latencies(), Latencies(), Latencies()
     answered = [reply for reply in replies if reply.error is None]
@@ -140,10 +142,10 @@ def question_record(asker: Asker, replies: Sequence[Reply], count: AnswerCount, 
         took.record(reply.took_ms * 1_000_000)
     hits = [(float(reply.hits), 1) for reply in answered if reply.hits is not None]
     return {
-        "name": asker.name,
-        "question": asker.question.question,
-        "model": asker.model,
-        "fingerprint": asker.fingerprint,
+        "name": question.name,
+        "question": question.question.question,
+        "model": question.model,
+        "fingerprint": question.fingerprint,
         "requests": len(replies),
         "errors": Counter(reply.error for reply in replies if reply.error is not None),
         "checked": count.checked,
@@ -192,9 +194,9 @@ def load_record(traffic: Traffic, stages: Sequence[StageResult], counts: Sequenc
         "answers_read": answers_read(traffic.read_ns, stages[0].started_ns, stages[-1].ended_ns),
         "questions": [
             question_record(
-                asker, [reply for reply in replies if reply.question == place], counts[place], is_open=is_open
+                question, [reply for reply in replies if reply.question == place], counts[place], is_open=is_open
             )
-            for place, asker in enumerate(traffic.askers)
+            for place, question in enumerate(traffic.questions)
         ],
         "steps": [step_of(stage) for stage in stages] if traffic.task.ramp else [],
     }
@@ -243,13 +245,13 @@ def work(commands: BinaryIO, answers: Answers) -> None:
     task = Task.of(json.loads(commands.readline()))
     dataset = make_dataset(**task.dataset)
     questions = {name: load_question(name, Path(task.root)) for name in task.queries.questions}
-    asked = askers(questions, dataset, task.queries, task.models)
+    bound = bound_questions(questions, dataset, task.queries, task.models)
     answers.write("ready")
     commands.readline()
     stop = threading.Event()
     listen(commands, stop)
     with searchable_documents(task, dataset, stop) as searchable:
-        traffic = Traffic(task, asked, (lambda: dataset.documents) if searchable is None else searchable.documents)
+        traffic = Traffic(task, bound, (lambda: dataset.documents) if searchable is None else searchable.documents)
 
         def tell() -> None:
             answers.write(

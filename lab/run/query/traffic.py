@@ -16,7 +16,7 @@ import orjson
 
 from lab.profiles.models import Queries, QueryLoad, Ramp
 from lab.run.load.direct_sender import error_type, http_connection
-from lab.run.query.draw import Asker, DrawnQuery, exact_hits
+from lab.run.query.draw import BoundQuestion, DrawnQuery, exact_hits
 
 ANSWER_WITHIN_S: Final = 60.0
 LATE_NS: Final = 10_000_000
@@ -222,16 +222,16 @@ class Traffic:
         read_ns: When each answer was read, those of the warm-up, too.
     """
 
-    def __init__(self, task: Task, askers: Sequence[Asker], searchable: Callable[[], int]) -> None:
+    def __init__(self, task: Task, questions: Sequence[BoundQuestion], searchable: Callable[[], int]) -> None:
         self.task = task
-        self.askers = askers
+        self.questions = questions
         self.searchable = searchable
         self.sent = 0
         self.errors = 0
         self.read_ns: list[int] = []
         clients = range(task.load.clients)
-        most_bytes = KEPT_BYTES // (len(clients) * max(1, len(askers)))
-        self.kept = [[KeptAnswers(most_bytes) for _ in askers] for _ in clients]
+        most_bytes = KEPT_BYTES // (len(clients) * max(1, len(questions)))
+        self.kept = [[KeptAnswers(most_bytes) for _ in questions] for _ in clients]
         self._connections = [QueryConnection(task.urls[number % len(task.urls)], task) for number in clients]
         self._stages = 0
         self._under_way: StageUnderWay | None = None
@@ -288,11 +288,11 @@ class Traffic:
             due_ns: `None` for at once.
             counts: Whether it counts, by when it was due and when its answer was read.
         """
-        question = number % len(self.askers)
-        asker = self.askers[question]
+        place = number % len(self.questions)
+        question = self.questions[place]
         draw = Random((self.task.queries.seed << 40) + (self._stages << 32) + number)  # noqa: S311 - no secret
-        drawn = asker.draw(draw, self.searchable())
-        body = asker.body(drawn)
+        drawn = question.draw(draw, self.searchable())
+        body = question.body(drawn)
         self.sent += 1
         sent_ns = time.monotonic_ns()
         due_ns = sent_ns if due_ns is None else due_ns
@@ -302,13 +302,13 @@ class Traffic:
         is_counted = counts(due_ns, read_ns)
         if error is not None:
             self.errors += 1
-            return Reply(question, due_ns, sent_ns, read_ns, was_free, error, counts=is_counted)
+            return Reply(place, due_ns, sent_ns, read_ns, was_free, error, counts=is_counted)
         self.read_ns.append(read_ns)
         if is_counted:
-            self.kept[client][question].keep(drawn, body, content)
+            self.kept[client][place].keep(drawn, body, content)
         first, stop = drawn.rows
         return Reply(
-            question,
+            place,
             due_ns,
             sent_ns,
             read_ns,
@@ -429,7 +429,7 @@ class StageUnderWay:
         if self._is_over(due_ns):
             return False
         if self._is_over(self._now_ns() - int(DRAIN_S * 1e9)):
-            question = number % len(self._traffic.askers)
+            question = number % len(self._traffic.questions)
             reply = Reply(question, due_ns, due_ns, due_ns, was_free=False, error=NOT_SENT)
         else:
             reply = self._traffic.exchange(

@@ -67,12 +67,14 @@ def together(accountings: Mapping[str, Accounting], target: VerificationTarget) 
     problems = [
         *target.refusals,
         *delivery_problems(documents, counts["delivered"], records.failures),
-        *(f"{index}: {problem}" for index, (_, found) in accountings.items() for problem in found.problems),
+        *(f"{index}: {problem}" for index, (_, accounting) in accountings.items() for problem in accounting.problems),
     ]
     return documents, Verification(
         verified=not problems,
         problems=tuple(problems),
-        dead_letters=merged_reasons([reason for _, found in accountings.values() for reason in found.dead_letters]),
+        dead_letters=merged_reasons(
+            [reason for _, accounting in accountings.values() for reason in accounting.dead_letters]
+        ),
         delivery_failures=recorded(records.failures),
     )
 

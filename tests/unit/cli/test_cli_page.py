@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from lab.cli import page
-from lab.cli.page import PASSWORD, asked_password, is_here, is_wanted
+from lab.cli.page import PASSWORD, is_here, is_wanted, page_password
 from lab.errors import ProfileError
 
 
@@ -49,7 +49,7 @@ def test_a_name_is_no_address() -> None:
 def test_a_password_comes_from_the_environment_and_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page starts does not get to see it."""
     monkeypatch.setenv(PASSWORD, "correct horse")
-    assert asked_password("192.168.1.7") == "correct horse"
+    assert page_password("192.168.1.7") == "correct horse"
     assert PASSWORD not in page.os.environ
 
 
@@ -69,7 +69,7 @@ def test_a_password_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, typ
     monkeypatch.setattr(page.sys, "stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr(page.getpass, "getpass", lambda _prompt: typed.pop(0))
     with pytest.raises(ProfileError) as refusal:
-        asked_password("192.168.1.7")
+        page_password("192.168.1.7")
     assert str(refusal.value) == sentence
 
 
@@ -78,5 +78,5 @@ def test_without_a_terminal_the_password_must_be_in_the_environment(monkeypatch:
     monkeypatch.delenv(PASSWORD, raising=False)
     monkeypatch.setattr(page.sys, "stdin", SimpleNamespace(isatty=lambda: False))
     with pytest.raises(ProfileError) as refusal:
-        asked_password("192.168.1.7")
+        page_password("192.168.1.7")
     assert str(refusal.value) == f"--bind 192.168.1.7: got no password, expected one in {PASSWORD}"

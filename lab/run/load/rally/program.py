@@ -40,8 +40,8 @@ def why_not_rally(profile: Profile) -> str | None:
 
 def why_not_version(program: str, text: str) -> str | None:
     """What to say of a program that is not a Rally whose reports and options are known."""
-    found = re.search(r"\besrally (\d+)\.(\d+)", text)
-    version = tuple(map(int, found.groups())) if found else ()
+    match = re.search(r"\besrally (\d+)\.(\d+)", text)
+    version = tuple(map(int, match.groups())) if match else ()
     if OLDEST <= version < TOO_NEW:
         return None
     first = next(iter(text.splitlines()), "no answer")

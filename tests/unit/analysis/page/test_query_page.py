@@ -12,11 +12,11 @@ from lab.analysis.figures.searches import counter_series, node_sums, process_ser
 from lab.analysis.page.charts import charts
 from lab.analysis.page.queries import (
     answers_text,
-    asked_text,
     clients_busy_text,
     clients_text,
     layout_pairs,
     times_name,
+    window_sentence,
 )
 from lab.analysis.page.query_charts import latencies, ramp, right_answers
 from lab.analysis.page.report import write_report
@@ -145,7 +145,7 @@ def test_the_kind_of_loop_is_told(changes: dict[str, Any], sentence: str) -> Non
 )
 def test_the_window_and_the_cache_are_told(changes: dict[str, Any], sentence: str) -> None:
     """Both decide what a time means."""
-    assert asked_text(load(**changes)) == sentence
+    assert window_sentence(load(**changes)) == sentence
 
 
 def test_only_an_open_loop_has_a_latency() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
-from lab.run.load.drivers import Drivers, Host, Told, produce_words
+from lab.run.load.drivers import Drivers, Host, SharedLoad, produce_words
 from producers.share import Share
 
 STREAM = ("load.mode=stream", "load.rate_docs_per_s=1234567.5")
@@ -18,9 +18,9 @@ def profile(*overrides: str) -> Profile:
     return load_profile("quickstart", overrides=(*STREAM, *overrides))
 
 
-def told(*overrides: str, **client: str) -> Told:
+def told(*overrides: str, **client: str) -> SharedLoad:
     """What drivers of it are told."""
-    return Told(profile(*overrides), "broker:9092", "books", "books-clock", "2026-11-23T15:00:00.000Z", client)
+    return SharedLoad(profile(*overrides), "broker:9092", "books", "books-clock", "2026-11-23T15:00:00.000Z", client)
 
 
 @pytest.mark.parametrize(

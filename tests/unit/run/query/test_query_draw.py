@@ -12,7 +12,7 @@ import pytest
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.models import Queries, QueryWindow
 from lab.profiles.questions import Question, load_question, question_names
-from lab.run.query.draw import Asker, DrawnQuery, askers
+from lab.run.query.draw import BoundQuestion, DrawnQuery, bound_questions
 from lab.run.query.right_answers import Outcome
 from producers.registry import make_dataset
 
@@ -27,13 +27,13 @@ NAMES = [name for name in question_names(REPOSITORY) if load_question(name, REPO
 Response = dict[str, Any]
 
 
-def asker(name: str, window: QueryWindow | None = None, **truth: Any) -> Asker:
+def bound_question(name: str, window: QueryWindow | None = None, **truth: Any) -> BoundQuestion:
     """A question of the repository, with a truth of its own where one is given."""
     question = load_question(name, REPOSITORY)
     if truth:
         stated = question.model_dump()
         question = Question.model_validate({**stated, **truth})
-    return Asker(name, question, DATASET, Queries(questions=[name], window=window))
+    return BoundQuestion(name, question, DATASET, Queries(questions=[name], window=window))
 
 
 def seeded(seed: int) -> random.Random:
@@ -113,7 +113,7 @@ WINDOWS = {
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_right_is_what_the_documents_say(name: str, searchable: int, window: str) -> None:
     """For any window, while any number of documents can be found, none at all included."""
-    made, draw = asker(name, WINDOWS[window]), seeded(3)
+    made, draw = bound_question(name, WINDOWS[window]), seeded(3)
     for _ in range(3):
         drawn = made.draw(draw, searchable)
         found = within(drawn, searchable)
@@ -127,7 +127,7 @@ def test_what_is_right_is_what_the_documents_say(name: str, searchable: int, win
 @pytest.mark.parametrize("window", WINDOWS)
 def test_no_event_that_comes_later_falls_into_a_window(window: str, searchable: int) -> None:
     """Three events share a millisecond here; the window ends before the first that may be missing."""
-    made, draw = asker("total-events", WINDOWS[window]), seeded(3)
+    made, draw = bound_question("total-events", WINDOWS[window]), seeded(3)
     for _ in range(7):
         drawn = made.draw(draw, searchable)
         assert within(drawn) == within(drawn, searchable)
@@ -135,7 +135,7 @@ def test_no_event_that_comes_later_falls_into_a_window(window: str, searchable: 
 
 def test_the_newest_window_ends_with_the_newest_whole_millisecond() -> None:
     """At 333 µs, events 0 to 3 are of the first millisecond, 4 to 6 of the second, 7 to 9 of the third."""
-    made = asker("total-events", QueryWindow(seconds=0.001))
+    made = bound_question("total-events", QueryWindow(seconds=0.001))
     assert [made.draw(seeded(1), searchable).rows for searchable in (7, 8, 9, 10)] == [
         (4, 7),
         (4, 7),
@@ -146,7 +146,7 @@ def test_the_newest_window_ends_with_the_newest_whole_millisecond() -> None:
 
 def test_drawn_windows_lie_everywhere_in_their_share_and_nowhere_else() -> None:
     """Half of the documents are the working set; the same seed draws the same windows."""
-    made = asker("total-events", QueryWindow(seconds=0.1, place="drawn", within=0.5))
+    made = bound_question("total-events", QueryWindow(seconds=0.1, place="drawn", within=0.5))
     draws = [[made.draw(draw, EVENTS) for _ in range(401)] for draw in (seeded(1), seeded(1))]
     assert draws[0] == draws[1]
     starts = [drawn.rows[0] for drawn in draws[0]]
@@ -157,7 +157,7 @@ def test_drawn_windows_lie_everywhere_in_their_share_and_nowhere_else() -> None:
 
 def test_a_body_states_the_window_as_instants() -> None:
     """Never `now`, which no cache keeps and nobody can check; the interval is a third of the window."""
-    made = asker("events-over-time", QueryWindow(seconds=0.9))
+    made = bound_question("events-over-time", QueryWindow(seconds=0.9))
     body = orjson.loads(made.body(made.draw(seeded(1), EVENTS)))
     assert body["query"]["range"]["DateTimeReceivedUtc"] == {
         "gte": "2016-02-01T00:00:00.766Z",
@@ -224,9 +224,9 @@ WRONG_ROWS: list[tuple[str, tuple[Any, ...], Callable[[list[Response]], None], s
 ]
 
 
-def right_response(name: str) -> tuple[Asker, DrawnQuery, Response]:
+def right_response(name: str) -> tuple[BoundQuestion, DrawnQuery, Response]:
     """A query about a window, and its right response."""
-    made = asker(name, WINDOWS["newest"])
+    made = bound_question(name, WINDOWS["newest"])
     drawn = made.draw(seeded(1), EVENTS)
     return made, drawn, answered(name, within(drawn), interval_of(drawn))
 
@@ -282,7 +282,7 @@ def test_a_number_within_its_error_is_right(addresses: int) -> None:
 )
 def test_events_made_wrong_are_caught(hits: list[str], difference: str, share: float) -> None:
     """One missing, one in place of another, one too many."""
-    made = asker("events-of-an-instant", QueryWindow(seconds=0.001))
+    made = bound_question("events-of-an-instant", QueryWindow(seconds=0.001))
     drawn = made.draw(seeded(1), 10)
     keys = [key for key, _ in within(drawn)]
     response = answered("events-of-an-instant", within(drawn), 1)
@@ -314,7 +314,7 @@ def test_values_of_an_event_are_conditions_of_others() -> None:
             "answer": {"counts_per": "$window_third"},
         },
     }
-    made, draw = asker("events-over-time", WINDOWS["drawn"], **stated), seeded(5)
+    made, draw = bound_question("events-over-time", WINDOWS["drawn"], **stated), seeded(5)
     for _ in range(5):
         drawn = made.draw(draw, EVENTS)
         method, address = drawn.values["method"], str(drawn.values["address"])
@@ -330,7 +330,7 @@ def test_values_of_an_event_are_conditions_of_others() -> None:
 
 def test_an_answer_without_a_window_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of 100 million events would take a second each time."""
-    made, draw = asker("ratings"), seeded(1)
+    made, draw = bound_question("ratings"), seeded(1)
     drawn = made.draw(draw, EVENTS)
     response = answered("ratings", DOCUMENTS, 1)
     assert made.check(drawn, response).is_right
@@ -343,11 +343,11 @@ def test_fingerprints_tell_what_is_asked_of_what() -> None:
     question = load_question("ratings", REPOSITORY)
     asked, other = Queries(questions=["ratings"]), make_dataset("events", documents=EVENTS, seed=8, interval_us=333)
     made = [
-        Asker("ratings", question, DATASET, asked),
-        Asker("ratings", question, DATASET, asked, model="source"),
-        Asker("ratings", question, other, asked),
-        Asker("ratings", question, DATASET, asked.model_copy(update={"seed": 2})),
-        Asker("ratings", question, DATASET, asked.model_copy(update={"window": QueryWindow(seconds=1)})),
+        BoundQuestion("ratings", question, DATASET, asked),
+        BoundQuestion("ratings", question, DATASET, asked, model="source"),
+        BoundQuestion("ratings", question, other, asked),
+        BoundQuestion("ratings", question, DATASET, asked.model_copy(update={"seed": 2})),
+        BoundQuestion("ratings", question, DATASET, asked.model_copy(update={"window": QueryWindow(seconds=1)})),
     ]
     assert [made[0].fingerprint == one.fingerprint for one in made] == [True, True, False, False, False]
     books = [
@@ -355,7 +355,7 @@ def test_fingerprints_tell_what_is_asked_of_what() -> None:
         for count, model in ((97, "nested"), (97, "flat"), (101, "flat"))
     ]
     price = load_question("shop-below-price", REPOSITORY)
-    nested, flat, more = (Asker("shop-below-price", price, dataset, asked).fingerprint for dataset in books)
+    nested, flat, more = (BoundQuestion("shop-below-price", price, dataset, asked).fingerprint for dataset in books)
     assert (nested == flat, nested == more) == (True, False)
 
 
@@ -364,7 +364,7 @@ def test_books_are_asked_about_as_before() -> None:
     names = ["shop-below-price", "publisher-in-shops"]
     questions = {name: load_question(name, REPOSITORY) for name in names}
     dataset = make_dataset("aladin", books=1009)
-    first, second = askers(questions, dataset, Queries(questions=names), dict.fromkeys(names, "nested"))
+    first, second = bound_questions(questions, dataset, Queries(questions=names), dict.fromkeys(names, "nested"))
     drawn = second.draw(seeded(4), dataset.documents)
     publisher, shops = drawn.values["publisher"], int(drawn.values["shops"])
     books = [orjson.loads(dataset.document(number)) for number in range(dataset.documents)]

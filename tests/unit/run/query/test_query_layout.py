@@ -14,7 +14,7 @@ from lab.records.run import Layout
 from lab.records.verification import Documents, Verification
 from lab.run.names import index_name, is_kept, kept_index
 from lab.run.prepare import remove_kept
-from lab.run.query.layout import LAYOUT, KeptIndex, found, have_layout, put_away, refuse_others, refuse_updates
+from lab.run.query.layout import LAYOUT, KeptIndex, have_layout, matching_index, put_away, refuse_others, refuse_updates
 from lab.run.query.routes import codec_problems, numbers_of
 from lab.stack.places import ROOT
 from producers.registry import make_dataset
@@ -147,7 +147,7 @@ def client(cluster: Cluster) -> ElasticsearchClient:
 def test_a_whole_index_is_found() -> None:
     """It is opened, and takes the run's own settings that can be changed in place."""
     cluster = Cluster({OWN: whole()})
-    assert found(run_of(), client(cluster), FINGERPRINT) == KeptIndex.model_validate(whole()[LAYOUT])
+    assert matching_index(run_of(), client(cluster), FINGERPRINT) == KeptIndex.model_validate(whole()[LAYOUT])
     assert cluster.calls == [f"open_index {OWN}", f"put_settings {OWN}"]
 
 
@@ -165,7 +165,7 @@ def test_a_whole_index_is_found() -> None:
 )
 def test_an_index_that_is_not_as_it_was_verified_is_made_anew(mark: dict[str, object], seen: dict[str, object]) -> None:
     """A run that was killed leaves a mark without a layout, as that is written last."""
-    assert found(run_of(), client(Cluster({OWN: mark}, **seen)), FINGERPRINT) is None
+    assert matching_index(run_of(), client(Cluster({OWN: mark}, **seen)), FINGERPRINT) is None
 
 
 def test_other_kept_indices_are_closed_and_few_stay() -> None:

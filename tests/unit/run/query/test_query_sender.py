@@ -22,7 +22,7 @@ from lab.profiles import Profile, load_profile
 from lab.profiles.models import Queries, QueryLoad, Ramp
 from lab.profiles.questions import load_question
 from lab.records.queries import QueryTimes
-from lab.run.query.draw import askers
+from lab.run.query.draw import bound_questions
 from lab.run.query.right_answers import Outcome
 from lab.run.query.searchable import Searchable, SearchableError, wait_for_every_key
 from lab.run.query.send import (
@@ -66,7 +66,7 @@ def traffic(**settings: Any) -> Traffic:
     """Clients of that task that have not begun."""
     made = task(**settings)
     asked = {name: load_question(name, ROOT) for name in NAMES}
-    return Traffic(made, askers(asked, EVENTS, made.queries, made.models), lambda: EVENTS.documents)
+    return Traffic(made, bound_questions(asked, EVENTS, made.queries, made.models), lambda: EVENTS.documents)
 
 
 def reply(question: int, service_ms: int, *, due_ms: int = 0, wait_ms: int = 0, error: str | None = None) -> Reply:
@@ -144,11 +144,11 @@ def test_every_kept_answer_is_compared_with_the_dataset() -> None:
     """1,009 events: one answer says so, another one says 1,008."""
     made = traffic(clients=2)
     for client, (value, times) in enumerate(((1009, 5), (1008, 2))):
-        asker = made.askers[0]
-        drawn = asker.draw(Random(1), EVENTS.documents)  # noqa: S311 - no secret
+        question = made.questions[0]
+        drawn = question.draw(Random(1), EVENTS.documents)  # noqa: S311 - no secret
         answer = orjson.dumps({"took": 1, "_shards": {}, "hits": {"total": {"value": value, "relation": "eq"}}})
         for _ in range(times):
-            made.kept[client][0].keep(drawn, asker.body(drawn), answer)
+            made.kept[client][0].keep(drawn, question.body(drawn), answer)
     told: list[tuple[int, int]] = []
     total, ratings = check(made, lambda *position: told.append(position))
 
@@ -377,13 +377,13 @@ def test_updates_are_queried_from_when_on_every_key_is_searchable(monkeypatch: p
     """1,009 documents of which 504 are updates have 505 keys; a search that finds all of them ends the wait."""
     monkeypatch.setattr(searchable_module, "EVERY_S", 0.0)
     updated, stop = make_dataset("vectors", documents=1009, updates=0.5), threading.Event()
-    present, readings, read = set(range(503)), list[int](), searchable_module.found
+    present, readings, read = set(range(503)), list[int](), searchable_module.hit_count
 
     def counted(connection: QueryConnection, path: str) -> int:
         readings.append(read(connection, path))
         return readings[-1]
 
-    monkeypatch.setattr(searchable_module, "found", counted)
+    monkeypatch.setattr(searchable_module, "hit_count", counted)
     with serving(index_of(present)) as url:
         connection = QueryConnection(url, task(url))
         waiting = threading.Thread(target=wait_for_every_key, args=(updated, connection, task(url), stop))

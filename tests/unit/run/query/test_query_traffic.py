@@ -79,7 +79,7 @@ class StubTraffic:
     service_ns: int = 50 * MS
     error: str | None = None
     meanwhile: Callable[[], None] = lambda: None
-    askers: tuple[str, ...] = ("a", "b")
+    questions: tuple[str, ...] = ("a", "b")
     numbers: list[int] = field(default_factory=list)
 
     def exchange(

@@ -10,30 +10,32 @@ import pytest
 from lab.profiles.loader import REPOSITORY
 from lab.profiles.models import Queries
 from lab.profiles.questions import load_question
-from lab.run.query.draw import QUERY_VECTORS, Asker
+from lab.run.query.draw import QUERY_VECTORS, BoundQuestion
 from producers.datasets.vectors import SCALE, make_vectors
 
 VECTORS = make_vectors(documents=3001, seed=7, dimensions=12)
 
 
 @pytest.fixture(scope="module")
-def asker() -> Asker:
+def bound_question() -> BoundQuestion:
     """The question of the ten nearest."""
-    return Asker("nearest-10", load_question("nearest-10", REPOSITORY), VECTORS, Queries(questions=["nearest-10"]))
+    return BoundQuestion(
+        "nearest-10", load_question("nearest-10", REPOSITORY), VECTORS, Queries(questions=["nearest-10"])
+    )
 
 
-def drawn_body(asker: Asker, seed: int) -> tuple[int, np.ndarray]:
+def drawn_body(bound_question: BoundQuestion, seed: int) -> tuple[int, np.ndarray]:
     """The number of a drawn query, and the vector in its body, in ten-thousandths."""
-    drawn = asker.draw(random.Random(seed), 3001)  # noqa: S311 - a sample
-    body = orjson.loads(asker.body(drawn))
+    drawn = bound_question.draw(random.Random(seed), 3001)  # noqa: S311 - a sample
+    body = orjson.loads(bound_question.body(drawn))
     return drawn.rows[0], np.rint(np.array(body["knn"]["query_vector"]) * SCALE).astype(int)
 
 
-def test_the_vector_that_is_sent_is_one_of_the_querys(asker: Asker) -> None:
+def test_the_vector_that_is_sent_is_one_of_the_querys(bound_question: BoundQuestion) -> None:
     """To its last digit."""
     numbers = set()
     for seed in range(20):
-        number, vector = drawn_body(asker, seed)
+        number, vector = drawn_body(bound_question, seed)
         numbers.add(number)
         assert (vector == VECTORS.queries(np.array([number]))[0]).all()
     assert len(numbers) > 15
@@ -41,20 +43,20 @@ def test_the_vector_that_is_sent_is_one_of_the_querys(asker: Asker) -> None:
 
 
 @pytest.mark.parametrize(("missed", "recall"), [(0, 1.0), (3, 0.7)])
-def test_recall_is_the_share_of_the_true_neighbours(asker: Asker, missed: int, recall: float) -> None:
+def test_recall_is_the_share_of_the_true_neighbours(bound_question: BoundQuestion, missed: int, recall: float) -> None:
     """As an approximate index answers: others in place of those that it missed, which is no error."""
-    drawn = asker.draw(random.Random(5), 3001)  # noqa: S311 - a sample
+    drawn = bound_question.draw(random.Random(5), 3001)  # noqa: S311 - a sample
     ranked = VECTORS.neighbours(VECTORS.queries(np.array([drawn.rows[0]])), 10 + missed)[0]
-    outcome = asker.check(drawn, response(ranked[missed:]))
+    outcome = bound_question.check(drawn, response(ranked[missed:]))
 
     assert (outcome.is_right, outcome.rows_right, outcome.difference) == (True, recall, None)
 
 
-def test_an_answer_of_another_length_is_wrong(asker: Asker) -> None:
+def test_an_answer_of_another_length_is_wrong(bound_question: BoundQuestion) -> None:
     """Fewer than were asked for, although there are enough."""
-    drawn = asker.draw(random.Random(5), 3001)  # noqa: S311 - a sample
+    drawn = bound_question.draw(random.Random(5), 3001)  # noqa: S311 - a sample
     ranked = VECTORS.neighbours(VECTORS.queries(np.array([drawn.rows[0]])), 9)[0]
-    outcome = asker.check(drawn, response(ranked))
+    outcome = bound_question.check(drawn, response(ranked))
 
     assert (outcome.is_right, outcome.rows_right) == (False, 0.9)
     assert outcome.difference == "got 9 vectors, expected 10"
