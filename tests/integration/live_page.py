@@ -58,9 +58,9 @@ class Server:
         said = ""
         for line in process.stdout:
             said += line
-            if found := ADDRESS.search(said):
+            if cells := ADDRESS.search(said):
                 threading.Thread(target=process.stdout.read, daemon=True).start()
-                return found.group(1)
+                return cells.group(1)
         raise AssertionError(f"no address: {said}")
 
     def kill(self) -> None:
@@ -77,8 +77,8 @@ class Server:
 
 
 @dataclass
-class Seen:
-    """What a browser has met so far.
+class BrowserLog:
+    """What a browser has requested and complained of so far.
 
     Attributes:
         hosts: Asked for anything.
@@ -90,14 +90,14 @@ class Seen:
 
     def watch(self, context: BrowserContext) -> None:
         """Listen to all pages of a window that are there or will be."""
-        context.on("request", self._asked)
-        context.on("console", lambda message: self._said(message.type, message.text))
+        context.on("request", self._note_host)
+        context.on("console", lambda message: self._note_complaint(message.type, message.text))
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
 
-    def _asked(self, request: Request) -> None:
+    def _note_host(self, request: Request) -> None:
         self.hosts.add(urlsplit(request.url).netloc)
 
-    def _said(self, kind: str, text: str) -> None:
+    def _note_complaint(self, kind: str, text: str) -> None:
         if kind in {"error", "warning"} and not BY_THE_BROWSER.match(text):
             self.complaints.append(text)
 
@@ -120,5 +120,5 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 def rows(page: Page, place: str) -> list[list[str]]:
     """The body of a table as text."""
     script = "(all) => all.map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"
-    found: list[list[str]] = page.locator(f"{place} tbody tr").evaluate_all(script)
-    return found
+    cells: list[list[str]] = page.locator(f"{place} tbody tr").evaluate_all(script)
+    return cells

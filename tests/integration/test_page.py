@@ -14,7 +14,7 @@ from lab.records.result import Result
 from lab.stack.shape import StackShape
 from tests.compose.machine import EngineMissingError
 from tests.integration.conftest import NOT_TRIED, Sluice
-from tests.integration.live_page import Seen, Server, chromium, rows
+from tests.integration.live_page import BrowserLog, Server, chromium, rows
 
 pytestmark = pytest.mark.integration
 
@@ -60,7 +60,7 @@ class Watched:
         before, after: Samples in the table behind a chart before the page was loaded anew, and right after.
         beside: What the second tab showed at the end.
         was_locked: Whether the second tab, which has no token, said that it may only look.
-        seen: By both tabs.
+        log: Of both tabs.
     """
 
     refusal: str = ""
@@ -76,7 +76,7 @@ class Watched:
     was_locked: bool = False
     tasks: list[list[str]] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
-    seen: Seen = field(default_factory=Seen)
+    log: BrowserLog = field(default_factory=BrowserLog)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def watched(browser: Browser, server: Server) -> Watched:
     """A stream, from the form that starts it to its verdict."""
     noted = Watched()
     context = browser.new_context()
-    noted.seen.watch(context)
+    noted.log.watch(context)
     page = context.new_page()
     page.goto(server.url)
     start_stream(page, noted)
@@ -213,12 +213,12 @@ def test_a_second_tab_shows_the_same_and_may_only_look(watched: Watched) -> None
 
 def test_nothing_is_asked_of_another_host(watched: Watched, server: Server) -> None:
     """Vega included: the page works offline."""
-    assert watched.seen.hosts == {server.origin.removeprefix("http://")}
+    assert watched.log.hosts == {server.origin.removeprefix("http://")}
 
 
 def test_the_console_stays_silent(watched: Watched) -> None:
     """No error of a script, and nothing that the security policy had to refuse."""
-    assert watched.seen.complaints == []
+    assert watched.log.complaints == []
 
 
 # --- what else happens to a page ------------------------------------------------------------------------------------

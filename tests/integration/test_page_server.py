@@ -29,7 +29,7 @@ SOON_S = 1.5
 
 
 @dataclass(frozen=True)
-class Told:
+class Event:
     """One event, with the instant at which it was read."""
 
     name: str
@@ -46,7 +46,7 @@ class Browser:
     """
 
     address: str
-    told: list[Told] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.origin, _, self.token = self.address.partition("/#token=")
@@ -61,30 +61,30 @@ class Browser:
                 if line.startswith("event: "):
                     name = line.removeprefix("event: ")
                 elif line.startswith("data: "):
-                    self.told.append(Told(name, orjson.loads(line.removeprefix("data: ")), time.time()))
+                    self.events.append(Event(name, orjson.loads(line.removeprefix("data: ")), time.time()))
 
     def post(self, path: str, body: object = None) -> httpx.Response:
         """Have the page do something."""
         headers = {"Origin": self.origin, "X-Sluice-Token": self.token}
         return httpx.post(self.origin + path, json=body, headers=headers, trust_env=False, timeout=60)
 
-    def wait_for(self, is_it: Callable[[Told], bool]) -> Told:
+    def wait_for(self, is_it: Callable[[Event], bool]) -> Event:
         """The first event that is so."""
         ends_s = time.monotonic() + COMMAND_TIMEOUT_S
         while time.monotonic() < ends_s:
-            if found := next(filter(is_it, list(self.told)), None):
+            if found := next(filter(is_it, list(self.events)), None):
                 return found
             time.sleep(0.1)
-        raise AssertionError([event.name for event in self.told])
+        raise AssertionError([event.name for event in self.events])
 
 
-def state_in(event: Told) -> dict[str, Any] | None:
+def state_in(event: Event) -> dict[str, Any] | None:
     """The state of the run in an event: a whole `now` comes in place of points when anything else has changed, too."""
     run = event.facts["run"] if event.name == "now" else event.facts if event.name == "points" else None
     return run["state"] if run else None
 
 
-def is_reported(event: Told) -> bool:
+def is_reported(event: Event) -> bool:
     """Whether the run has ended and its report is drawn."""
     state = state_in(event)
     return bool(state and state["ended"] and state["report"])
@@ -103,7 +103,7 @@ def sluice(sluice: Sluice, tmp_path_factory: pytest.TempPathFactory) -> Sluice:
 
 
 @pytest.fixture(scope="module")
-def watched(sluice: Sluice) -> list[Told]:
+def watched(sluice: Sluice) -> list[Event]:
     """All that a browser was told of a stream that it has started."""
     sluice.stack.ensure(StackShape(), kept=True)
     page = sluice.start("page", "--runs", str(sluice.runs))
@@ -117,15 +117,15 @@ def watched(sluice: Sluice) -> list[Told]:
     browser.thread.join(60)
     output, _ = page.communicate(timeout=60)
     assert (page.returncode, output.splitlines()[-1]) == (0, "stopped")
-    return browser.told
+    return browser.events
 
 
-def of_run(watched: list[Told], sluice: Sluice) -> list[Told]:
+def of_run(watched: list[Event], sluice: Sluice) -> list[Event]:
     """What was told of the run, sample by sample."""
     return [event for event in watched if event.name == "points" and event.facts["run"] == sluice.latest().name]
 
 
-def test_a_run_is_watched_from_start_to_end(watched: list[Told], sluice: Sluice) -> None:
+def test_a_run_is_watched_from_start_to_end(watched: list[Event], sluice: Sluice) -> None:
     """Each phase comes, then the verdict and the report; at last the page says that it was stopped."""
     begun = next(event.facts["run"] for event in watched if event.name == "now" and event.facts["run"])
     states = [state for event in watched if (state := state_in(event))]
@@ -139,7 +139,7 @@ def test_a_run_is_watched_from_start_to_end(watched: list[Told], sluice: Sluice)
     assert any(state["limit"] for state in states)
 
 
-def test_points_come_soon_and_are_the_reports(watched: list[Told], sluice: Sluice) -> None:
+def test_points_come_soon_and_are_the_reports(watched: list[Event], sluice: Sluice) -> None:
     """Within 1.5 s of their sample, as a rule, on a machine that tests share; each has the values of the report."""
     events = of_run(watched, sluice)
     late_s = [event.at_s - point["at_s"] for event in events for point in event.facts["points"]]
@@ -160,7 +160,7 @@ def test_points_come_soon_and_are_the_reports(watched: list[Told], sluice: Sluic
     }
 
 
-def test_the_pipeline_is_seen_stage_by_stage(watched: list[Told]) -> None:
+def test_the_pipeline_is_seen_stage_by_stage(watched: list[Event]) -> None:
     """Partitions, the task that runs, bulk requests, the node."""
     pictures = [state["pipeline"] for event in watched if (state := state_in(event))]
     full = [picture for picture in pictures if picture and picture["tasks"] and picture["bulk"]]
@@ -173,7 +173,7 @@ def test_the_pipeline_is_seen_stage_by_stage(watched: list[Told]) -> None:
     assert last["nodes"][0]["segments"] >= 1
 
 
-def test_latencies_end_to_end_are_told_of_a_stream(watched: list[Told], sluice: Sluice) -> None:
+def test_latencies_end_to_end_are_told_of_a_stream(watched: list[Event], sluice: Sluice) -> None:
     """Of all records so far."""
     points = [point for event in of_run(watched, sluice) for point in event.facts["points"]]
     known = [point["end_to_end_latency_ms_p99"] for point in points if point["end_to_end_latency_ms_p99"]]

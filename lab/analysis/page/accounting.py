@@ -28,7 +28,6 @@ class Sum:
         parts: What each part is called and how many records it holds.
     """
 
-    title: str
     whole: tuple[str, int]
     parts: tuple[tuple[str, int], ...]
 
@@ -72,10 +71,9 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
     )
     dropped = [("dropped: read and discarded, as this sink should", documents.dropped)] if documents.dropped else []
     if documents.delivered is None or documents.failed is None:
-        return (Sum("Into Elasticsearch", ("documents made ready", documents.produced), stored),)
+        return (Sum(("documents made ready", documents.produced), stored),)
     return (
         Sum(
-            "Into Kafka",
             ("documents produced", documents.produced),
             (
                 ("delivered: acknowledged by Kafka", documents.delivered),
@@ -83,7 +81,6 @@ def run_sums(documents: Documents) -> tuple[Sum, ...]:
             ),
         ),
         Sum(
-            "Into Elasticsearch",
             ("records delivered", documents.delivered),
             (*stored, ("dead-lettered: rejected, kept with the reason", documents.dead_lettered or 0), *dropped),
         ),
@@ -97,7 +94,6 @@ def ledger_sum(ledgers: Sequence[Ledger]) -> Sum:
         return sum(getattr(ledger, field) for ledger in ledgers)
 
     return Sum(
-        "The sink's own books",
         ("read by the sink", records("read")),
         tuple((name, records(field)) for field, name in SINK_PARTS.items()),
     )

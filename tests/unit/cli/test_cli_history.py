@@ -46,12 +46,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def told(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "Told":
+def sluice_runs(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "RunsCommand":
     """What the command says of those runs."""
-    return Told(folder, monkeypatch, capsys)
+    return RunsCommand(folder, monkeypatch, capsys)
 
 
-class Told:
+class RunsCommand:
     """The command, in 80 columns."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,17 +71,17 @@ def words_of(lines: Sequence[str]) -> list[list[str]]:
     return [line.split() for line in lines[2:]]
 
 
-def test_profiles_are_listed_with_how_their_rate_went(told: Told) -> None:
+def test_profiles_are_listed_with_how_their_rate_went(sluice_runs: RunsCommand) -> None:
     """The last one first; runs of suites are those of the suite."""
-    assert words_of(told()[1]) == [
+    assert words_of(sluice_runs()[1]) == [
         ["aladin/flat", "1", "20260104-000000", "–"],
         ["quickstart", "3", "20260103-000000", "8,000/s", "▂▅█"],
     ]
 
 
-def test_the_runs_of_a_profile_are_listed(told: Told) -> None:
+def test_the_runs_of_a_profile_are_listed(sluice_runs: RunsCommand) -> None:
     """A line each, oldest first."""
-    assert words_of(told("quickstart")[1])[0] == [
+    assert words_of(sluice_runs("quickstart")[1])[0] == [
         "20260101-000000",
         "✓",
         "1,009",
@@ -90,18 +90,18 @@ def test_the_runs_of_a_profile_are_listed(told: Told) -> None:
         "ms",
         "Elasticsearch",
     ]
-    assert words_of(told("aladin/flat")[1])[0][1] == "✗"
+    assert words_of(sluice_runs("aladin/flat")[1])[0][1] == "✗"
 
 
 @pytest.mark.parametrize(("since", "profiles"), [("2h", 1), ("8d", 2), ("1w", 1), ("2020-01-01", 2)])
-def test_only_runs_since_a_time(told: Told, since: str, profiles: int) -> None:
+def test_only_runs_since_a_time(sluice_runs: RunsCommand, since: str, profiles: int) -> None:
     """So long ago, or a day."""
-    assert len(words_of(told("--since", since)[1])) == profiles
+    assert len(words_of(sluice_runs("--since", since)[1])) == profiles
 
 
-def test_other_programs_read_them_as_json(told: Told) -> None:
+def test_other_programs_read_them_as_json(sluice_runs: RunsCommand) -> None:
     """Every figure, unrounded."""
-    status, lines = told("--json", "quickstart")
+    status, lines = sluice_runs("--json", "quickstart")
     runs = orjson.loads("\n".join(lines))
     assert (status, [run["rate_docs_per_s"] for run in runs]) == (0, [1000.0, 4000.0, 8000.0])
 
@@ -117,7 +117,7 @@ def test_other_programs_read_them_as_json(told: Told) -> None:
         (("--since", "lately"), "sluice: --since: got lately, expected a time such as 12h, 2d, 3w or 2026-11-20"),
     ],
 )
-def test_what_is_unknown_is_refused(told: Told, folder: Path, words: tuple[str, ...], error: str) -> None:
+def test_what_is_unknown_is_refused(sluice_runs: RunsCommand, folder: Path, words: tuple[str, ...], error: str) -> None:
     """With what was probably meant."""
-    status, lines = told(*words)
+    status, lines = sluice_runs(*words)
     assert (status, "".join(lines)) == (2, error.format(folder=folder))

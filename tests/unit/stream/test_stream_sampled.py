@@ -8,8 +8,8 @@ from lab.stream import sampled
 from lab.stream.sampled import SampledStream, keep_small
 
 
-class Told:
-    """Keeps what it is told."""
+class Words:
+    """Keeps every call."""
 
     def __init__(self) -> None:
         self.words: list[tuple[str, int, int]] = []
@@ -27,12 +27,12 @@ def test_who_else_is_told_hears_every_word(tmp_path: Path) -> None:
     """And the page the number of documents; a lag that is not known is not told."""
     shown: list[tuple[int, str]] = []
     progress = SimpleNamespace(update=lambda done, detail: shown.append((done, detail)))
-    told = Told()
-    stream = SampledStream(told, cast("Any", progress), tmp_path / "samples.ndjson")
+    watcher = Words()
+    stream = SampledStream(watcher, cast("Any", progress), tmp_path / "samples.ndjson")
     assert stream.documents is None
     stream.sending(1009, 7)
     stream.waiting(1013, -1)
-    assert told.words == [("sending", 1009, 7), ("waiting", 1013, -1)]
+    assert watcher.words == [("sending", 1009, 7), ("waiting", 1013, -1)]
     assert shown == [(1009, "1,009 documents sent, lag 7"), (1013, "")]
     assert stream.documents == 1013
 
