@@ -5,6 +5,7 @@ pytest tests/endurance --faults 60               # each part of a cluster is kil
 pytest tests/endurance --soak 60                 # a stream of updates and deletes; what grows meanwhile?
 pytest tests/endurance --drain 10000000          # does a drain slow down?
 pytest tests/endurance --metricbeat PATH         # the real Metricbeat against our sampler
+pytest tests/endurance --api-server FOLDER       # does a real API server take deploy/kubernetes?
 """
 
 import argparse
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--drain", type=documents_of_drain, metavar="DOCUMENTS", help="how many documents are drained")
     parser.addoption("--metricbeat", type=program, metavar="PATH", help="a Metricbeat, such as 7.17.29")
+    parser.addoption("--api-server", type=Path, metavar="FOLDER", help="what tools/api_server.py has built")
     parser.addoption("--report", type=Path, metavar="FOLDER", help="where reports go; default: a temporary folder")
 
 
@@ -104,6 +106,13 @@ def drain_documents(request: pytest.FixtureRequest) -> int:
 def metricbeat(request: pytest.FixtureRequest) -> Path:
     """The program."""
     return Path(wanted(request, "--metricbeat", "PATH (docs/kibana.md says how to build one)"))
+
+
+@pytest.fixture(scope="session")
+def api_server_programs(request: pytest.FixtureRequest) -> Path:
+    """The folder with Kubernetes' API server, etcd and the operators' definitions."""
+    folder = Path(wanted(request, "--api-server", "FOLDER (python -m tools.api_server FOLDER makes one)"))
+    return folder.resolve()
 
 
 @pytest.fixture
