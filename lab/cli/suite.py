@@ -407,6 +407,8 @@ def check_resumed(folder: SuiteFolder, fixed: SuitePlan, request: Request) -> No
     if request.starts is not None and begun.starts != request.starts:
         was = f"cannot be resumed with {request.starts} starts of the servers: it was begun with {begun.starts}"
         raise ProfileError(f"{folder.path}: {was}")
+    if request.seed is not None and begun.seed != request.seed:
+        raise ProfileError(f"{folder.path}: was started with seed {begun.seed}; leave out --seed")
     if begun.duets != request.duets:
         raise ProfileError(f"{folder.path}: cannot be resumed {'without' if begun.duets else 'with'} --duets")
     if by_width:

@@ -18,7 +18,7 @@ from lab.display import RunDisplay
 from lab.records.result import Result
 from lab.records.suite import Effect, MetricKey, SuitePlan, SuiteRun, Variant
 from lab.suite.execution import least_blocks
-from lab.suite.plan import LEAST_RATIOS, Estimate, first_blocks, seconds_left
+from lab.suite.plan import LEAST_RATIOS, Estimate, block_s, first_blocks, seconds_left
 
 
 def show_plan(plan: SuitePlan, expected: Estimate) -> None:
@@ -61,19 +61,19 @@ def named_with(variant: Variant, overrides: Sequence[str]) -> str:
 
 def how_long(plan: SuitePlan, expected: Estimate) -> str:
     """How many runs there will be, and how long they take together; of a width, what ends the suite."""
-    block_s = block_time_s(plan, expected)
+    of_block_s = block_time_s(plan, expected)
     if plan.repeats is not None:
-        taken = expected.warm_up_s + sum(expected.each[name] for names in plan.order for name in names)
+        taken = expected.warm_up_s + sum(block_s(plan, names, expected.each) for names in plan.order)
         in_blocks = f"{plan.repeats} block{'' if plan.repeats == 1 else 's'}"
         return f"{expected.runs} runs in {in_blocks} and some warm-up drains: about {rough_duration(taken)}"
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
     until = f"until every interval is within {width}, or within a quarter of its effect"
     if plan.minutes is None:
         warm_up = f"after {rough_duration(expected.warm_up_s)} of warm-up"
-        return f"{until}: blocks of about {rough_duration(block_s)}, at least {least_blocks(plan)}, {warm_up}"
+        return f"{until}: blocks of about {rough_duration(of_block_s)}, at least {least_blocks(plan)}, {warm_up}"
     fit = blocks_in_time(plan, expected)
     blocks = f"{fit} block{'' if fit == 1 else 's'}"
-    return f"{until}, at most {plan.minutes:g} min: about {blocks} of {rough_duration(block_s)} after the warm-up"
+    return f"{until}, at most {plan.minutes:g} min: about {blocks} of {rough_duration(of_block_s)} after the warm-up"
 
 
 def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
@@ -89,15 +89,15 @@ def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
 
 def block_time_s(plan: SuitePlan, expected: Estimate) -> float:
     """How long a block of each part takes together."""
-    return sum(expected.each[name] for names in first_blocks(plan) for name in names)
+    return sum(block_s(plan, names, expected.each) for names in first_blocks(plan))
 
 
 def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
     """How many blocks of everything the plan asks for, or has time for."""
     if plan.minutes is None:
         return plan.repeats or 0
-    block_s = block_time_s(plan, expected)
-    return max(1, int((60 * plan.minutes - expected.warm_up_s) / block_s)) if block_s else 0
+    of_block_s = block_time_s(plan, expected)
+    return max(1, int((60 * plan.minutes - expected.warm_up_s) / of_block_s)) if of_block_s else 0
 
 
 def width_text(plan: SuitePlan, expected: Estimate) -> str:
@@ -105,7 +105,7 @@ def width_text(plan: SuitePlan, expected: Estimate) -> str:
     blocks, comparisons = blocks_in_time(plan, expected), len(planned_pairs(plan)) - (plan.repetition is not None)
     if expected.noise is None or blocks < LEAST_RATIOS or not comparisons:
         return ""
-    width = expected_width(expected.noise, blocks, comparisons)
+    width = expected_width(expected.noise, blocks, comparisons, beside=plan.repetition is not None)
     metric, noise = lower_first(metric_label(plan.metrics[0])), percent(expected.noise)
     return (
         f"that buys intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({noise} from"
@@ -188,11 +188,12 @@ class SuiteDisplay:
 
     def narrowed(self, folder: Path, to_come: int | None) -> None:
         """How wide the intervals are by now, and how wide they will be when the time is over."""
-        if text := widths_text(comparisons_under_way(folder), self._plan.metrics[0], to_come):
+        what = "pair" if self._plan.duets else "block"
+        if text := widths_text(comparisons_under_way(folder), self._plan.metrics[0], to_come, what):
             console.print(f"[dim]{escape(text)}[/dim]")
 
 
-def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | None) -> str:
+def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | None, what: str = "block") -> str:
     """`intervals of ±6.1 % to ±21 % in … after 3 blocks; there is time for 2 more, which buy about ±14 %`.
 
     Empty while blocks tell nothing.
@@ -200,6 +201,7 @@ def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | Non
     Args:
         effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
         to_come: Blocks that there is time for; `None` where only the width ends the suite.
+        what: A block's name.
     """
     of_metric = [effect for effect in effects if (effect.metric, effect.scope) == (metric.name, metric.scope)]
     widths = sorted(expm1(log(effect.high / effect.low) / 2) for effect in of_metric if effect.low and effect.high)
@@ -208,7 +210,7 @@ def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | Non
         return ""
     blocks = max(len(effect.ratios) for effect in of_metric)
     between = " to ".join(dict.fromkeys(f"±{percent(width)}" for width in (widths[0], widths[-1])))
-    now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} blocks"
+    now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} {what}s"
     if not to_come:
         return now
     width = expected_width(median(scattered), blocks + to_come, len(of_metric))

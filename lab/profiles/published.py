@@ -154,6 +154,11 @@ class Published(Section):
         max_length=4,
         description="what it measured, and how our suite differs, in sentences",
     )
+    in_short_at_a_rate: list[str] = Field(
+        default_factory=list,
+        max_length=4,
+        description="the same of a suite whose variants stream at a rate; `in_short` if not given",
+    )
     caveats: list[str] = Field(default_factory=list, description="what it leaves open, and where our profiles differ")
     metrics: Mapping[str, PublishedMetric] = Field(min_length=1, description="what was measured, as we call it")
     steps: list[Step] = Field(min_length=1, description="the settings, in the order of the document")

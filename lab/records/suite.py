@@ -221,9 +221,11 @@ class Effect(Record):
 
     Attributes:
         ratios: Variant / other, one for each block in which both have a value. Where the other is the control and ran
-            twice in the block, it is the geometric mean of both runs.
+            twice in the block, it is the geometric mean of both runs. Of pairs at the same time, without what the two
+            sets of servers differ by.
         starts: By ratio, which start of the servers it came from; empty in folders of older versions, which had one.
         dropped_blocks: Blocks without one of the two values.
+        freedom_lost: Degrees of freedom that the estimate of that difference has taken.
         ratio: Geometric mean of the ratios, the outermost left out where `explained` says so; `None` without any.
         low, high: Interval of the ratio that the verdict is taken from; `None` with fewer than two ratios.
         confidence: Of that interval: 0.95, or more where Holm's procedure demands it of many comparisons.
@@ -244,6 +246,7 @@ class Effect(Record):
     ratios: tuple[float, ...]
     starts: tuple[int, ...] = ()
     dropped_blocks: Count
+    freedom_lost: float = 0.0
     ratio: float | None
     low: float | None
     high: float | None

@@ -24,7 +24,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
-from lab.suite.plan import WARM_UPS, next_block, pairs_of_part
+from lab.suite.plan import INTERRUPTED_S, WARM_UPS, next_block, pairs_of_part
 from producers.dataset import Dataset
 
 FIRST_BLOCKS = 4
@@ -35,8 +35,6 @@ and 94 % with 8."""
 MOST_BLOCKS = 60
 LEAST_REPEATED, MOST_REPEATED = 3, 0.2
 """Disturbed runs that are repeated: so many, or so large a share of all runs."""
-INTERRUPTED_S = 300.0
-"""A longer pause between two runs is none of the suite's: it was interrupted."""
 MARGIN = 1.2
 """Other variants may be faster than the one that the servers are warmed with."""
 MOST_TIMES = 50

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 from pathlib import Path
 from statistics import median, stdev
@@ -31,6 +32,8 @@ WARM_UPS = 4
 RUNS_READ = 20
 LEAST_RATIOS = 3
 """Of a comparison, for its scatter to be told."""
+INTERRUPTED_S = 300.0
+"""A longer pause between two runs is none of the suite's: it was interrupted."""
 
 OF_STREAMS = (("end_to_end_latency_ms_p50", "run"), ("end_to_end_latency_ms_p99", "run"))
 """What streams are compared by, beside what the suite asks for: below the limit a step may show in nothing else."""
@@ -46,7 +49,8 @@ class Estimate:
         warm_up_s: Of that, what comes before the first run that counts, and the first runs of each kind.
         each: By variant, wall time of one run, in seconds.
         noise: Standard deviation of a comparison's log ratio of the first metric from block to block, as last seen.
-        from_runs: Variants whose time was taken from earlier runs of the same profile and size.
+        from_runs: Variants whose time was taken from an earlier suite of this name, or from runs of the same profile and
+            size.
     """
 
     runs: int
@@ -217,7 +221,11 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     """How long the plan will take, from earlier runs of its profiles below `runs` or, without any, from their size."""
     # Drains are lengthened to the window once a warm-up has told how fast they are; earlier runs had other sizes.
     window_s = (plan.window_s or 0.0) if plan.limit_docs_per_s is None else 0.0
-    earlier = {variant.name: None if window_s else earlier_wall_s(runs, variant) for variant in plan.variants}
+    of_suite = suite_walls_s(runs, plan)
+    earlier = {
+        variant.name: of_suite.get(variant.name) or (None if window_s else earlier_wall_s(runs, variant))
+        for variant in plan.variants
+    }
     from_size = {variant.name: _from_size_s(variant, window_s) for variant in plan.variants}
     each = {name: from_size[name] if wall_s is None else wall_s for name, wall_s in earlier.items()}
     kinds = {variant.kind: each[variant.name] for variant in plan.variants}
@@ -229,12 +237,49 @@ def estimate(plan: SuitePlan, runs: Path) -> Estimate:
     of_time = plan.minutes and 60 * plan.minutes
     return Estimate(
         runs=sum(map(len, drawn)),
-        seconds=warm_ups + sum(each[name] for names in drawn for name in names) if plan.repeats else of_time,
+        seconds=warm_ups + sum(block_s(plan, names, each) for names in drawn) if plan.repeats else of_time,
         warm_up_s=warm_ups,
         each=each,
         from_runs=sum(wall_s is not None for wall_s in earlier.values()),
         noise=noise(runs, plan.metrics[0], duets=plan.duets),
     )
+
+
+def block_s(plan: SuitePlan, names: Sequence[str], each: Mapping[str, float]) -> float:
+    """How long the runs of a block take; of pairs at the same time, each pair as long as its longer run.
+
+    Args:
+        each: By variant, wall time of one run.
+    """
+    if not plan.duets:
+        return sum(each[name] for name in names)
+    return sum(max(each[first], each[second]) for first, second in zip(names[::2], names[1::2], strict=True))
+
+
+def suite_walls_s(runs: Path, plan: SuitePlan) -> dict[str, float]:
+    """By variant the median wall time of a run, with what came before it, in the last suite here like the plan.
+
+    Empty where there is none of this name that ran in the same way.
+    """
+    for path in sorted((runs / "suites" / plan.suite).glob("*/suite.json"), reverse=True):
+        # A record of an earlier version tells nothing.
+        with contextlib.suppress(ValueError):
+            result = SuiteResult.model_validate_json(path.read_bytes())
+            taken: dict[str, list[float]] = {}
+            if _way(result.plan) == _way(plan):
+                for before, run in pairwise(result.runs):
+                    gap_s = run.started_s - before.ended_s
+                    if run.block and run.status == "verified":
+                        between_s = gap_s if 0 <= gap_s < INTERRUPTED_S else 0.0
+                        taken.setdefault(run.variant, []).append(run.ended_s - run.started_s + between_s)
+            if taken:
+                return {name: median(walls) for name, walls in taken.items()}
+    return {}
+
+
+def _way(plan: SuitePlan) -> tuple[object, ...]:
+    """What two suites of one name share whose runs take as long."""
+    return plan.duets, plan.window_s, plan.rate
 
 
 def noise(runs: Path, metric: MetricKey, *, duets: bool = False) -> float | None:

@@ -1,7 +1,7 @@
 """What a variant does to a metric, and whether that is more than chance."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import exp, log, log1p
 from statistics import fmean
 
@@ -36,6 +36,8 @@ def effect(
     metric: MetricKey,
     pairs: Sequence[tuple[float | None, float | None]],
     starts: Sequence[int] | None = None,
+    *,
+    freedom_lost: float = 0.0,
 ) -> Effect:
     """What the variant does to the metric, from its ratio to the other within each block, judged by itself.
 
@@ -46,6 +48,7 @@ def effect(
         pairs: By block, the variant's value and the other's; a block in which one of them is not known, or not above
             zero, is dropped.
         starts: By block, which start of the servers it ran on; the same one if not given.
+        freedom_lost: Degrees of freedom that an estimate has taken which the values are already corrected by.
 
     Source: Fleming and Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
         1986 (geometric mean of ratios).
@@ -63,6 +66,7 @@ def effect(
         ratios=tuple(ratio for ratio, _ in known),
         starts=tuple(start for _, start in known),
         dropped_blocks=len(pairs) - len(known),
+        freedom_lost=freedom_lost,
         ratio=None,
         low=None,
         high=None,
@@ -70,11 +74,15 @@ def effect(
         smallest_detectable=None,
         explained=None if known else _dropped_text(len(pairs)),
     )
-    return _judged(bare, plain_mean(_log_ratios(bare))) if known else bare
+    return _judged(bare, plain_mean(_log_ratios(bare), freedom_lost)) if known else bare
 
 
 def among_comparisons(
-    effects: Iterable[Effect], *, repetition: str | None = None, to_come: int = 0
+    effects: Iterable[Effect],
+    *,
+    repetition: str | None = None,
+    to_come: int = 0,
+    together: Collection[MetricKey] = (),
 ) -> tuple[Effect, ...]:
     """The same effects, each judged with what all comparisons of its metric know of the noise, and as one of them.
 
@@ -87,6 +95,8 @@ def among_comparisons(
         repetition: The control once more (A/A). Its spread counts as any other; but it checks the method and is no
             question of the suite, so that it stands apart at 95 %.
         to_come: Comparisons of every metric that have not begun, and will be judged with these.
+        together: Metrics that answer one question, such as a query time of seven questions: all of their comparisons are
+            one family, since any of them would be called a difference.
 
     Source: `lab.analysis.statistics.means` and `holm_levels`.
     """
@@ -97,15 +107,18 @@ def among_comparisons(
             kinds[own.metric, own.scope, own.within_one_start].append(place)
     mean_of: dict[int, Mean] = {}
     for places in kinds.values():
-        mean_of |= zip(places, means([_log_ratios(judged[place]) for place in places]), strict=True)
-    families: dict[tuple[str, str], list[int]] = defaultdict(list)
+        samples = [_log_ratios(judged[place]) for place in places]
+        mean_of |= zip(places, means(samples, [judged[place].freedom_lost for place in places]), strict=True)
+    families: dict[MetricKey | None, list[int]] = defaultdict(list)
     for place, mean in mean_of.items():
         if judged[place].variant == repetition:
             judged[place] = _judged(judged[place], mean)
         else:
-            families[judged[place].metric, judged[place].scope].append(place)
-    for places in families.values():
-        levels = holm_levels([*(mean_of[place].p_value or 0.0 for place in places), *[1.0] * to_come])
+            metric = MetricKey(name=judged[place].metric, scope=judged[place].scope)
+            families[None if metric in together else metric].append(place)
+    for metric_of_all, places in families.items():
+        others = to_come * (len(together) if metric_of_all is None else 1)
+        levels = holm_levels([*(mean_of[place].p_value or 0.0 for place in places), *[1.0] * others])
         for place, level in zip(places, levels, strict=False):
             judged[place] = _judged(judged[place], mean_of[place], comparisons=len(levels), level=level)
     return tuple(judged)

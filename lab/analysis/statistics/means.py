@@ -41,14 +41,24 @@ class Mean:
         """Standard error of the mean."""
         return None if self.variance is None else sqrt(self.variance / self.values)
 
+    def less(self, freedom_lost: float) -> "Mean":
+        """The same mean where an estimate has taken some of its freedom, and so made its values look closer."""
+        if self.variance is None or not freedom_lost:
+            return self
+        freedom = self.freedom - freedom_lost
+        return replace(self, variance=self.variance * self.freedom / freedom, freedom=freedom)
+
     @property
     def p_value(self) -> float | None:
         """How often a mean of zero would have given values as far from it; `None` without a variance."""
         return None if self.error is None else p_value(self.mean / self.error, self.freedom)
 
 
-def plain_mean(values: Sequence[float]) -> Mean:
+def plain_mean(values: Sequence[float], freedom_lost: float = 0.0) -> Mean:
     """The arithmetic mean with the variance of its own values.
+
+    Args:
+        freedom_lost: Degrees of freedom that an estimate has taken which the values are corrected by, below their own.
 
     Raises:
         ValueError: There is no value.
@@ -56,7 +66,8 @@ def plain_mean(values: Sequence[float]) -> Mean:
     if not values:
         raise ValueError("no values: a mean needs at least one")
     known = len(values) > 1 and min(values) < max(values)
-    return Mean(fmean(values), len(values), _variance(values) if known else None, len(values) - 1)
+    mean = Mean(fmean(values), len(values), _variance(values) if known else None, len(values) - 1)
+    return mean.less(freedom_lost)
 
 
 def trimmed_mean(values: Sequence[float]) -> Mean:
@@ -76,7 +87,7 @@ def trimmed_mean(values: Sequence[float]) -> Mean:
     return Mean(fmean(kept), size, squared_error * size, len(kept) - 1, cut)
 
 
-def means(samples: Sequence[Sequence[float]]) -> tuple[Mean, ...]:
+def means(samples: Sequence[Sequence[float]], freedom_lost: Sequence[float] = ()) -> tuple[Mean, ...]:
     """The mean of each comparison's values, with a variance to which all comparisons add what they know of it.
 
     Trimmed means are taken, of all comparisons that have 6 values or more, where half of these have standard errors
@@ -89,9 +100,14 @@ def means(samples: Sequence[Sequence[float]]) -> tuple[Mean, ...]:
 
     Args:
         samples: Values by comparison, of one metric, each at least two and not all equal.
+        freedom_lost: By comparison, as for `plain_mean`; none if not given.
     """
-    plain = [plain_mean(values) for values in samples]
-    trimmed = [trimmed_mean(values) if len(values) >= LEAST_TRIMMED else None for values in samples]
+    lost = freedom_lost or [0.0] * len(samples)
+    plain = [plain_mean(values, less) for values, less in zip(samples, lost, strict=True)]
+    trimmed = [
+        trimmed_mean(values).less(less) if len(values) >= LEAST_TRIMMED else None
+        for values, less in zip(samples, lost, strict=True)
+    ]
     ratios = [
         cut.error / whole.error for whole, cut in zip(plain, trimmed, strict=True) if cut and cut.error and whole.error
     ]

@@ -42,15 +42,16 @@ def detectable_errors(freedom: float, comparisons: int = 1) -> float:
     return bound * (1 - 1 / (4 * freedom)) + NormalDist().inv_cdf(POWER) * sqrt(1 + bound**2 / (2 * freedom))
 
 
-def expected_width(spread: float, blocks: int, comparisons: int) -> float:
+def expected_width(spread: float, blocks: int, comparisons: int, beside: int = 0) -> float:
     """The relative half-width (0.05 for 5 %) of an interval after 2 blocks or more, among so many comparisons.
 
     All of them know their noise together (see `lab.analysis.statistics.means`), and Holm's procedure asks the most.
 
     Args:
         spread: Standard deviation of a comparison's log ratio from block to block.
+        beside: Comparisons that tell of the noise only, such as A/A.
     """
-    freedom = blocks - 1 + min(PRIOR_FREEDOM, (comparisons - 1) * (blocks - 1))
+    freedom = blocks - 1 + min(PRIOR_FREEDOM, (comparisons + beside - 1) * (blocks - 1))
     return expm1(min(MOST, critical(SIGNIFICANCE / max(1, comparisons), freedom) * spread / sqrt(blocks)))
 
 

@@ -74,17 +74,16 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
         for metric in primary_metrics(findings.plan)
         if (check := findings.on(pair, metric)) is not None and check.verdict != TOO_FEW and check.low and check.high
     ]
+    at_once = AT_ONCE if findings.plan.duets else ""
     if not bands:
-        return ""
+        return at_once
     where = "within one start of the servers"
     if findings.plan.starts > 1:
         where = f"over {findings.plan.starts} starts of the servers"
     elif starts_seen > 1:
-        where = f"over {starts_seen} starts of the servers, counted as one,"
-    twice = (
-        f"On this machine, {where} the same profile run twice differs by up to {' and by up to '.join(bands)} (A/A)."
-    )
-    return f"{twice} {AT_ONCE}" if findings.plan.duets else twice
+        where = f"over {starts_seen} starts of the servers, counted as one"
+    check = f"so far apart may the means of two identical variants lie (A/A, {where})"
+    return f"On this machine, today, effects below {' and '.join(bands)} cannot be told reliably: {check}. {at_once}".rstrip()
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -123,8 +122,7 @@ def _differences(findings: Findings, of: MetricKey) -> str:
     rest = Counter(effect.verdict for effect in measured if not is_detected(effect))
     others = " and ".join(f"{times} {verdict}" for verdict, times in sorted(rest.items()))
     if not differing:
-        where = "the one comparison" if len(measured) == 1 else f"any of {len(measured)} comparisons"
-        return f"No difference in {metric} is shown by {where} at {repeats}: {others}."
+        return f"At {repeats}, {shows(0, len(measured))} difference in {metric}: {others}."
     shown = [
         f"{findings.named(effect.variant)} {verdict_of(effect)} against {findings.named(effect.against)}"
         for effect in differing[:MOST_NAMED]
@@ -132,16 +130,16 @@ def _differences(findings: Findings, of: MetricKey) -> str:
     if len(differing) > MOST_NAMED:
         shown.append(f"and {len(differing) - MOST_NAMED} more")
     return (
-        f"At {repeats}, {shows(len(differing), len(measured))} a difference in {metric}:"
+        f"At {repeats}, {shows(len(differing), len(measured))} difference in {metric}:"
         f" {', '.join(shown)}{f'; {others}' if others else ''}."
     )
 
 
 def shows(differing: int, compared: int) -> str:
-    """`1 of 3 comparisons shows`, `the one comparison shows`."""
+    """`1 of 3 comparisons shows a`, `none of 3 comparisons shows a`, `the one comparison shows no`: a difference."""
     if compared == 1:
-        return "the one comparison shows"
-    return f"{differing} of {compared} comparisons {'shows' if differing == 1 else 'show'}"
+        return f"the one comparison shows {'a' if differing else 'no'}"
+    return f"{differing or 'none'} of {compared} comparisons {'show' if differing > 1 else 'shows'} a"
 
 
 def _blocks(findings: Findings, measured: Sequence[Effect]) -> str:
@@ -166,8 +164,7 @@ def _checked(check: Effect | None) -> str:
         return "the control against itself (A/A) has too few runs to check the method"
     if is_detected(check):
         return f"but the control differs from itself (A/A: {verdict_of(check)}): distrust differences of that size"
-    band = ", so differences within that band prove nothing" if check.verdict == "undecided" else ""
-    return f"the control against itself (A/A) is {verdict_of(check)}{band}"
+    return f"the control against itself (A/A) is {verdict_of(check)}"
 
 
 def _smallest(measured: Sequence[Effect]) -> str:
@@ -227,7 +224,8 @@ def _carried(findings: Findings, pair: Pair) -> str:
     """Which of cost and rate shows the difference, and whether the one explains the other.
 
     On full cores a document that costs 1/x of the CPU time is indexed at x times the rate. Where the product of both
-    ratios is not 1, by more than their intervals together, something else than Elasticsearch's CPU was the limit.
+    ratios is not 1, by more than their intervals together, something else than Elasticsearch's CPU was the limit. Two
+    runs at the same time share the cores, so that neither rate is what its cost alone allows.
     """
     if pair[0] == findings.plan.repetition or not {CPU_PER_DOCUMENT, PER_DOCUMENT} <= set(
         primary_metrics(findings.plan)
@@ -237,7 +235,7 @@ def _carried(findings: Findings, pair: Pair) -> str:
     if cost is None or rate is None or not (cost.ratio and rate.ratio and cost.low and rate.low):
         return ""
     product, width = log(cost.ratio * rate.ratio), hypot(log(cost.ratio / cost.low), log(rate.ratio / rate.low))
-    if abs(product) > width:
+    if abs(product) > width and not findings.plan.duets:
         return (
             f". By CPU time alone the rate would be {ratio_text(1 / cost.ratio)} times, it was"
             f" {ratio_text(rate.ratio)}: something else than Elasticsearch's CPU was the limit"

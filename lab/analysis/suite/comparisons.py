@@ -1,10 +1,12 @@
 """Which variants are compared with which, by the plan and by a source document, and what each comparison says."""
 
-from collections.abc import Iterable, Sequence
-from math import log
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log
 from typing import Final, TypeVar
 
 from lab.analysis.statistics.effects import DETECTED, SAME, effect, verdict_text
+from lab.analysis.statistics.sides import side_effect
 from lab.analysis.suite.figures import compared_metrics, mean_of
 from lab.profiles.published import Published, PublishedComparison
 from lab.records.suite import Agreement, Effect, MetricKey, PublishedStep, SuitePlan, VariantMetric
@@ -32,7 +34,8 @@ def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMet
     """What every comparison says of every metric, metric by metric, from the blocks that it was to be in.
 
     What is compared with the control is compared with the geometric mean of all runs of the control in the block, its
-    repetition (A/A) included: the more there are, the less their mean scatters.
+    repetition (A/A) included: the more there are, the less their mean scatters. From pairs at the same time is taken
+    what the two sets of servers differ by.
     """
     pairs = list(pairs)
     compared = []
@@ -42,15 +45,56 @@ def effects(plan: SuitePlan, pairs: Iterable[Pair], figures: Sequence[VariantMet
             for figure in figures
             if (figure.name, figure.scope) == (metric.name, metric.scope)
         }
-        for variant, against in pairs:
-            reference: Sequence[float | None] = values[against]
-            if plan.repetition is not None and variant != plan.repetition and against == plan.control:
-                reference = _with_repetition(plan, reference, values[plan.repetition])
-            every = list(zip(values[variant], reference, strict=True))
-            blocks = _blocks_of(plan, variant, against) or range(len(every))
-            starts = [plan.start_of(block + 1) for block in blocks] if plan.starts > 1 else None
-            compared.append(effect(variant, against, metric, [every[block] for block in blocks], starts))
+        drawn = {pair: _drawn(plan, pair, values) for pair in pairs}
+        lost = _take_out_sides(plan, drawn) if plan.duets else {}
+        for (variant, against), by_block in drawn.items():
+            starts = [plan.start_of(block + 1) for block in by_block] if plan.starts > 1 else None
+            known = list(by_block.values())
+            compared.append(
+                effect(variant, against, metric, known, starts, freedom_lost=lost.get((variant, against), 0.0))
+            )
     return tuple(compared)
+
+
+Values = tuple[float | None, float | None]
+"""Of a variant and of what it is compared with, in one block."""
+
+
+def _drawn(
+    plan: SuitePlan, pair: Pair, values: Mapping[str, Sequence[float | None]]
+) -> dict[int, Values]:
+    """The values of a comparison by block, counted from 0."""
+    variant, against = pair
+    reference = values[against]
+    if plan.repetition is not None and variant != plan.repetition and against == plan.control:
+        reference = _with_repetition(plan, reference, values[plan.repetition])
+    every = list(zip(values[variant], reference, strict=True))
+    return {block: every[block] for block in _blocks_of(plan, variant, against) or range(len(every))}
+
+
+def _take_out_sides(plan: SuitePlan, drawn: dict[Pair, dict[int, Values]]) -> dict[Pair, float]:
+    """Take what the two sets of servers differ by from the variants' values; what it took of each one's freedom.
+
+    Every part and every start of the servers has two sets of its own. Over several starts, whose means are compared,
+    no comparison loses freedom.
+    """
+    placed: dict[tuple[str, int], dict[Pair, list[tuple[int, float, int]]]] = defaultdict(lambda: defaultdict(list))
+    for pair, by_block in drawn.items():
+        for block, (own, other) in by_block.items():
+            # A comparison that only the source draws has no pairs of its own.
+            if own and other and min(own, other) > 0 and set(plan.order[block]) == set(pair):
+                side = 1 if plan.order[block][0] == pair[0] else -1
+                sets = plan.variant(pair[0]).part, plan.start_of(block + 1)
+                placed[sets][pair].append((block, log(own / other), side))
+    lost: dict[Pair, float] = {}
+    for of_sets in placed.values():
+        effect_of_side, shares = side_effect([[each[1:] for each in those] for those in of_sets.values()])
+        for (pair, those), share in zip(of_sets.items(), shares, strict=True):
+            lost[pair] = share if plan.starts == 1 else 0.0
+            for block, _, side in those:
+                own, other = drawn[pair][block]
+                drawn[pair][block] = (own and own * exp(-side * effect_of_side), other)
+    return lost
 
 
 def _blocks_of(plan: SuitePlan, variant: str, against: str) -> list[int]:

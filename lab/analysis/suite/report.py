@@ -59,7 +59,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         check_failed=any(row.is_check and is_detected(row.effect) for row in rows(result, plan.metrics[0])),
         differences=differences,
         others=[
-            f"{metric_label(metric)}: {shows(differing, of)} a difference." for metric, differing, of in others if of
+            f"{metric_label(metric)}: {shows(differing, of)} difference." for metric, differing, of in others if of
         ],
         second=result.answer.partition(". ")[2],
         compared=compared,

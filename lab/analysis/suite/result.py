@@ -57,7 +57,7 @@ def suite_result(suite: SuiteRecords, published: Published | None) -> SuiteResul
         figures=by_variant,
         effects=compared,
         published=steps,
-        in_short=tuple(published.in_short) if published else (),
+        in_short=_in_short(plan, published) if published else (),
         caveats=(f"Measured on {published.measured_on}.", *published.caveats) if published else (),
         limits=tuple(_limit(v.name, runs) for v in plan.variants if (runs := suite.of_variant(v.name))),
         headline=headline(findings, _control_starts(suite)),
@@ -74,6 +74,8 @@ def judged_effects(
 ) -> tuple[Effect, ...]:
     """What the plan compares by every metric, and what only the source does by those that it states, all judged as one.
 
+    So are all scopes of the first metric where it has many, such as questions: the report counts their differences.
+
     Args:
         to_come: Comparisons of parts that have not begun.
     """
@@ -82,7 +84,8 @@ def judged_effects(
     drawn = effects(plan, published_pairs(plan, published, pairs), figures)
     of_the_source = (effect for effect in drawn if (effect.metric, effect.scope) in stated)
     alone = (*effects(plan, pairs, figures), *of_the_source)
-    return among_comparisons(alone, repetition=plan.repetition, to_come=to_come)
+    together = family_of(plan.metrics, plan.metrics[0]) or ()
+    return among_comparisons(alone, repetition=plan.repetition, to_come=to_come, together=together)
 
 
 def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Effect, ...]:
@@ -109,6 +112,10 @@ def comparisons_too_wide(folder: Path, *, root: Path = REPOSITORY) -> tuple[Pair
     """Those whose intervals are not yet narrow enough."""
     under_way, precision = comparisons_under_way(folder, root=root), read_plan(folder).precision or 0.0
     return tuple((effect.variant, effect.against) for effect in under_way if not is_settled(effect, precision))
+
+
+def _in_short(plan: SuitePlan, published: Published) -> tuple[str, ...]:
+    return tuple(published.in_short_at_a_rate if plan.rate and published.in_short_at_a_rate else published.in_short)
 
 
 def _control_starts(suite: SuiteRecords) -> int:

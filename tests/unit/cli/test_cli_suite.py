@@ -256,6 +256,14 @@ def test_a_suite_may_be_given_another_time_when_it_is_resumed(
     assert minutes_of(tmp_path) == 20
 
 
+def test_a_suite_keeps_its_seed_when_it_is_resumed(ended: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """Another order for the rest would be one that nobody has drawn."""
+    ended(Servers(), "--minutes", "9", "--seed", "7")
+    (folder,) = (file.parent for file in tmp_path.rglob("plan.json"))
+    status, _, errors = ended(Servers(), "--seed", "8", "--resume")
+    assert (status, errors) == (2, f"sluice: {folder}: was started with seed 7; leave out --seed\n")
+
+
 @pytest.mark.parametrize(
     ("begun", "resumed", "how"),
     [
@@ -352,6 +360,12 @@ def test_a_race_of_nothing_is_refused(
     monkeypatch.setattr("sys.argv", ["sluice", "race", "quickstart", *words])
     assert main() == 2
     assert capsys.readouterr().err.startswith(f"sluice: {error}")
+
+
+def test_pairs_are_called_pairs() -> None:
+    """A block of them is one comparison."""
+    known = an_effect("wide", CPU, (0.9, 1.0, 1.1), "undecided", ratios=(0.98, 1.0, 1.02))
+    assert suite_display.widths_text((known,), CPU, None, "pair").endswith(" after 3 pairs")
 
 
 def test_one_block_says_nothing_of_widths() -> None:

@@ -1,5 +1,6 @@
 """What is planned of runs that only ask, or that go at a rate: which share an index, and how long they take."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import exp
@@ -10,8 +11,9 @@ import pytest
 from lab.analysis.statistics.effects import effect
 from lab.profiles import Profile
 from lab.profiles.suites import Measures, Suite, SuiteVariant
-from lab.records.suite import MetricKey, SuiteResult
+from lab.records.suite import MetricKey, SuiteResult, SuiteRun
 from lab.suite.plan import (
+    block_s,
     estimate,
     kind_of,
     layout_of,
@@ -19,6 +21,7 @@ from lab.suite.plan import (
     make_plan,
     noise,
     server_shape,
+    suite_walls_s,
 )
 
 VERSIONS = {"a": "8.19.21", "b": "9.5.3", "c": "8.19.21", "d": "9.5.3"}
@@ -120,6 +123,28 @@ def test_a_drain_is_expected_to_last_as_long_as_the_window(tmp_path: Path) -> No
         assert estimate(plan, tmp_path).each == {"one": run_s, "two": run_s}
 
 
+@pytest.mark.parametrize(("duets", "together_s"), [(False, 30.0), (True, 20.0)])
+def test_a_pair_takes_as_long_as_its_longer_run(*, duets: bool, together_s: float) -> None:
+    """Its runs go at the same time."""
+    variants = tuple(
+        SuiteVariant(name, a_profile(load={"mode": "drain"}), (), against)
+        for name, against in (("one", None), ("two", "one"))
+    )
+    suite = Suite("s", "?", "one", None, variants, Measures(None, 10, 0.05), 1, (("query_rate_per_s", "run"),), None)
+    plan = make_plan(suite, measures=None, seed=None, skipped={}, documents={}, command=(), duets=duets)
+    assert block_s(plan, ("two", "one"), {"one": 20.0, "two": 10.0}) == together_s
+
+
+def test_runs_take_as_long_as_in_the_last_suite_of_this_name(tmp_path: Path) -> None:
+    """With what came before them, whatever the sizes of their documents; a suite that ran in another way tells nothing."""
+    a_suite_that_ran(tmp_path, "20260101-000001", (1.0, 1.02, 1.04), walls=((0, 10), (13, 20), (320, 350)))
+    variants = tuple(SuiteVariant(name, a_profile(), (), None) for name in ("one", "two"))
+    suite = Suite("s", "?", "one", None, variants, Measures(3), 1, (("query_rate_per_s", "run"),), None)
+    plan = make_plan(suite, measures=None, seed=None, skipped={}, documents={}, command=())
+    assert suite_walls_s(tmp_path, plan) == {"one": 20.0}
+    assert suite_walls_s(tmp_path, plan.model_copy(update={"window_s": 20.0})) == {}
+
+
 def test_the_control_s_repetition_serves_every_other_comparison_with_it() -> None:
     """Ratios are to both: the control of three comparisons and of A/A runs once in a block, and so does the other."""
     against = {"one": None, "one (again)": "one", "two": "one", "three": "one"}
@@ -159,16 +184,26 @@ def test_the_order_heeds_no_servers_that_run_side_by_side() -> None:
     assert max(changes[1]) == 3
 
 
-def a_suite_that_ran(runs: Path, name: str, *samples: tuple[float, ...]) -> None:
-    """What is left of a suite: the query rates of its comparisons, as ratios by block."""
+def a_suite_that_ran(
+    runs: Path, name: str, *samples: tuple[float, ...], walls: Sequence[tuple[float, float]] = ()
+) -> None:
+    """What is left of a suite: the query rates of its comparisons, as ratios by block.
+
+    Args:
+        walls: When runs of its first variant began and ended; the first one is a warm-up.
+    """
     folder = runs / "suites" / "s" / name
     folder.mkdir(parents=True)
     variants = tuple(SuiteVariant(each, a_profile(), (), None) for each in ("one", "two"))
     suite = Suite("s", "?", "one", None, variants, Measures(3), 1, (("query_rate_per_s", "run"),), None)
     plan = make_plan(suite, measures=None, seed=None, skipped={}, documents={}, command=())
     effects = [effect("two", "one", plan.metrics[0], [(ratio, 1.0) for ratio in ratios]) for ratios in samples]
+    ended = tuple(
+        SuiteRun(block=number, variant="one", attempt=1, folder=None, status="verified", started_s=begin, ended_s=end)
+        for number, (begin, end) in enumerate(walls)
+    )
     result = SuiteResult(
-        plan=plan, ended_s=1, wall_time_s=1, complete=True, runs=(), figures=(), effects=tuple(effects)
+        plan=plan, ended_s=1, wall_time_s=1, complete=True, runs=ended, figures=(), effects=tuple(effects)
     )
     (folder / "suite.json").write_text(result.model_dump_json(), "utf-8")
 
