@@ -29,7 +29,7 @@ def test_every_profile_asks_a_question_of_its_own() -> None:
 def test_the_quickstart_is_small_and_plain() -> None:
     """The first run on a new machine: one node, one shard, no replica, a drain."""
     profile = load_profile("quickstart")
-    assert (profile.dataset.documents, profile.dataset.options["model"]) == (300_000, "nested")
+    assert (profile.dataset.documents, profile.dataset.options["model"]) == (600_000, "nested")
     assert (profile.elasticsearch.data_nodes, profile.number_of_shards, profile.number_of_replicas) == (1, 1, 0)
     assert (profile.load.mode, profile.mapping) == ("drain", "aladin.nested.static")
 
