@@ -9,6 +9,7 @@ from lab.analysis.statistics.effects import among_comparisons, is_settled
 from lab.analysis.suite.answer import Findings, answer, conclusions, headline
 from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
+from lab.analysis.suite.families import family_of
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
 from lab.analysis.suite.warnings import warnings
