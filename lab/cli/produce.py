@@ -172,7 +172,7 @@ def gather(
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Put the delivery records of a load's shares together. Exit status 4 if a driver could not keep its schedule."""
+    """Combine the delivery records of a load's shares. Exit status 4 if a driver could not keep its schedule."""
     records = {str(file): read_delivery(file) for file in files}
     if len(records) < len(files):
         raise ProfileError("FILE: got a file twice, expected one of each share")

@@ -38,7 +38,7 @@ LABELS = {
 
 def size(
     *,
-    rate: Annotated[float, typer.Option(metavar="DOCS_PER_S", help="Documents per second, day and night.")],
+    rate: Annotated[float, typer.Option(metavar="DOCS_PER_S", help="Documents per second, sustained.")],
     profile: Annotated[
         str | None,
         typer.Option(help="Profile whose last run is sized from.", autocompletion=complete.profiles),
@@ -56,7 +56,7 @@ def size(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Size a cluster for a rate, from what recorded runs measured."""
+    """Estimate the cluster that a rate needs, from recorded runs."""
     if rate <= 0 or days <= 0:
         raise ProfileError(f"--rate, --days: got {rate:g} and {days:g}, expected numbers above 0")
     assumed = Assumptions().with_stated(assume or [])

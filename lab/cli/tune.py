@@ -98,7 +98,7 @@ def tune(
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Search the settings that your documents want, and confirm them. Example: `tune quickstart --minutes 30`."""
+    """Find the best settings for your documents, confirmed in fresh runs. Example: `tune quickstart --minutes 30`."""
     short = shorthand(
         elasticsearch=None, opensearch=None, dataset=dataset, path=path, key=key, documents=documents, rate=None
     )
