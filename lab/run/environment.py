@@ -97,7 +97,7 @@ def cold_servers(target: str) -> RunWarning:
         kind=WarningKind.COLD_SERVERS,
         seen="the servers were started just before the load",
         likely_cause="a JVM that has just started still compiles its code; its first drain can take twice as long",
-        remedy=f"keep {stay}, run once without counting, then run again",
+        remedy=f"keep {stay}, and discard the first run",
     )
 
 

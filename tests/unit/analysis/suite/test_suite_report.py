@@ -87,7 +87,9 @@ def test_limits_are_named_as_sentences_name_them_and_runs_that_show_none_apart(f
     assert limits_in_short(result) == "Elasticsearch in 4 of 7 runs, the machine in 1; not known in 2."
     assert [row[1] for row in limit_rows(result)] == ["Elasticsearch (4), the machine (1)", "not known (2)"]
     unknown = result.model_copy(update={"limits": limits[1:]})
-    assert limits_in_short(unknown) == "Not known in any of 2 runs: their samples show no stage without slack."
+    assert limits_in_short(unknown) == (
+        "Not identified in any of 2 runs: no stage was saturated, or there were too few samples."
+    )
 
 
 def test_books_and_bytes_a_second_are_shown_where_documents_differ(folder: Path, tmp_path: Path) -> None:
