@@ -76,14 +76,13 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
     ]
     if not bands:
         return ""
-    where = "within one start of the servers"
+    where = "one start of the servers"
     if findings.plan.starts > 1:
-        where = f"over {findings.plan.starts} starts of the servers"
+        where = f"{findings.plan.starts} starts of the servers"
     elif starts_seen > 1:
-        where = f"over {starts_seen} starts of the servers, counted as one,"
-    twice = (
-        f"On this machine, {where} the same profile run twice differs by up to {' and by up to '.join(bands)} (A/A)."
-    )
+        where = f"{starts_seen} starts of the servers, counted as one"
+    up_to = " and by up to ".join(bands)
+    twice = f"On this machine, two identical variants may differ by up to {up_to} (A/A, {where})."
     return f"{twice} {AT_ONCE}" if findings.plan.duets else twice
 
 
@@ -123,8 +122,8 @@ def _differences(findings: Findings, of: MetricKey) -> str:
     rest = Counter(effect.verdict for effect in measured if not is_detected(effect))
     others = " and ".join(f"{times} {verdict}" for verdict, times in sorted(rest.items()))
     if not differing:
-        where = "the one comparison" if len(measured) == 1 else f"any of {len(measured)} comparisons"
-        return f"No difference in {metric} is shown by {where} at {repeats}: {others}."
+        none = "The one comparison shows no" if len(measured) == 1 else f"None of {len(measured)} comparisons shows a"
+        return f"{none} difference in {metric} ({repeats}): {others}."
     shown = [
         f"{findings.named(effect.variant)} {verdict_of(effect)} against {findings.named(effect.against)}"
         for effect in differing[:MOST_NAMED]
@@ -239,8 +238,8 @@ def _carried(findings: Findings, pair: Pair) -> str:
     product, width = log(cost.ratio * rate.ratio), hypot(log(cost.ratio / cost.low), log(rate.ratio / rate.low))
     if abs(product) > width:
         return (
-            f". By CPU time alone the rate would be {ratio_text(1 / cost.ratio)} times, it was"
-            f" {ratio_text(rate.ratio)}: something else than Elasticsearch's CPU was the limit"
+            f". CPU time alone predicts {ratio_text(1 / cost.ratio)} times the rate; {ratio_text(rate.ratio)} was"
+            " measured, so something other than Elasticsearch's CPU was the limit"
         )
     detected = [name for name, effect in (("CPU time per document", cost), ("the rate", rate)) if is_detected(effect)]
     return f"; {' and '.join(detected)} {'show' if len(detected) > 1 else 'shows'} the difference" if detected else ""
