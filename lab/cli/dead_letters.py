@@ -120,7 +120,7 @@ def replay(
         if mapping:
             name = mapping_name(folder)
             update_mapping(recorded, name, endpoints)
-            console.print(f"index {recorded.index}: has the mapping of mappings/{name}.json", soft_wrap=True)
+            console.print(f"index {recorded.index}: mapping updated from mappings/{name}.json", soft_wrap=True)
         outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
     print_outcome(outcome)
 
