@@ -61,9 +61,7 @@ def infer(
     sample: SampleOption = SAMPLE,
     out: Annotated[Path | None, typer.Option(help="File to write; by default mappings/NAME.json.")] = None,
     key: KeyOption = None,
-    search: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD", help="Always index this field.")
-    ] = None,
+    search: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Always index this field.")] = None,
     no_search: Annotated[
         list[str] | None, typer.Option("--no-search", metavar="FIELD", help="Only store this field.")
     ] = None,

@@ -33,9 +33,7 @@ def unsearched_lines(proposal: Proposal) -> list[str]:
     if not seldom:
         return []
     named = ", ".join(f"{of.name} ({of.choice.unsearched})" for of in seldom)
-    return [
-        f"Possibly never searched: {named}. If so, {options('no-search', seldom)} saves index and doc values."
-    ]
+    return [f"Possibly never searched: {named}. If so, {options('no-search', seldom)} saves index and doc values."]
 
 
 def nested_lines(proposal: Proposal) -> list[str]:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from lab import VERSION
 from lab.analysis.shares import gathered, read_delivery
 from lab.analysis.text import clock_text, duration, figure
-from lab.cli.options import JsonOption, KeyOption, PathOption
+from lab.cli.options import DATASET_HELP, JsonOption, KeyOption, PathOption
 from lab.clients.clocks import ahead_of_broker
 from lab.clients.kafka import KafkaTopics
 from lab.console import console, print_json, table_of
@@ -35,7 +35,7 @@ ANSWER_TIMEOUT_S = 10.0
 
 
 DatasetOption = Annotated[
-    str | None, typer.Option(help=f"Dataset: {', '.join(DATASETS)}. Default: aladin, or file where --path is given.")
+    str | None, typer.Option(help=f"{DATASET_HELP} Default: aladin, or file where --path is given.")
 ]
 RateOption = Annotated[
     float | None,

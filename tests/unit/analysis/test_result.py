@@ -104,9 +104,7 @@ def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
     assert result.measured_window is None
     assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003)
     (warning,) = [warning for warning in result.warnings if warning.kind is WarningKind.SHORT_WINDOW]
-    assert warning.seen == (
-        "the index grew for only 2\u202fs (3 samples); a measured window needs 5 s and 3 samples"
-    )
+    assert warning.seen == "the index grew for only 2\u202fs (3 samples); a measured window needs 5 s and 3 samples"
 
 
 def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Path) -> None:
