@@ -38,6 +38,11 @@ def count(value: int | float | None) -> str:
     return UNKNOWN if value is None else f"{round(value):,}"
 
 
+def quantity(value: int, one: str, several: str | None = None) -> str:
+    """A number of things: `1 shard`, `3 shards`; the plural where it is not made by an s."""
+    return f"{count(value)} {one if value == 1 else several or f'{one}s'}"
+
+
 def number(value: float | None) -> str:
     """A measured number, rounded to what can be read: `52,700`, `28.4`, `0.31`."""
     if value is None:

@@ -84,13 +84,13 @@ def maps(count: int | None, *, mmap: bool, nodes: int) -> Finding:
     if count is None:
         return Finding(what, "optional", "not visible from here; the container `preflight` checks it")
     if count >= NEEDED_MAPS:
-        return Finding(what, "good", f"{count}")
+        return Finding(what, "good", f"{count:,}")
     return Finding(
         what,
         "bad",
-        f"got {count}, expected at least {NEEDED_MAPS}, or Elasticsearch does not start; raise it on the machine that "
-        f"runs Docker: sudo sysctl -w vm.max_map_count={NEEDED_MAPS} (to keep it: a file in /etc/sysctl.d), or set "
-        "ELASTICSEARCH_MMAP=false in .env",
+        f"got {count:,}, expected at least {NEEDED_MAPS:,}, or Elasticsearch does not start; raise it on the machine "
+        f"that runs Docker: sudo sysctl -w vm.max_map_count={NEEDED_MAPS} (to keep it: a file in /etc/sysctl.d), or "
+        "set ELASTICSEARCH_MMAP=false in .env",
     )
 
 

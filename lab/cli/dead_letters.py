@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.folder import read_profile, read_record
+from lab.analysis.text import quantity
 from lab.cli import complete
 from lab.cli.options import RUNS, RunArgument, RunsOption, TargetFileOption, TargetOption
 from lab.cli.produce import pair
@@ -80,7 +81,7 @@ def show(
         }
         typer.echo(orjson.dumps(summary | ({"documents": list(map(letter_json, content))} if documents else {})))
         return
-    counts = f"{count(len(shown), 'dead letter')}; {count(len(sent_again), 'record')} sent again"
+    counts = f"{quantity(len(shown), 'dead letter')}; {quantity(len(sent_again), 'record')} sent again"
     console.print(f"{letters.topic}: {counts}", soft_wrap=True)
     if groups:
         print_groups(groups)
@@ -120,7 +121,7 @@ def replay(
         if mapping:
             name = mapping_name(folder)
             update_mapping(recorded, name, endpoints)
-            console.print(f"index {recorded.index}: has the mapping of mappings/{name}.json", soft_wrap=True)
+            console.print(f"index {recorded.index}: mapping updated from mappings/{name}.json", soft_wrap=True)
         outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
     print_outcome(outcome)
 
@@ -236,18 +237,13 @@ def print_outcome(outcome: Replay) -> None:
         console.print("nothing to replay: there are no dead letters, or all were sent again before")
         return
     if outcome.earlier:
-        console.print(f"{count(outcome.earlier, 'record')} of an earlier replay had not been read yet")
+        console.print(f"{quantity(outcome.earlier, 'record')} of an earlier replay had not been read yet")
     outcomes = ", ".join(f"{records:,} {name}" for name, records in outcome.outcomes.items() if records)
-    console.print(f"{count(outcome.sent, 'dead letter')} sent again: {outcomes}")
+    console.print(f"{quantity(outcome.sent, 'dead letter')} sent again: {outcomes}")
     if outcome.refused:
         print_groups(outcome.refused)
     if outcome.accepted != total:
         raise VerificationError(
-            f"{count(total - outcome.accepted, 'dead letter')} of {total:,} not accepted; fix the mapping as the "
+            f"{quantity(total - outcome.accepted, 'dead letter')} of {total:,} not accepted; fix the mapping as the "
             "reasons say, and replay again"
         )
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things: `1 record`, `3 records`."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -119,11 +119,11 @@ def bounds() -> Iterator[Finding]:
     """Whether memory and disk reads of Elasticsearch servers can be bounded, which few profiles ask for."""
     groups, version = ServerGroups(state_dir()), controllers().interface.version
     for what, bound in (
-        ("memory bound", Bounds(memory_limit_mb=1)),
-        ("disk bound", Bounds(read_iops_limit=1)),
+        ("memory limits", Bounds(memory_limit_mb=1)),
+        ("disk limits", Bounds(read_iops_limit=1)),
     ):
         lacks = [sentence.partition("expected none: ")[2] for sentence in groups.lacks(bound)]
-        sentence = f"not possible: {' and '.join(lacks)}" if lacks else f"by control groups, version {version}"
+        sentence = f"not available: {' and '.join(lacks)}" if lacks else f"available (cgroup v{version})"
         yield Finding(what, "optional" if lacks else "good", sentence)
 
 

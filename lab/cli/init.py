@@ -46,7 +46,7 @@ def mapping_lines(proposal: Proposal) -> list[str]:
     if nested := [of.name for of in proposal.fields if of.type == "nested"]:
         lines.append(
             f"nested: {', '.join(nested)}. Each object of these arrays is indexed as a document of its own, so that "
-            "its fields are not mixed up with those of its neighbours; `object` costs less."
+            "a query can match two fields of one object; `object` costs less."
         )
     if others := [
         f"{of.name} ({of.choice.why})" for of in proposal.fields if of.choice.declaration.get("ignore_malformed")

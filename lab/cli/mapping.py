@@ -61,15 +61,13 @@ def infer(
     sample: SampleOption = SAMPLE,
     out: Annotated[Path | None, typer.Option(help="File to write; by default mappings/NAME.json.")] = None,
     key: KeyOption = None,
-    search: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD", help="Index it whatever it looks like: it is searched.")
-    ] = None,
+    search: Annotated[list[str] | None, typer.Option(metavar="FIELD", help="Always index this field.")] = None,
     no_search: Annotated[
-        list[str] | None, typer.Option("--no-search", metavar="FIELD", help="Only store it: it is never searched.")
+        list[str] | None, typer.Option("--no-search", metavar="FIELD", help="Only store this field.")
     ] = None,
     as_object: Annotated[
         list[str] | None,
-        typer.Option("--object", metavar="FIELD", help="Array whose objects need not be told apart: not nested."),
+        typer.Option("--object", metavar="FIELD", help="Map this array as object, not nested."),
     ] = None,
     check: Annotated[bool, typer.Option(help="Index the sample on a server; a rejected document is an error.")] = True,
     compare: Annotated[bool, typer.Option("--compare", help="Then measure it against dynamic mapping.")] = False,

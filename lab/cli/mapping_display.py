@@ -33,9 +33,7 @@ def unsearched_lines(proposal: Proposal) -> list[str]:
     if not seldom:
         return []
     named = ", ".join(f"{of.name} ({of.choice.unsearched})" for of in seldom)
-    return [
-        f"Never searched? Data cannot say: {named}. If so, {options('no-search', seldom)} saves index and doc values."
-    ]
+    return [f"Possibly never searched: {named}. If so, {options('no-search', seldom)} saves index and doc values."]
 
 
 def nested_lines(proposal: Proposal) -> list[str]:
@@ -87,7 +85,7 @@ def show_costs(result: SuiteResult, units: Sequence[Unit]) -> None:
         column.no_wrap = True
     console.print(table)
     console.print(
-        "Costs: what leaving the field out saves of the whole, with the interval. Left out means `enabled: false`: "
+        "Costs: the share saved by not indexing the field, with the interval. Not indexed means `enabled: false`: "
         "_source keeps the value, and nothing else does. Sample: what _disk_usage says of a sample's index.",
         soft_wrap=not console.is_terminal,
     )

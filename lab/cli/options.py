@@ -8,8 +8,11 @@ import typer
 from lab.cli import complete
 from lab.console import keep_output_for_json
 from lab.targets import TargetName
+from producers.registry import DATASETS
 
 RUNS = Path("runs")
+ALADIN = "aladin: used books as Aladin, a Korean online bookshop, lists them"
+DATASET_HELP = f"Dataset: {', '.join(DATASETS)}. {ALADIN}."
 
 ProfileArgument = Annotated[
     str,

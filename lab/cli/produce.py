@@ -14,7 +14,7 @@ from rich.markup import escape
 from lab import VERSION
 from lab.analysis.shares import gathered, read_delivery
 from lab.analysis.text import clock_text, duration, figure
-from lab.cli.options import JsonOption, KeyOption, PathOption
+from lab.cli.options import DATASET_HELP, JsonOption, KeyOption, PathOption
 from lab.clients.clocks import ahead_of_broker
 from lab.clients.kafka import KafkaTopics
 from lab.console import console, print_json, table_of
@@ -35,7 +35,7 @@ ANSWER_TIMEOUT_S = 10.0
 
 
 DatasetOption = Annotated[
-    str | None, typer.Option(help=f"Dataset: {', '.join(DATASETS)}. Default: aladin, or file where --path is given.")
+    str | None, typer.Option(help=f"{DATASET_HELP} Default: aladin, or file where --path is given.")
 ]
 RateOption = Annotated[
     float | None,
@@ -172,7 +172,7 @@ def gather(
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Put the delivery records of a load's shares together. Exit status 4 if a driver could not keep its schedule."""
+    """Combine the delivery records of a load's shares. Exit status 4 if a driver could not keep its schedule."""
     records = {str(file): read_delivery(file) for file in files}
     if len(records) < len(files):
         raise ProfileError("FILE: got a file twice, expected one of each share")

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lab.analysis.text import count, figure
-from lab.cli.options import JsonOption, ProfileArgument, SettingsOption
+from lab.cli.options import ALADIN, JsonOption, ProfileArgument, SettingsOption
 from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles import ListEntry, effective, list_profiles, load_profile
@@ -31,6 +31,8 @@ def profiles(text: FilterArgument = None, *, as_json: JsonOption = False) -> Non
         print_json([{"name": name, "question": question, **sizes[name]} for name, question in chosen])
         return
     show_questions("profile", [(*entry, size_text(sizes[entry.name])) for entry in chosen])
+    if any(name.startswith("aladin/") for name, _ in chosen):
+        console.print(f"[dim]{ALADIN}[/dim]")
 
 
 def suites(text: FilterArgument = None, *, as_json: JsonOption = False) -> None:

@@ -64,7 +64,7 @@ def publish(
     elif published.other_clusters:
         print_other_clusters(published)
     if kibana is None:
-        console.print("to look at it: --kibana URL imports the dashboard and prints its address", soft_wrap=True)
+        console.print("Add --kibana URL to import the dashboard and print its address", soft_wrap=True)
         return
     print_import(server_url(kibana, "--kibana"), access)
     window = (published.first_s - 2 * bucket, published.last_s + 2 * bucket)

@@ -11,6 +11,7 @@ from lab.analysis.page.markdown import run_markdown
 from lab.analysis.page.terminal import terminal_table, verdict_line
 from lab.cli.expectations import append_summary, check_places, expectation, failures, write_junit
 from lab.cli.options import (
+    DATASET_HELP,
     RUNS,
     JsonOption,
     OpenOption,
@@ -43,7 +44,7 @@ def run(
     opensearch: Annotated[
         str | None, typer.Option(metavar="VERSION", help="OpenSearch version, in place of Elasticsearch.")
     ] = None,
-    dataset: Annotated[str | None, typer.Option(help=f"Dataset: {', '.join(registry.DATASETS)}.")] = None,
+    dataset: Annotated[str | None, typer.Option(help=DATASET_HELP)] = None,
     path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
     key: Annotated[
         str | None, typer.Option(help="Field of that file that holds the key; else the line's number.")

@@ -15,7 +15,7 @@ from lab.analysis.sizing.assumptions import Assumptions
 from lab.analysis.sizing.measured import Costs, Measured, measured
 from lab.analysis.sizing.ranges import Range
 from lab.analysis.sizing.sizing import Sizing, Target, sizing
-from lab.analysis.text import duration, number
+from lab.analysis.text import duration, number, quantity
 from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption, RunsOption
 from lab.console import console, print_json, table_of
@@ -38,7 +38,7 @@ LABELS = {
 
 def size(
     *,
-    rate: Annotated[float, typer.Option(metavar="DOCS_PER_S", help="Documents per second, day and night.")],
+    rate: Annotated[float, typer.Option(metavar="DOCS_PER_S", help="Documents per second, sustained.")],
     profile: Annotated[
         str | None,
         typer.Option(help="Profile whose last run is sized from.", autocompletion=complete.profiles),
@@ -56,7 +56,7 @@ def size(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Size a cluster for a rate, from what recorded runs measured."""
+    """Estimate the cluster that a rate needs, from recorded runs."""
     if rate <= 0 or days <= 0:
         raise ProfileError(f"--rate, --days: got {rate:g} and {days:g}, expected numbers above 0")
     assumed = Assumptions().with_stated(assume or [])
@@ -88,10 +88,11 @@ def measured_runs(runs: Path, profile: str | None, names: list[str]) -> Measured
 def show(outcome: Sizing) -> None:
     """What was measured, what follows, and what was assumed."""
     target, measurements = outcome.target, outcome.measured
+    days = f"{target.days:g} day{'' if target.days == 1 else 's'}"
     console.print(
-        f"[bold]{escape(measurements.profile)}[/bold]: {number(target.rate_docs_per_s)} documents/s, "
-        f"kept for {target.days:g} days, {target.replicas} replicas: {range_text(outcome.source_tb_per_day)} TB "
-        f"of source a day, {range_text(outcome.stored_tb)} TB stored",
+        f"[bold]{escape(measurements.profile)}[/bold]: {number(target.rate_docs_per_s)} documents/s, kept for {days}, "
+        f"{quantity(target.replicas, 'replica')}: {range_text(outcome.source_tb_per_day)} TB of source a day, "
+        f"{range_text(outcome.stored_tb)} TB stored",
         soft_wrap=True,
     )
     console.print(f"measured on {escape(measurements.cpu_model)} by {', '.join(measurements.runs)}", soft_wrap=True)
@@ -108,7 +109,7 @@ def notes(outcome: Sizing) -> Iterator[str]:
     """What a reader must know before believing it."""
     measurements = outcome.measured
     if len(measurements.runs) == 1:
-        yield "one run tells no spread, so that nothing says how far this may be off; give several with --run"
+        yield "one run gives no interval: how far this is off is unknown; give several with --run"
     if measurements.unsteady:
         of = f"{len(measurements.unsteady)} of {len(measurements.runs)} runs"
         yield f"no steady state in {of}: a cold server costs a multiple; load more documents"

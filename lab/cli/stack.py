@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
-from lab.analysis.text import figure
+from lab.analysis.text import figure, quantity
 from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption
 from lab.cli.page import PageOption, is_wanted
@@ -164,7 +164,7 @@ def down() -> None:
     with stack.exclusively(), uninterrupted(), StackDisplay().showing() as progress:
         KeptPage.stop(stack.folder)
         stopped = stack.stop(progress)
-    console.print(f"{stopped} servers stopped" if stopped else "no servers were running")
+    console.print(f"{quantity(stopped, 'server')} stopped" if stopped else "no servers were running")
 
 
 def clean(

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from lab.analysis.text import number
+from lab.analysis.text import number, quantity
 from lab.cli.options import (
     ApiKeyEnv,
     Ca,
@@ -118,7 +118,7 @@ def prepare(profile: Profile, endpoints: Endpoints) -> None:
         f"the stream {state}: index {prepared.names.index}, connector {prepared.names.connector}", soft_wrap=True
     )
     if prepared.unassigned:
-        console.print(f"[yellow]![/yellow] {prepared.unassigned} shards are unassigned", soft_wrap=True)
+        console.print(f"[yellow]![/yellow] {quantity(prepared.unassigned, 'shard')} unassigned", soft_wrap=True)
 
 
 @app.command()
@@ -129,7 +129,7 @@ def index(profile: Profile, endpoints: Endpoints) -> None:
     console.print(f"{escape(profile.name)}: {escape(profile.question)}", soft_wrap=True)
     console.print(f"index {index_name(profile)}: {'is there' if unassigned is None else 'created'}", soft_wrap=True)
     if unassigned:
-        console.print(f"[yellow]![/yellow] {unassigned} shards are unassigned", soft_wrap=True)
+        console.print(f"[yellow]![/yellow] {quantity(unassigned, 'shard')} unassigned", soft_wrap=True)
 
 
 @app.command()

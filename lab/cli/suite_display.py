@@ -12,7 +12,7 @@ from lab.analysis.statistics.power import expected_width
 from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
 from lab.analysis.suite.result import comparisons_under_way
-from lab.analysis.text import duration, figure
+from lab.analysis.text import duration, figure, quantity
 from lab.console import console, table_of
 from lab.display import RunDisplay
 from lab.records.result import Result
@@ -64,16 +64,15 @@ def how_long(plan: SuitePlan, expected: Estimate) -> str:
     of_block_s = block_time_s(plan, expected)
     if plan.repeats is not None:
         taken = expected.warm_up_s + sum(block_s(plan, names, expected.each) for names in plan.order)
-        in_blocks = f"{plan.repeats} block{'' if plan.repeats == 1 else 's'}"
-        return f"{expected.runs} runs in {in_blocks} and some warm-up drains: about {rough_duration(taken)}"
+        in_blocks = quantity(plan.repeats, "block")
+        return f"{quantity(expected.runs, 'run')} in {in_blocks} and some warm-up drains: about {rough_duration(taken)}"
     width = f"±{100 * (plan.precision or 0):g} % in {lower_first(metric_label(plan.metrics[0]))}"
-    until = f"until every interval is within {width}, or within a quarter of its effect"
+    until = f"Runs until every interval is within {width}, or within a quarter of its effect"
     if plan.minutes is None:
-        warm_up = f"after {rough_duration(expected.warm_up_s)} of warm-up"
-        return f"{until}: blocks of about {rough_duration(of_block_s)}, at least {least_blocks(plan)}, {warm_up}"
-    fit = blocks_in_time(plan, expected)
-    blocks = f"{fit} block{'' if fit == 1 else 's'}"
-    return f"{until}, at most {plan.minutes:g} min: about {blocks} of {rough_duration(of_block_s)} after the warm-up"
+        blocks = f"at least {quantity(least_blocks(plan), 'block')} of about {rough_duration(of_block_s)}"
+        return f"{until}. That takes {blocks}, after {rough_duration(expected.warm_up_s)} of warm-up"
+    blocks = f"{quantity(blocks_in_time(plan, expected), 'block')} of {rough_duration(of_block_s)}"
+    return f"{until}, at most {plan.minutes:g} min. That is about {blocks} after the warm-up"
 
 
 def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
@@ -82,7 +81,7 @@ def too_short_text(plan: SuitePlan, expected: Estimate) -> str:
     if plan.minutes is None or blocks >= LEAST_RATIOS:
         return ""
     needed_s = expected.warm_up_s + LEAST_RATIOS * block_time_s(plan, expected)
-    room = f"{plan.minutes:g} minutes fit {blocks} block{'' if blocks == 1 else 's'}"
+    room = f"{plan.minutes:g} minutes fit {quantity(blocks, 'block')}"
     enough = f"give it --minutes {ceil(needed_s / 60)}, or fewer variants"
     return f"too short: {room}, and a comparison needs {LEAST_RATIOS}; {enough}"
 
@@ -101,14 +100,14 @@ def blocks_in_time(plan: SuitePlan, expected: Estimate) -> int:
 
 
 def width_text(plan: SuitePlan, expected: Estimate) -> str:
-    """What width that many blocks will buy, at the noise of this machine; empty where either is not known."""
+    """What width to expect of that many blocks, at the noise of this machine; empty where either is not known."""
     blocks, comparisons = blocks_in_time(plan, expected), len(planned_pairs(plan)) - (plan.repetition is not None)
     if expected.noise is None or blocks < LEAST_RATIOS or not comparisons:
         return ""
     width = expected_width(expected.noise, blocks, comparisons, beside=plan.repetition is not None)
     metric, noise = lower_first(metric_label(plan.metrics[0])), percent(expected.noise)
     return (
-        f"that buys intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({noise} from"
+        f"Expect intervals of about ±{percent(width)} in {metric}, at the noise of the last suite here ({noise} from"
         " block to block)"
     )
 
@@ -194,7 +193,7 @@ class SuiteDisplay:
 
 
 def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | None, what: str = "block") -> str:
-    """`intervals of ±6.1 % to ±21 % in … after 3 blocks; there is time for 2 more, which buy about ±14 %`.
+    """`intervals of ±6.1 % to ±21 % in … after 3 blocks; with 2 more in the time left, expect about ±14 %`.
 
     Empty while blocks tell nothing.
 
@@ -214,4 +213,4 @@ def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | Non
     if not to_come:
         return now
     width = expected_width(median(scattered), blocks + to_come, len(of_metric))
-    return f"{now}; there is time for {to_come} more, which buy about ±{percent(width)}"
+    return f"{now}; with {to_come} more in the time left, expect about ±{percent(width)}"

@@ -16,6 +16,7 @@ from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import analyse_tune
 from lab.cli import complete
 from lab.cli.options import (
+    DATASET_HELP,
     RUNS,
     JsonOption,
     OpenOption,
@@ -53,7 +54,6 @@ from lab.tune.plan import (
     without_time,
 )
 from lab.tune.search import Search
-from producers import registry
 from producers.dataset import Dataset
 
 MINUTES = 60.0
@@ -83,7 +83,7 @@ def tune(
     allow: Annotated[
         list[str] | None, typer.Option(metavar="KNOB", help="Try an unsafe knob of the space, by its name.")
     ] = None,
-    dataset: Annotated[str | None, typer.Option(help=f"Dataset: {', '.join(registry.DATASETS)}.")] = None,
+    dataset: Annotated[str | None, typer.Option(help=DATASET_HELP)] = None,
     path: Annotated[str | None, typer.Option(help="NDJSON file of the dataset `file`.")] = None,
     key: Annotated[
         str | None, typer.Option(help="Field of that file that holds the key; else the line's number.")
@@ -98,7 +98,7 @@ def tune(
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Search the settings that your documents want, and confirm them. Example: `tune quickstart --minutes 30`."""
+    """Find the best settings for your documents, confirmed in fresh runs. Example: `tune quickstart --minutes 30`."""
     short = shorthand(
         elasticsearch=None, opensearch=None, dataset=dataset, path=path, key=key, documents=documents, rate=None
     )

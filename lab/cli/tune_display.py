@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from lab.analysis.suite.names import ratio_text
-from lab.analysis.text import figure
+from lab.analysis.text import figure, quantity
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST
 from lab.analysis.tune.report import ratio_and_verdict
@@ -22,7 +22,7 @@ MOST_TRIED = 8
 WHAT = {
     "alone": "each alone",
     "together": "several at once, and all but one of them",
-    "confirm": "the choice against the start, by blocks that did not choose it",
+    "confirm": "the choice against the start, in fresh runs that did not choose it",
 }
 
 
@@ -45,7 +45,7 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
         console.print(f"[dim]not tried: {escape(left_out.name)}: {escape(left_out.reason)}[/dim]")
     rounds = rounds_of(len(plan.candidates))
     console.print(
-        f"{len(plan.candidates)} candidates alone, in {rounds} round{'' if rounds == 1 else 's'} of which the better"
+        f"{quantity(len(plan.candidates), 'candidate')} alone, in {quantity(rounds, 'round')} of which the better"
         f" half goes on, then together, then the choice against the start ({figure(CONFIRM_SHARE, 'share')} of the"
         f" time): at most about {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
     )
@@ -60,7 +60,7 @@ class TuneDisplay:
 
     def stage(self, stage: Stage, plan: SuitePlan, folder: SuiteFolder) -> SuiteDisplay:
         """A stage begins, or goes on; what shows its runs."""
-        blocks = "" if stage.blocks is None else f", {stage.blocks} block{'' if stage.blocks == 1 else 's'}"
+        blocks = "" if stage.blocks is None else f", {quantity(stage.blocks, 'block')}"
         names = ", ".join(map(combination_name, stage.combinations))
         console.print(f"[bold]stage {stage.number}[/bold] {WHAT[stage.kind]}{blocks}: {escape(names)}")
         expected = {variant.name: self._takes.run_s for variant in plan.variants}

@@ -112,7 +112,7 @@ def key_text(sample: Sample) -> str:
     these = "all of them" if sample.whole else "these"
     if sample.key is None:
         return (
-            f"key: none, as no field has a value of its own in {these}. The id is the document's number in the file, "
+            f"key: none; no field is present and unique in {these}. The id is the document's number in the file, "
             "so a document that occurs twice is stored twice."
         )
     if sample.repeats:

@@ -19,7 +19,7 @@ WHY_STRICT = (
     "dynamic is strict: every document of the file was read, so that one with another field is rejected as a mistake"
 )
 WHY_NOT_DYNAMIC = (
-    "dynamic is false: a field that the sample lacks stays in _source, is not indexed, and rejects no document"
+    "dynamic is false: fields absent from the sample are stored but not indexed; they never cause a rejection"
 )
 
 

@@ -89,15 +89,15 @@ def unknown_key(path: TreePath) -> str:
     """What to say about a key that a profile does not have: what was probably meant, or where it belongs."""
     name = str(path[-1])
     if path == ("load", "rate_docs_per_s"):
-        return "a drain has no rate, expected none (or `mode: stream`)"
+        return "got a rate for a drain, expected none, or `mode: stream`"
     if path[0] == "load" and name in ONLY_QUERIES:
-        return "only a load of queries has it, expected none (or `mode: query`)"
+        return "got a setting of query-only loads, expected none, or `mode: query`"
     if path == ("load", "via"):
-        return "a load of queries has none, expected none (or another `mode`)"
+        return "got it for a query-only load, expected none, or another `mode`"
     if path[0] == "load" and name in Direct.model_fields:
-        return "only a direct load has it, expected none (or `via: direct`)"
+        return "got a setting of direct loads, expected none, or `via: direct`"
     if path[0] == "load" and name in Rally.model_fields:
-        return "only a load through Rally has it, expected none (or `via: rally`)"
+        return "got a setting of Rally loads, expected none, or `via: rally`"
     choices = fields_at(Profile, path[:-1]).keys() if len(path) > 1 else _TOP_LEVEL
     match = nearest(name, choices) or _elsewhere(name)
     return f"unknown key, {f'did you mean `{match}`?' if match else suggestion(name, choices, 'one of')}"
@@ -197,7 +197,7 @@ def _useless(tree: Located) -> Iterator[tuple[tuple[str, ...], str]]:
         yield path, f"cannot be set here, expected {instead}"
     if tree.at("sink", "command") is not None:
         for name in OF_A_CONNECTOR:
-            yield ("sink", name), "only a connector has it, expected none (or no `sink.command`)"
+            yield ("sink", name), "got a setting of connectors, expected none, or no `sink.command`"
     via, expect = tree.at("load", "via"), tree.at("verify", "expect")
     if via is not None and via.value in NOT_KAFKA:
         load = "a direct load" if via.value == "direct" else "a load through Rally"
@@ -277,5 +277,5 @@ def _bound_problems(tree: Located) -> Iterator[Problem]:
         entry = tree.at("elasticsearch", name)
         mode = tree.at("load", "mode")
         if entry is not None and entry.value is not None and (mode is None or mode.value != "query"):
-            message = "holds while queries alone are sent, expected none (or `load.mode: query`)"
+            message = "got a bound for query-only loads, expected none, or `load.mode: query`"
             yield Problem(entry.place, f"elasticsearch.{name}", message)

@@ -61,7 +61,7 @@ def _query_problems(tree: Located, section: Located) -> Iterator[Problem]:
     if (requests := queries.at("requests")) is not None:
         yield Problem(requests.place, f"{of}.requests", "queries are sent for a time, expected `duration_s`")
     if queries.at("rate_per_s") is not None and (think := queries.at("think_time_s")) is not None:
-        message = "queries at a rate have none (open loop), expected none (or no `rate_per_s`)"
+        message = "got a think time beside `rate_per_s` (open loop), expected one of the two"
         yield Problem(think.place, f"{of}.think_time_s", message)
 
 

@@ -86,7 +86,7 @@ def _load_problems(tree: Located) -> Iterator[Problem]:
         message = "`duration_s` is given already, expected one of the two"
         yield Problem(tree.place_of("load", "queries", "requests"), f"{of}.requests", message)
     if "rate_per_s" in stated and (_number(tree, "load", "queries", "think_time_s") or 0) > 0:
-        message = "queries at a rate have none (open loop), expected none (or no `rate_per_s`)"
+        message = "got a think time beside `rate_per_s` (open loop), expected one of the two"
         yield Problem(tree.place_of("load", "queries", "think_time_s"), f"{of}.think_time_s", message)
     if _mode(tree) == "query" and ramp is not None and "rate_per_s" not in stated:
         message = "has no rate to start from, expected `load.queries.rate_per_s`"

@@ -95,7 +95,7 @@ def lag() -> Panel:
     return Panel(
         "lag",
         "Lag",
-        "Records in the topic that the sink has not committed yet. It commits now and then, hence the steps.",
+        "Records in the topic that the sink has not committed yet. It commits periodically, hence the steps.",
         _spec(lines(base, points=False), _search("sample", "lag_records"), [X, _field("y", "lag_records")]),
     )
 

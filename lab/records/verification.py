@@ -10,14 +10,14 @@ class Documents(Record):
 
     Attributes:
         produced: Handed to the producer.
-        delivered: Acknowledged by Kafka; `None` for a direct load, which knows no Kafka.
+        delivered: Acknowledged by Kafka; `None` for a direct load, which bypasses Kafka.
         failed: Given up by the producer; produced = delivered + failed; `None` for a direct load.
         indexed: Records whose document is in the index (counted in the index itself, id by id).
         already_there: Records whose document a later record of the same key has replaced, as in a stream of updates.
         dead_lettered: Records in the dead-letter topic; delivered = indexed + already there + dead-lettered. `None` for
             a direct load, for which produced = indexed + already there.
         dropped: Records that a sink which is to store nothing has read and let go; they belong to that sum.
-        missing: Documents that ought to be in the index and are not.
+        missing: Documents expected in the index, but not there.
         unexpected: Documents in the index that nothing of this run produced.
         sampled: Documents drawn at random and compared with the dataset.
         sample_mismatches: Those of them that differ from what the dataset says.

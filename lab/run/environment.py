@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 
 from lab import VERSION
+from lab.analysis.text import quantity
 from lab.endpoints import without_secrets, words_without_secrets
 from lab.monitor.processes import usable_cores
 from lab.profiles import Profile
@@ -97,7 +98,7 @@ def cold_servers(target: str) -> RunWarning:
         kind=WarningKind.COLD_SERVERS,
         seen="the servers were started just before the load",
         likely_cause="a JVM that has just started still compiles its code; its first drain can take twice as long",
-        remedy=f"keep {stay}, run once without counting, then run again",
+        remedy=f"keep {stay}, and discard the first run",
     )
 
 
@@ -116,7 +117,7 @@ def shards_unassigned(unassigned: int, profile: Profile) -> RunWarning:
     nodes, needed = profile.elasticsearch.data_nodes, profile.number_of_replicas + 1
     return RunWarning(
         kind=WarningKind.SHARDS_UNASSIGNED,
-        seen=f"{unassigned} shards had no node during the load",
+        seen=f"{quantity(unassigned, 'shard')} had no node during the load",
         likely_cause=f"index.number_of_replicas is {needed - 1}, which needs {needed} data nodes; there are {nodes}",
         remedy="raise elasticsearch.data_nodes or lower index.number_of_replicas; an unassigned replica costs nothing",
     )

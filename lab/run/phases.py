@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from lab.analysis.text import quantity
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import Target
 from lab.monitor import CLOCK
@@ -177,5 +178,5 @@ def wait_for_merges(run: RunContext, cluster: ElasticsearchClient, index: str, w
     cluster.refresh(index)
     deadline = time.monotonic() + within_s
     while (merges := cluster.merges_current(index)) and time.monotonic() < deadline:
-        run.progress.update(0, f"{merges} merges under way")
+        run.progress.update(0, f"{quantity(merges, 'merge')} under way")
         time.sleep(POLL_S)

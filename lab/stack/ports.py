@@ -65,10 +65,10 @@ def hold_requested(held: ExitStack, name: str, port: int, allotted: Mapping[str,
         StackError: The port is not available.
     """
     if not 1 <= port <= HIGHEST:
-        raise StackError(f"port {port}: asked for {name}, expected 1 to {HIGHEST}")
+        raise StackError(f"port {port}: requested for {name}, expected 1 to {HIGHEST}")
     for other, other_port in allotted.items():
         if other_port == port:
-            raise StackError(f"port {port}: asked for {name}, but {other} has it; choose another")
+            raise StackError(f"port {port}: requested for {name}, but in use by {other}; choose another")
     return hold(held, name, port)
 
 
@@ -83,11 +83,11 @@ def hold(held: ExitStack, name: str, port: int) -> int:
         listener.listen()
     except PermissionError as error:
         raise StackError(
-            f"port {port}: asked for {name}, but this user may not listen there; choose one from 1024 on"
+            f"port {port}: requested for {name}, but this user may not listen there; choose one from 1024 on"
         ) from error
     except OSError as error:
         raise StackError(
-            f"port {port}: asked for {name}, but {owner_of(port)} has it; free the port or choose another"
+            f"port {port}: requested for {name}, but in use by {owner_of(port)}; free the port or choose another"
         ) from error
     return int(listener.getsockname()[1])
 

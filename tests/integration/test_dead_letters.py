@@ -100,7 +100,7 @@ def test_a_corrected_mapping_file_is_brought_into_the_index_before_letters_are_s
     run = run_with_refusals(sluice, tmp_path)
     unchanged = dead_letters(sluice, "replay", "--update-mapping")
     assert unchanged[0] == 4
-    assert unchanged[1].splitlines()[0] == "index sluice-file: has the mapping of mappings/dynamic.json"
+    assert unchanged[1].splitlines()[0] == "index sluice-file: mapping updated from mappings/dynamic.json"
     _, shown, _ = dead_letters(sluice, "show")
     assert shown.splitlines()[0] == f"{run.topic}-dead-letters: 3 dead letters; 3 records sent again"
 

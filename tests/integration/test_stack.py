@@ -142,8 +142,8 @@ def test_a_port_that_is_taken_is_one_sentence(own_sluice: Sluice) -> None:
 
     assert done.status == 3
     assert done.errors == (
-        f"sluice: port {port}: asked for elasticsearch-1.http, but process {os.getpid()} "
-        f"({psutil.Process().name()}) has it; free the port or choose another\n"
+        f"sluice: port {port}: requested for elasticsearch-1.http, but in use by process {os.getpid()} "
+        f"({psutil.Process().name()}); free the port or choose another\n"
     )
     assert own_sluice.processes() == []
 

@@ -268,31 +268,31 @@ TERMS = {
     "lag": "Records in the topic that the sink has not committed yet.",
     "drain": "A load for which the topic is filled first and the sink started afterwards: how fast can it be emptied?",
     "stream": "A load for which documents are sent while the sink reads, at a set rate or as fast as possible.",
-    "direct load": "A load that knows no Kafka: ready-made bulk requests are sent to Elasticsearch as fast as they are"
+    "direct load": "A load that bypasses Kafka: ready-made bulk requests are sent to Elasticsearch as fast as they are"
     " answered. It is the limit that a drain is compared with.",
     "measured window": "The part of the load in which the index grew steadily: warm-up and the last interval are cut."
     " Rates are taken from it.",
-    "dead letter": "A record that can never be indexed; it lies in a topic of its own with the reason.",
-    "verified": "Every document produced was looked for in the index and found once, a random sample of them was"
-    " compared with what was sent, and every document is accounted for.",
+    "dead letter": "A record that can never be indexed; it goes to a topic of its own, with the reason.",
+    "verified": "Every id expected is in the index exactly once, a random sample equals what was sent, and every"
+    " document is accounted for.",
     "p99": "99 of 100 took no longer than this.",
     "CPU-second": "One core busy for one second.",
     "query load": "Queries that several clients send side by side, alone or while documents stream.",
     "measured part": "Of a query load: from the end of its warm-up until its last answer was read.",
     "open loop": "Queries are due at a rate, even if earlier ones have no answer yet. Latency counts from the due time,"
     " so that a server that stalls cannot hide it.",
-    "deployment": "Indices are loaded on one node, the index node, and then taken to those that answer queries.",
-    "recovery": "The making of one copy of a shard on a node: from another copy, or out of a repository.",
-    "closed loop": "Each client sends its next query once it has read an answer. A slow server is then asked less"
-    " often, so that only the service time can be given, and rate and service time are one measurement.",
+    "deployment": "Indices are loaded on one node, the index node, and then moved to the nodes that answer queries.",
+    "recovery": "Making one copy of a shard on a node: from another copy, or from a repository.",
+    "closed loop": "Each client sends its next query once it has read an answer. A slow server then gets"
+    " fewer queries, so only the service time can be given, and rate and service time are one measurement.",
     "knee": "The highest rate of a ramp at which p99 keeps its bound.",
     "kept index": "An index of queries alone: made and verified once, then read by all runs with the same layout.",
     "layout": "What decides how a kept index is stored: documents, mapping, index settings, codec, route, segments,"
     " version and nodes.",
     "route": "How documents came to their codec: loaded with it, reindexed from another index, or rewritten in place.",
     "question": "Something a user asks of the index, answered by one search or, with a join, by several.",
-    "refresh": "What makes documents indexed since the last one visible to searches.",
-    "merge": "The joining of small segments into larger ones, in the background.",
+    "refresh": "Makes the documents indexed since the last refresh visible to searches.",
+    "merge": "Joins small segments into larger ones, in the background.",
 }
 
 

@@ -117,8 +117,9 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
 
 
 def stage_text(stage: str, product: str = "Elasticsearch") -> str:
-    """A stage as a sentence names it: `the sink`, `Elasticsearch`."""
-    return product if stage == "elasticsearch" else f"the {stage}"
+    """A stage as a sentence names it: `the sink`, `Elasticsearch`, `merge throttling`."""
+    names = {"elasticsearch": product, "merge throttling": stage}
+    return names.get(stage, f"the {stage}")
 
 
 def requested_rate_docs_per_s(run: Run) -> float | None:
@@ -146,11 +147,11 @@ def _requested_rate(run: Run, stages: Evidence) -> Limit | None:
     waits = run.direct is None and not stages.lag_is_small
     if not keeps_up(requested, stages.rate_docs_per_s) or waits or is_delivered_late(run):
         return None
-    lag = "" if run.direct else f" and the lag stayed at {count(stages.lag_records)} records"
+    lag = "" if run.direct else f", with a lag of {count(stages.lag_records)} records"
     return Limit(
         stage="requested rate",
-        evidence=f"{number(requested)} documents/s were asked for, {number(stages.rate_docs_per_s)}/s were indexed"
-        f"{lag}: every stage kept up, so this is not the most it can do.",
+        evidence=f"{number(requested)} documents/s were requested and {number(stages.rate_docs_per_s)}/s indexed"
+        f"{lag}: every stage kept up, so the limit is higher.",
     )
 
 

@@ -86,7 +86,7 @@ def _requested_rate(load: QueryLoadResult) -> Limit | None:
     return Limit(
         stage="requested rate",
         evidence=f"{number(load.rate_per_s)} queries/s were due and {number(answers)}/s were answered, with"
-        f" {number(load.clients_busy_mean)} of {load.clients} clients busy: this is not the most it can do.",
+        f" {number(load.clients_busy_mean)} of {load.clients} clients busy: the limit is higher.",
     )
 
 

@@ -32,7 +32,7 @@ from lab.analysis.figures.rates import (
     sampling_interval_s,
 )
 from lab.analysis.figures.windows import LEAST_S, LEAST_SAMPLES, Windows
-from lab.analysis.text import count, duration, number
+from lab.analysis.text import count, duration, number, quantity
 from lab.records.result import Limit, Result
 from lab.records.run import Run, RunWarning, WarningKind
 from lab.records.samples import Sample
@@ -93,17 +93,20 @@ def short_window(cut: Windows) -> RunWarning | None:
     if cut.measured:
         return None
     grew, left = answered(cut.growing), answered(cut.window)
-    samples = "1 sample" if len(grew) == 1 else f"{len(grew)} samples"
+    is_cut = 0 < len(left) < len(grew)
+    remaining = left if is_cut else grew
     # Rounded down: 4.998 s would read as the 5 s that are enough.
-    left_s = floor(10 * answered_s(left)) / 10
-    rest = f", of which {duration(left_s)} are left without warm-up and end" if len(left) < len(grew) else ""
+    remaining_s = floor(10 * answered_s(remaining)) / 10
+    text = f"{duration(remaining_s)} ({quantity(len(remaining), 'sample')})"
+    needs = f"a measured window needs {number(LEAST_S)} s and {LEAST_SAMPLES} samples"
     return RunWarning(
         kind=WarningKind.SHORT_WINDOW,
-        seen=f"the index grew for {duration(answered_s(grew))}, in {samples}{rest}; a"
-        f" measured window takes at least {number(LEAST_S)} s and {LEAST_SAMPLES} samples",
+        seen=f"only {text} of the load count after warm-up and end are cut; {needs}"
+        if is_cut
+        else f"the index grew for only {text}; {needs}",
         likely_cause="the load was over too soon, or Elasticsearch did not answer the sampler",
-        remedy="rely on CPU time and the time of the whole load, not on rates and latencies; load more documents"
-        " (`--documents`, or a longer file)",
+        remedy="load more documents (`--documents`, or a longer file); until then, trust only CPU time and the duration"
+        " of the load",
     )
 
 
@@ -114,7 +117,7 @@ def no_steady_state(run: Run, cut: Windows) -> RunWarning | None:
     rates = cut.rates_per_s
     half = len(rates) // 2
     are_cold = any(warning.kind is WarningKind.COLD_SERVERS for warning in run.warnings)
-    warm = "" if are_cold else "warm the servers with a run that is not counted, or "
+    warm = "" if are_cold else "discard a warm-up run first, or "
     return RunWarning(
         kind=WarningKind.NO_STEADY_STATE,
         seen=f"the rate was {number(fmean(rates[:half]))}/s in the first half of the measured window and"
@@ -133,7 +136,7 @@ def server_restarted(cut: Windows) -> RunWarning | None:
     who = ", ".join(names) or "a shard or a node of Elasticsearch"
     return RunWarning(
         kind=WarningKind.SERVER_RESTARTED,
-        seen=f"{who} was started again during the load",
+        seen=f"{who} restarted during the load",
         likely_cause="it was stopped or killed, by a test or because memory ran out",
         remedy="do not compare this run's rates with others: the outage is part of them, and what was counted just"
         " before it is lost",

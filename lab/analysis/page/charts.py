@@ -90,7 +90,7 @@ def latency(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows, series = primaries_and_total(indexing_latency_series, samples, axis)
     return Chart(
         "Indexing latency",
-        "Elasticsearch's threads, per document; 0 while nothing is indexed.",
+        "Thread time in Elasticsearch per document; 0 while nothing is indexed.",
         extent(rows, "ms per document"),
         line_chart(rows, series, axis, "ms per document"),
         series,
@@ -143,7 +143,7 @@ def lag(samples: Sequence[Sample], axis: Axis) -> Chart:
     rows = axis.rows("lag", [Point(s.at_s, s.kafka.lag_records if s.kafka else None) for s in samples])
     return Chart(
         "Lag",
-        "Records that the sink has not committed. It commits now and then, hence the steps.",
+        "Records that the sink has not committed. It commits periodically, hence the steps.",
         extent(rows, "records"),
         line_chart(rows, {"lag": RED}, axis, "records", filled=True),
         {},

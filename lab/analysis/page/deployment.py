@@ -8,7 +8,7 @@ from lab.analysis.figures.rates import Point
 from lab.analysis.page.drawing import BLUE, ORANGE
 from lab.analysis.page.sections import Row
 from lab.analysis.page.svg import Axis, Chart, extent, line_chart
-from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure
+from lab.analysis.text import UNKNOWN, bytes_text, count, duration, figure, quantity
 from lab.records.deployment import Deployment
 from lab.records.result import Result
 
@@ -40,12 +40,11 @@ def headline(deployment: Deployment, result: Result) -> str:
     """How long it took, and how much of it the index node bore."""
     rate = value_of(result.metrics, "deployment_bytes_per_s")
     from_index_node = value_of(result.metrics, "deployment_bytes_from_index_node")
-    number = len(deployment.indices)
     return (
-        f"{number} {'index' if number == 1 else 'indices'} went from {deployment.index_node} to "
+        f"{quantity(len(deployment.indices), 'index', 'indices')} went from {deployment.index_node} to "
         f"{', '.join(deployment.to)} in {duration(deployment.seconds)}: {bytes_text(deployment.total_bytes)} were "
         f"copied at {figure(rate, 'bytes/s')}, {bytes_text(from_index_node)} of them out of the index node, from which "
-        f"at most {deployment.most_from_index_node} recoveries ran at once."
+        f"at most {quantity(deployment.most_from_index_node, 'recovery', 'recoveries')} ran at once."
     )
 
 

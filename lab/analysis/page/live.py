@@ -43,7 +43,7 @@ RATE = LiveChart(
 )
 LATENCY = LiveChart(
     "Indexing latency",
-    "Elasticsearch's threads, per document; 0 while nothing is indexed.",
+    "Thread time in Elasticsearch per document; 0 while nothing is indexed.",
     "ms per document",
     {"primaries": "datum.indexing_latency_ms"},
     {"primaries": BLUE},
@@ -57,7 +57,7 @@ END_TO_END = LiveChart(
 )
 LAG = LiveChart(
     "Lag",
-    "Records that the sink has not committed. It commits now and then, hence the steps.",
+    "Records that the sink has not committed. It commits periodically, hence the steps.",
     "records",
     {"lag": "datum.lag_records"},
     {"lag": RED},

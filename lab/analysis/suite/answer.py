@@ -77,13 +77,13 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
     at_once = AT_ONCE if findings.plan.duets else ""
     if not bands:
         return at_once
-    where = "within one start of the servers"
+    where = "one start of the servers"
     if findings.plan.starts > 1:
-        where = f"over {findings.plan.starts} starts of the servers"
+        where = f"{findings.plan.starts} starts of the servers"
     elif starts_seen > 1:
-        where = f"over {starts_seen} starts of the servers, counted as one"
-    check = f"so far apart may the means of two identical variants lie (A/A, {where})"
-    return f"On this machine, today, effects below {' and '.join(bands)} cannot be told reliably: {check}. {at_once}".rstrip()
+        where = f"{starts_seen} starts of the servers, counted as one"
+    apart = f"two identical variants may differ by as much (A/A, {where})"
+    return f"On this machine, today, effects below {' and '.join(bands)} cannot be told: {apart}. {at_once}".rstrip()
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------
@@ -122,7 +122,8 @@ def _differences(findings: Findings, of: MetricKey) -> str:
     rest = Counter(effect.verdict for effect in measured if not is_detected(effect))
     others = " and ".join(f"{times} {verdict}" for verdict, times in sorted(rest.items()))
     if not differing:
-        return f"At {repeats}, {shows(0, len(measured))} difference in {metric}: {others}."
+        none = "The one comparison shows no" if len(measured) == 1 else f"None of {len(measured)} comparisons shows a"
+        return f"{none} difference in {metric} ({repeats}): {others}."
     shown = [
         f"{findings.named(effect.variant)} {verdict_of(effect)} against {findings.named(effect.against)}"
         for effect in differing[:MOST_NAMED]
@@ -237,8 +238,8 @@ def _carried(findings: Findings, pair: Pair) -> str:
     product, width = log(cost.ratio * rate.ratio), hypot(log(cost.ratio / cost.low), log(rate.ratio / rate.low))
     if abs(product) > width and not findings.plan.duets:
         return (
-            f". By CPU time alone the rate would be {ratio_text(1 / cost.ratio)} times, it was"
-            f" {ratio_text(rate.ratio)}: something else than Elasticsearch's CPU was the limit"
+            f". CPU time alone predicts {ratio_text(1 / cost.ratio)} times the rate; {ratio_text(rate.ratio)} was"
+            " measured, so something other than Elasticsearch's CPU was the limit"
         )
     detected = [name for name, effect in (("CPU time per document", cost), ("the rate", rate)) if is_detected(effect)]
     return f"; {' and '.join(detected)} {'show' if len(detected) > 1 else 'shows'} the difference" if detected else ""

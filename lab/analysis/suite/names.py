@@ -17,7 +17,7 @@ SIGNS: dict[str, str] = {
 """Agreement with a source in one character; all others are `?`."""
 
 SUITE_TERMS = {
-    "variant": "A profile with some values changed: one cell of the suite.",
+    "variant": "A profile with some values changed.",
     "control": "The variant that stands for `nothing changed`.",
     "A/A": "The control compared with its own repetition. A difference there comes from the method, not a setting.",
     "block": "A round that runs every comparison once, as two runs that follow each other, in random order. Blocks of"
@@ -27,7 +27,7 @@ SUITE_TERMS = {
     "CPU per document": "What a document costs: CPU time of all Elasticsearch nodes from the start of the load to the"
     " end of the merges that it has left. It scatters far less than the rate.",
     "indexing rate": "What was reached. On full cores it is the inverse of CPU per document; where it is not, something"
-    " else was the limit. Indexing latency on full cores is the rate's other face: threads at work ÷ rate.",
+    " else was the limit. On full cores, indexing latency follows from the rate: threads at work ÷ rate.",
     "ratio": "A variant's value divided by that of what it is compared with, in the same block; over all blocks their"
     " geometric mean. A control that ran twice in a block counts with the geometric mean of both runs.",
     "verdict": "What the interval says. `faster`, `slower`, `higher` or `lower`: it excludes no change."

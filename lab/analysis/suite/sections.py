@@ -190,7 +190,7 @@ def limits_in_short(result: SuiteResult) -> str:
         stages.update(limit.limits)
     runs, unknown = stages.total(), stages.pop(NO_LIMIT, 0)
     if not stages:
-        return f"Not known in any of {runs} runs: their samples show no stage without slack."
+        return f"Not identified in any of {runs} runs: no stage was saturated, or there were too few samples."
     named = [f"{stage_text(stage)} in {times}" for stage, times in stages.most_common()]
     named[0] += f" of {runs} runs"
     return ", ".join(named) + (f"; not known in {unknown}." if unknown else ".")

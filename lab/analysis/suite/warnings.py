@@ -56,8 +56,8 @@ def _driver_limited(suite: SuiteRecords, pairs: Sequence[Pair]) -> Iterator[RunW
         kind=WarningKind.DRIVER_LIMITED,
         seen=f"{_in_runs(suite, driven)} the load driver was the limit (producer, sink, or a machine that these"
         f" saturate){also}",
-        likely_cause="the load driver lacks tasks, connections or cores; two variants that it limits both run at its"
-        " pace, not at that of what they compare",
+        likely_cause="the load driver lacks tasks, connections or cores; both variants then run at its rate,"
+        " whatever they compare",
         remedy="there, `same` and `undecided` say nothing of Elasticsearch: give the driver more tasks, requests in"
         " flight or cores, or run it on another machine",
     )

@@ -249,7 +249,7 @@ def never_ran(tuned: Tuned) -> Iterator[LeftOut]:
 def why_failed(tuned: Tuned, variant: str) -> str:
     """Why a variant has no figure, by its last run that gives a reason."""
     runs = [run for each in tuned.stages for run in each.suite.runs if run.variant == variant and run.reason]
-    return f"its runs failed: {runs[-1].reason}" if runs else "the search has not come to it"
+    return f"its runs failed: {runs[-1].reason}" if runs else "not reached"
 
 
 def notes(plan: TunePlan, recommended: Combination, settings: dict[str, JsonValue]) -> Iterator[str]:

@@ -76,9 +76,9 @@ def of_choice(search: Findings, chosen: Combination) -> str:
     name = combination_name(chosen)
     if effect is None or len(effect.ratios) < LEAST_CONFIRM_BLOCKS:
         return f"Nothing was confirmed: too few verified runs compare {name} with the start. {KEEP}"
-    blocks = f"{len(effect.ratios)} blocks that did not choose it"
+    blocks = f"{len(effect.ratios)} blocks of fresh runs"
     if search.is_confirmed:
-        return f"Confirmed: {label} {change(effect)} against the start, by {blocks}. Change {name}."
+        return f"Confirmed: {label} {change(effect)} against the start, in {blocks}. Change {name}."
     for bound in search.plan.bounds:
         by_bound = search.of(name, bound.metric)
         if by_bound is None or breaks(bound, by_bound):

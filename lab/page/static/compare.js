@@ -34,7 +34,7 @@ function comparison({ first, second, differing, compared: settings, rows }) {
   const rest = known.filter((row) => !isKey(row));
   return make("div", { class: "card below" },
     make("h3", {}, `${second} ÷ ${first}`),
-    pairs("Differs, and ought not to", "differs", differing),
+    pairs("Unexpected differences", "differs", differing),
     pairs("Compared", "", settings),
     figures(known.filter(isKey), "Key figures"),
     rest.length > 0 && make("details", {}, make("summary", {}, `${rest.length} other figures`), figures(rest, "Other figures")));

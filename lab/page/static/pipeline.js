@@ -1,4 +1,4 @@
-// One drawing of the pipeline: producers → topic → tasks → bulk requests → nodes; the slow place has its own colour.
+// One drawing of the pipeline: producers → topic → tasks → bulk requests → nodes; the bottleneck has its own colour.
 import { draw, find, reveal, say, tabulate } from "./dom.js";
 import { UNKNOWN, count, figured, number } from "./text.js";
 
@@ -29,15 +29,15 @@ function slowWords(model, pipeline) {
   if (!model.run) return "No run is under way.";
   if (!pipeline) return "The pipeline is drawn once the load begins.";
   const { limit } = model.run.state;
-  if (!pipeline.slow) return limit ? `Limited by ${limit.stage} – ${limit.evidence}` : "No stage holds the others up.";
-  return `⚠ Slow place: ${NAMES[pipeline.slow].toLowerCase()}${pipeline.why ? ` – ${pipeline.why}` : ""}`;
+  if (!pipeline.slow) return limit ? `Limited by ${limit.stage} – ${limit.evidence}` : "No bottleneck found.";
+  return `⚠ Bottleneck: ${NAMES[pipeline.slow].toLowerCase()}${pipeline.why ? ` – ${pipeline.why}` : ""}`;
 }
 
 /** Each stage with its main figure and its rows; a row is {label, value, share of a bar, isBad}. */
 function stagesOf({ producers, topic, tasks, bulk, nodes }, last) {
   return [
     { id: "producers", figure: rate(producers?.rate), what: "delivered", flow: producers?.rate, rows: [
-      row("asked for", producers?.target_rate == null ? "no limit" : rate(producers.target_rate)),
+      row("target rate", producers?.target_rate == null ? "no limit" : rate(producers.target_rate)),
       row("so far", count(producers?.delivered)),
     ] },
     { id: "topic", figure: count(lagOf(topic)), what: "records wait", flow: last.sink_docs_per_s, rows: partitionRows(topic) },
@@ -73,8 +73,8 @@ function bulkRows(bulk) {
     row("answered", count(bulk.requests)),
     row("documents each", number(bulk.mean_documents)),
     row("service time", figured(bulk.mean_service_time_ms, "ms")),
-    row("sent again", count(bulk.retries), { isBad: bulk.retries > 0 }),
-    row("items again", count(bulk.item_retries), { isBad: bulk.item_retries > 0 }),
+    row("retried", count(bulk.retries), { isBad: bulk.retries > 0 }),
+    row("items retried", count(bulk.item_retries), { isBad: bulk.item_retries > 0 }),
     row("failed", count(bulk.failed), { isBad: bulk.failed > 0 }),
   ];
 }
@@ -124,9 +124,9 @@ function stageBox(stage, { x, y, width, height }, isSlow) {
     draw("text", { class: "figure", x: PAD, y: 48 }, stage.figure,
       draw("tspan", { class: "what", dx: 6 }, fitted(stage.what, width - 2 * PAD - 6 - stage.figure.length * 11))),
     stage.rows.map((one, place) => rowOf(one, HEAD + place * LINE + 9, width)),
-    isSlow && draw("g", { transform: `translate(${width - 100},-11)` },
-      draw("rect", { class: "flag", width: 90, height: 22, rx: 11 }),
-      draw("text", { class: "flag-text", x: 45, y: 15.5, "text-anchor": "middle" }, "⚠ slow here")));
+    isSlow && draw("g", { transform: `translate(${width - 108},-11)` },
+      draw("rect", { class: "flag", width: 98, height: 22, rx: 11 }),
+      draw("text", { class: "flag-text", x: 49, y: 15.5, "text-anchor": "middle" }, "⚠ bottleneck")));
 }
 
 function rowOf({ label, value, share: filled, isBad, isHead, note }, y, width) {

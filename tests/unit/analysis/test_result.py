@@ -104,9 +104,7 @@ def test_a_short_window_is_none_and_warned_of(tmp_path: Path) -> None:
     assert result.measured_window is None
     assert value_of(result.metrics, "indexing_rate_docs_per_s", "primaries") == pytest.approx(5003)
     (warning,) = [warning for warning in result.warnings if warning.kind is WarningKind.SHORT_WINDOW]
-    assert warning.seen == (
-        "the index grew for 2\u202fs, in 3 samples; a measured window takes at least 5 s and 3 samples"
-    )
+    assert warning.seen == "the index grew for only 2\u202fs (3 samples); a measured window needs 5 s and 3 samples"
 
 
 def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Path) -> None:
@@ -115,8 +113,8 @@ def test_a_window_that_is_short_without_its_ends_says_what_is_left(tmp_path: Pat
         warning for warning in result_of(tmp_path, Truth(ticks=6)).warnings if warning.kind is WarningKind.SHORT_WINDOW
     ]
     assert warning.seen == (
-        "the index grew for 5\u202fs, in 6 samples, of which 4\u202fs are left without warm-up and end; a"
-        " measured window takes at least 5 s and 3 samples"
+        "only 4\u202fs (5 samples) of the load count after warm-up and end are cut; a measured window needs 5 s and"
+        " 3 samples"
     )
 
 
@@ -180,7 +178,7 @@ def test_a_killed_server_is_told_and_its_counters_are_summed_piecewise(tmp_path:
     )
     assert {WarningKind.SERVER_RESTARTED, WarningKind.SAMPLES_LOST} <= kinds(result)
     assert [warning.seen for warning in result.warnings if warning.kind is WarningKind.SERVER_RESTARTED] == [
-        "elasticsearch-1 was started again during the load"
+        "elasticsearch-1 restarted during the load"
     ]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis.text import bytes_text, clock_text, count, duration, figure, number, sparkline
+from lab.analysis.text import bytes_text, clock_text, count, duration, figure, number, quantity, sparkline
 from lab.records.drivers import ClockOffset
 
 
@@ -33,6 +33,12 @@ def test_numbers_keep_three_digits(value: float | None, text: str) -> None:
 def test_counts_keep_every_digit() -> None:
     """Books must add up."""
     assert count(1_234_567).replace("\u202f", " ") == "1,234,567"
+
+
+def test_one_thing_is_no_plural() -> None:
+    """And some plurals are not made by an s."""
+    assert [quantity(value, "shard") for value in (0, 1, 1_009)] == ["0 shards", "1 shard", "1,009 shards"]
+    assert quantity(3, "index", "indices") == "3 indices"
 
 
 @pytest.mark.parametrize(

@@ -63,14 +63,14 @@ def test_too_little_memory_is_told_with_three_remedies() -> None:
 def test_memory_maps_are_needed_unless_files_are_not_mapped() -> None:
     """The remedy is the command."""
     what = "vm.max_map_count"
-    assert maps(262_144, mmap=True, nodes=2) == Finding(what, "good", "262144")
+    assert maps(262_144, mmap=True, nodes=2) == Finding(what, "good", "262,144")
     assert maps(65_530, mmap=False, nodes=2) == Finding(what, "good", "not needed: ELASTICSEARCH_MMAP is false")
     alone = "not needed: a single node does not require it"
     assert maps(65_530, mmap=True, nodes=1) == Finding(what, "good", alone)
     assert maps(None, mmap=True, nodes=2).verdict == "optional"
     few = maps(65_530, mmap=True, nodes=2)
     assert few.verdict == "bad"
-    assert few.sentence.startswith("got 65530, expected at least 262144, or Elasticsearch does not start; raise it")
+    assert few.sentence.startswith("got 65,530, expected at least 262,144, or Elasticsearch does not start; raise it")
     assert "sudo sysctl -w vm.max_map_count=262144" in few.sentence
 
 

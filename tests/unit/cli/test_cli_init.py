@@ -76,10 +76,10 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
     assert capsys.readouterr().out.splitlines() == [
         "read 100 documents of books.ndjson, spread over the file; --sample reads more",
         "key: isbn, present and unique in these. A later document with the key of an earlier one overwrites it.",
-        "mapping: 2 keyword, 1 text, 1 nested, 1 byte. Dynamic is false: a field that the sample lacks stays in "
-        "_source, is not indexed, and rejects no document.",
-        "nested: offers. Each object of these arrays is indexed as a document of its own, so that its fields are not "
-        "mixed up with those of its neighbours; `object` costs less.",
+        "mapping: 2 keyword, 1 text, 1 nested, 1 byte. Dynamic is false: fields absent from the sample are "
+        "stored but not indexed; they never cause a rejection.",
+        "nested: offers. Each object of these arrays is indexed as a document of its own, so that a query can "
+        "match two fields of one object; `object` costs less.",
         *(f"written: {path}" for path in WRITTEN),
         "next:",
         "  ./sluice show used-books  # every value",
@@ -94,7 +94,7 @@ def test_it_says_what_it_proposes_and_what_to_do_next(
         (
             b'{"n":1}\n{"n":1}\n',
             (),
-            "key: none, as no field has a value of its own in all of them. The id is the document's number in the file,"
+            "key: none; no field is present and unique in all of them. The id is the document's number in the file,"
             " so a document that occurs twice is stored twice.",
         ),
         (

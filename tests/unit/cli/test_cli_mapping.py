@@ -60,7 +60,7 @@ def test_it_shows_each_field_with_its_reason_and_what_data_cannot_say(
     assert lines[len(table) + 1 :] == [
         "Dynamic is strict: every document of the file was read, so that one with another field is rejected as a "
         "mistake.",
-        "Never searched? Data cannot say: link (links). If so, --no-search link saves index and doc values.",
+        "Possibly never searched: link (links). If so, --no-search link saves index and doc values.",
         "Arrays of objects: offers.",
         "- nested (proposed): each object is a document of its own, so that a query finds two fields of the same one",
         "- object (--object offers): cheapest; a query may match fields of different objects",

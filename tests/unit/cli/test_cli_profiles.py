@@ -39,11 +39,12 @@ def test_profiles_are_found_by_their_name_and_tell_their_size(sluice: Command) -
     status, output, _ = sluice("profiles", "DIN/FL")
 
     assert status == 0
-    assert [line.partition("│")[2].strip() for line in output.splitlines()[2:]] == [
+    assert [line.partition("│")[2].strip() for line in output.splitlines()[2:-1]] == [
         "Does it speed up indexing to store each offer as its own",
         "document instead of nested in its book?",
         "200,000 books · 2 nodes · drain",
     ]
+    assert output.splitlines()[-1] == "aladin: used books as Aladin, a Korean online bookshop, lists them"
 
 
 def test_for_a_program_a_profile_has_its_size_in_figures(sluice: Command) -> None:

@@ -184,7 +184,7 @@ def test_a_suite_that_rates_decide_does_not_run_in_pairs(
         (("--repeats", "3"), "6 runs in 3 blocks and some warm-up drains"),
         (
             ("--minutes", "7"),
-            "million documents (elasticsearch), or within a quarter of its effect, at most 7 min: about",
+            "million documents (elasticsearch), or within a quarter of its effect, at most 7 min. That is about",
         ),
         (
             ("--precision", "2.5%"),
@@ -293,7 +293,7 @@ WIDTHS = "intervals of ±5.0 % to ±20 % in CPU per million documents (elasticse
 
 @pytest.mark.parametrize(
     ("to_come", "told"),
-    [(6, f"{WIDTHS}; there is time for 6 more, which buy about ±1.7 %"), (0, WIDTHS), (None, WIDTHS)],
+    [(6, f"{WIDTHS}; with 6 more in the time left, expect about ±1.7 %"), (0, WIDTHS), (None, WIDTHS)],
 )
 def test_a_suite_under_way_says_how_wide_its_intervals_are(to_come: int | None, told: str) -> None:
     """And what the time that is left will buy, by the noise so far; other metrics do not count."""

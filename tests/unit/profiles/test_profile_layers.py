@@ -98,7 +98,7 @@ def test_a_command_takes_the_place_of_a_connector_and_back(repository: Repositor
     assert (back.command, back.connector) == (None, "elasticsearch")
     assert repository.refusal("piped", "sink.tasks=3", "sink.command=[]") == [
         "--set sink.command: got a list, expected at least one",
-        "--set sink.tasks: only a connector has it, expected none (or no `sink.command`)",
+        "--set sink.tasks: got a setting of connectors, expected none, or no `sink.command`",
     ]
     assert repository.refusal("piped", "sink.command=cat") == ['--set sink.command: got "cat", expected a list']
 
@@ -111,7 +111,7 @@ def test_a_load_through_rally_drops_what_others_have(repository: Repository) -> 
     assert repository.load("rally", "load.via=direct").load == Direct(via="direct", timeout_s=97)
     assert repository.load("rally", "load.via=kafka").load == Drain(timeout_s=97)
     assert repository.refusal("direct", "load.clients=3") == [
-        "--set load.clients: only a load through Rally has it, expected none (or `via: rally`)"
+        "--set load.clients: got a setting of Rally loads, expected none, or `via: rally`"
     ]
     assert repository.refusal("rally", "topic.partitions=3", "verify.expect=consumed") == [
         "--set topic.partitions: topic: a load through Rally has none, expected no such section (or `via: kafka`)",
@@ -122,7 +122,7 @@ def test_a_load_through_rally_drops_what_others_have(repository: Repository) -> 
 def test_only_a_direct_load_has_connections(repository: Repository) -> None:
     """A setting that would do nothing is refused, and so is a way that there is not."""
     assert repository.refusal("books", "load.connections=3") == [
-        "--set load.connections: only a direct load has it, expected none (or `via: direct`)"
+        "--set load.connections: got a setting of direct loads, expected none, or `via: direct`"
     ]
     assert repository.refusal("books", "load.via=directly") == [
         '--set load.via: got "directly", expected `kafka`, `direct` or `rally`'
@@ -139,7 +139,7 @@ def test_a_drain_drops_an_inherited_rate(repository: Repository) -> None:
     assert repository.load("paced", "load.mode=drain").load.rate_docs_per_s is None
     repository.write("torn", "question: T?\nextends: books\nload:\n  mode: drain\n  rate_docs_per_s: 100\n")
     assert repository.refusal("torn") == [
-        "torn.yaml:5: load.rate_docs_per_s: a drain has no rate, expected none (or `mode: stream`)"
+        "torn.yaml:5: load.rate_docs_per_s: got a rate for a drain, expected none, or `mode: stream`"
     ]
 
 

@@ -36,7 +36,7 @@ REWRITTEN = ("load.route=rewritten", "load.codec_before=default")
         ),
         (
             ("load={mode: query, via: direct}",),
-            "--set load: load.via: a load of queries has none, expected none (or another `mode`)",
+            "--set load: load.via: got it for a query-only load, expected none, or another `mode`",
         ),
     ],
 )
@@ -56,7 +56,7 @@ def test_a_kept_index_holds_each_document_once(repository: Repository) -> None:
 def test_only_a_load_of_queries_has_a_route(repository: Repository) -> None:
     """Every other load fills an index of its own."""
     assert repository.refusal("books", "load.route=loaded") == [
-        "--set load.route: only a load of queries has it, expected none (or `mode: query`)"
+        "--set load.route: got a setting of query-only loads, expected none, or `mode: query`"
     ]
 
 

@@ -270,12 +270,12 @@ def test_how_to_authenticate_with_kafka_may_be_said_by_the_target(repository: Re
         (
             "quickstart",
             "memory_limit_mb=1301",
-            "memory_limit_mb: holds while queries alone are sent, expected none (or `load.mode: query`)",
+            "memory_limit_mb: got a bound for query-only loads, expected none, or `load.mode: query`",
         ),
         (
             "events/ingest-queries",
             "read_iops_limit=503",
-            "read_iops_limit: holds while queries alone are sent, expected none (or `load.mode: query`)",
+            "read_iops_limit: got a bound for query-only loads, expected none, or `load.mode: query`",
         ),
     ],
 )

@@ -62,8 +62,8 @@ def test_a_query_load_that_can_be_is_read(asks: Repository) -> None:
         (
             "{duration_s: 7}",
             "{duration_s: 7, rate_per_s: 11, think_time_s: 1}",
-            "asks.yaml:3: load.queries.think_time_s: queries at a rate have none (open loop), expected none "
-            "(or no `rate_per_s`)",
+            "asks.yaml:3: load.queries.think_time_s: got a think time beside `rate_per_s` (open loop), expected one "
+            "of the two",
         ),
         (
             "{duration_s: 7}",

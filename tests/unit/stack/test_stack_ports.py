@@ -50,7 +50,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_one_sentence(tmp_path: Path) 
     with taken_port() as port, pytest.raises(StackError) as refusal:
         allot_ports(NAMES, tmp_path / "ports.json", requested={"kafka.client": port}, in_use={})
     owner = f"process {os.getpid()} ({psutil.Process().name()})"
-    assert f"port {port}: asked for kafka.client, but {owner} has it; free the port or choose another" == str(
+    assert f"port {port}: requested for kafka.client, but in use by {owner}; free the port or choose another" == str(
         refusal.value
     )
 
@@ -67,7 +67,7 @@ def test_a_number_that_is_no_port_is_one_sentence(tmp_path: Path, port: int) -> 
     """Ports have 16 bits."""
     with pytest.raises(StackError) as refusal:
         allot_ports(NAMES, tmp_path / "ports.json", requested={"kafka.client": port}, in_use={})
-    assert f"port {port}: asked for kafka.client, expected 1 to 65535" == str(refusal.value)
+    assert f"port {port}: requested for kafka.client, expected 1 to 65535" == str(refusal.value)
 
 
 def test_one_port_asked_for_twice_is_one_sentence(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_one_port_asked_for_twice_is_one_sentence(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     with pytest.raises(StackError) as refusal:
         allot_ports(NAMES, tmp_path / "ports.json", requested=dict.fromkeys(NAMES[:2], port), in_use={})
-    assert f"port {port}: asked for connect.http, but kafka.client has it; choose another" == str(refusal.value)
+    assert f"port {port}: requested for connect.http, but in use by kafka.client; choose another" == str(refusal.value)
 
 
 def test_a_remembered_port_is_given_again(tmp_path: Path) -> None:
@@ -169,5 +169,5 @@ def test_a_port_that_this_user_may_not_have_is_nobody_elses(tmp_path: Path, monk
     with pytest.raises(StackError) as failure:
         allot_ports(("kafka",), requested={"kafka": 80}, in_use={}, remembered_in=tmp_path / "ports.json")
     assert str(failure.value) == (
-        "port 80: asked for kafka, but this user may not listen there; choose one from 1024 on"
+        "port 80: requested for kafka, but this user may not listen there; choose one from 1024 on"
     )

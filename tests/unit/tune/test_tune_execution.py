@@ -231,7 +231,7 @@ def test_a_tune_confirms_the_best_that_there_is(finished: Finished) -> None:
     assert by_goal.high is not None
     assert by_goal.low < exp(0.37) < by_goal.high
     assert result.headline.startswith("Confirmed: indexing rate +4")
-    assert result.headline.endswith("did not choose it. Change tasks=2 + refresh_interval=30s.")
+    assert result.headline.endswith(" blocks of fresh runs. Change tasks=2 + refresh_interval=30s.")
 
 
 def test_it_keeps_to_its_time(finished: Finished) -> None:

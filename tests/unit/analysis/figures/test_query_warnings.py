@@ -95,8 +95,8 @@ def test_an_open_loop_that_is_not_answered_as_fast_as_it_asks_did_not_keep_up(tm
             QueryTruth(rate_per_s=30.0, busy=1.1),
             Limit(
                 stage="requested rate",
-                evidence="30 queries/s were due and 30/s were answered, with 1.10 of 3 clients busy: this is not the"
-                " most it can do.",
+                evidence="30 queries/s were due and 30/s were answered, with 1.10 of 3 clients busy: the limit is"
+                " higher.",
             ),
         ),
         (

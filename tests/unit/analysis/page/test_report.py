@@ -431,7 +431,7 @@ def test_words_are_explained_where_they_are_used(drained: str) -> None:
         (
             "aladin",
             None,
-            "The command makes the same documents again: they follow from the profile's seed.",
+            "The same seed gives the same documents.",
         ),
         ("file", "c0ffee", "The documents were read from a file (BLAKE2b of its documents: c0ffee): the command loads"),
         ("file", None, "The documents were read from a file: the command loads them again if the file is the same."),

@@ -122,7 +122,7 @@ def test_the_command_sizes_from_the_last_run_of_a_profile(tmp_path: Path) -> Non
     answer = CliRunner().invoke(app, [*words, "--run", str(place), "--assume", "disk_tb=8", "--json"])
 
     assert shown.exit_code == 0, shown.output
-    assert "one run tells no spread" in shown.output
+    assert "one run gives no interval: how far this is off is unknown" in shown.output
     assert "data nodes" in shown.output
     assert "cluster.routing.allocation.disk.watermark.low" in shown.output
     sized = orjson.loads(answer.stdout)

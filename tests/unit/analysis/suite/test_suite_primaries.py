@@ -55,15 +55,14 @@ def test_the_headline_is_how_far_the_control_may_differ_from_itself() -> None:
     )
     assert headline(findings(*checks)) == (
         "On this machine, today, effects below 3.0 % in CPU per million documents (elasticsearch) and 12 % in indexing"
-        " rate cannot be told reliably: so far apart may the means of two identical variants lie (A/A, within one start"
-        " of the servers)."
+        " rate cannot be told: two identical variants may differ by as much (A/A, one start of the servers)."
     )
 
 
 def test_a_suite_that_was_resumed_says_that_its_servers_were_started_again() -> None:
     """No interval holds how much two starts differ."""
     check = an_effect(AGAIN, CPU_PER_DOCUMENT, (0.97, 1.0, 1.02), "same within 5 %")
-    assert headline(findings(check), 2).endswith("(A/A, over 2 starts of the servers, counted as one).")
+    assert headline(findings(check), 2).endswith(" (A/A, 2 starts of the servers, counted as one).")
 
 
 def test_the_headline_of_pairs_says_what_their_rates_are() -> None:
@@ -110,8 +109,8 @@ def test_where_neither_shows_one_nothing_is_added() -> None:
 def test_a_rate_that_cost_does_not_explain_had_another_limit() -> None:
     """A document that costs 30 % less and is indexed no faster waits for something else."""
     assert about_static((0.69, 0.7, 0.71), SAME, ("lower", "same within 5 %")) == (
-        ". By CPU time alone the rate would be 1.43 times, it was 1.00: something else than Elasticsearch's CPU was the"
-        " limit."
+        ". CPU time alone predicts 1.43 times the rate; 1.00 was measured, so something other than Elasticsearch's CPU"
+        " was the limit."
     )
 
 

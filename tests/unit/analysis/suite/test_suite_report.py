@@ -68,9 +68,9 @@ def test_results_stand_before_warnings(html: str) -> None:
         for part in (
             "✓ Differences found Indexing rate 2 of 2 comparisons differ · 5 repeats",
             "What each variant changes",
-            "What the ratios do not say",
+            "Limits of these ratios",
             "Warnings Runs failed",
-            "How sure: the control against itself (A/A)",
+            "Method check (A/A)",
         )
     ]
     assert places == sorted(places)
@@ -87,7 +87,9 @@ def test_limits_are_named_as_sentences_name_them_and_runs_that_show_none_apart(f
     assert limits_in_short(result) == "Elasticsearch in 4 of 7 runs, the machine in 1; not known in 2."
     assert [row[1] for row in limit_rows(result)] == ["Elasticsearch (4), the machine (1)", "not known (2)"]
     unknown = result.model_copy(update={"limits": limits[1:]})
-    assert limits_in_short(unknown) == "Not known in any of 2 runs: their samples show no stage without slack."
+    assert limits_in_short(unknown) == (
+        "Not identified in any of 2 runs: no stage was saturated, or there were too few samples."
+    )
 
 
 def test_books_and_bytes_a_second_are_shown_where_documents_differ(folder: Path, tmp_path: Path) -> None:
@@ -111,7 +113,7 @@ def test_what_the_table_says_is_not_said_again(html: str) -> None:
     [
         (1.25, 1.0, "answer good", "✓ Differences found"),
         (1.0, 1.0, "answer ", "No difference shown"),
-        (1.25, 1.5, "answer care", "Distrust: the control differs from itself"),
+        (1.25, 1.5, "answer care", "Unreliable: identical variants differ"),
     ],
 )
 def test_green_is_for_what_was_found(tmp_path: Path, rate: float, again: float, kind: str, verdict: str) -> None:

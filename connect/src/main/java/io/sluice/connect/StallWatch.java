@@ -52,7 +52,7 @@ final class StallWatch {
         long standingForMs = TimeUnit.NANOSECONDS.toMillis(now - movedAtNanos);
         if (hasMoved() || metrics.recordsInFlight() == 0 && lag.get().orElse(0) == 0) {
             if (warnings > 0) {
-                LOG.info("{}: moves again after standing still for {} ms", name, standingForMs);
+                LOG.info("{}: resumed after {} ms without progress", name, standingForMs);
             }
             movedAtNanos = now;
             warnings = 0;
@@ -90,7 +90,7 @@ final class StallWatch {
         }
         String cause = metrics.lastError();
         LOG.warn(
-                "{}: stalled: {} records in flight and none decided for {} ms; last error: {}",
+                "{}: stalled: {} records in flight and none completed for {} ms; last error: {}",
                 name,
                 inFlight,
                 standingForMs,

@@ -188,8 +188,8 @@ class ClusterCheckIT {
     void withoutKnownTopicsOnlyTheAccountIsAskedFor() {
         replies.put("GET /_security/_authenticate", new Reply(401, "{}"));
         assertEquals(
-                List.of("connection.username: got nothing and status 401 from " + server.host()
-                        + ", expected credentials that Elasticsearch accepts"),
+                List.of("connection.username: got no credentials (401 from " + server.host()
+                        + "), expected credentials that Elasticsearch accepts"),
                 refusals("topics", "", "topics.regex", "b.*"));
     }
 
@@ -197,8 +197,8 @@ class ClusterCheckIT {
     @Test
     void refusedCredentialsAreTheirSettingsFault() {
         replies.put(PRIVILEGES, new Reply(401, "{}"));
-        String expected = ": got credentials and status 401 from " + server.host()
-                + ", expected credentials that Elasticsearch accepts";
+        String expected = ": got rejected credentials (401 from " + server.host()
+                + "), expected credentials that Elasticsearch accepts";
         assertEquals(List.of("connection.api.key" + expected), refusals("connection.api.key", "s3cret"));
         assertEquals(
                 List.of("connection.password" + expected),
@@ -240,8 +240,8 @@ class ClusterCheckIT {
         assertEquals(List.of(), refusals(mapping));
         mapping[3] = "ALIAS_INDEX";
         assertEquals(
-                List.of("topic.to.external.resource.mapping: got library for books, which is none of the aliases,"
-                        + " expected what external.resource.usage says"),
+                List.of("topic.to.external.resource.mapping: got library for books, expected an alias, as"
+                        + " external.resource.usage says"),
                 refusals(mapping));
     }
 

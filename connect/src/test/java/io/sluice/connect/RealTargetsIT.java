@@ -107,8 +107,8 @@ class RealTargetsIT extends RealElasticsearch {
                         + " does; create it first"),
                 refusals("index.name", "sluice-it-missing", "auto.create", "false"));
         assertEquals(
-                List.of("topic.to.external.resource.mapping: got sluice-alias-it for books, which is none of the"
-                        + " indices, expected what external.resource.usage says"),
+                List.of("topic.to.external.resource.mapping: got sluice-alias-it for books, expected an index, as"
+                        + " external.resource.usage says"),
                 refusals(mapping("sluice-alias-it", "INDEX")));
     }
 

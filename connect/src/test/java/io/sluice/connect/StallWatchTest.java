@@ -67,14 +67,14 @@ class StallWatchTest {
         assertEquals(2, log.linesWith("stalled").size());
         assertTrue(log.linesWith("stalled")
                 .get(0)
-                .contains("books-0: stalled: 1 records in flight and none decided for"
+                .contains("books-0: stalled: 1 records in flight and none completed for"
                         + " 1000 ms; last error: status 429 es_rejected_execution_exception from 127.0.0.1:9200"));
         metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
         timers.advance(250);
         assertEquals(0, stalledForMillis());
         assertEquals(
                 1,
-                log.linesWith("books-0: moves again after standing still for 2750 ms")
+                log.linesWith("books-0: resumed after 2750 ms without progress")
                         .size());
     }
 
@@ -93,7 +93,7 @@ class StallWatchTest {
         metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
         timers.advance(250);
         assertEquals(0, stalledForMillis());
-        assertEquals(1, log.linesWith("books-0: moves again").size());
+        assertEquals(1, log.linesWith("books-0: resumed").size());
     }
 
     /** The lag is the sum over the partitions of this task's consumer, as Kafka's own reporter tells it. */

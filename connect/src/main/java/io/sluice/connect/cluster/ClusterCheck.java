@@ -133,8 +133,8 @@ public final class ClusterCheck {
         boolean isGiven = config.connection().hasCredentials();
         refuse.accept(
                 key,
-                "got " + (isGiven ? "credentials" : "nothing") + " and status " + status + " from " + hosts()
-                        + ", expected credentials that Elasticsearch accepts");
+                "got " + (isGiven ? "rejected credentials" : "no credentials") + " (" + status + " from " + hosts()
+                        + "), expected credentials that Elasticsearch accepts");
     }
 
     private void refusePrivilege(String privilege) {
@@ -172,9 +172,17 @@ public final class ClusterCheck {
                 && answer.names(wanted).isEmpty()) {
             refuse.accept(
                     key,
-                    "got " + name + " for " + topic + ", which is none of the " + wanted + ", expected what "
+                    "got " + name + " for " + topic + ", expected " + withArticle(wanted) + ", as "
                             + config.targets().usageKey() + " says");
         }
+    }
+
+    private static String withArticle(String kind) {
+        return switch (kind) {
+            case "indices" -> "an index";
+            case "aliases" -> "an alias";
+            default -> "a data stream";
+        };
     }
 
     /** Elasticsearch 7.17 does not say 404, but that the name stands for nothing. */

@@ -28,12 +28,13 @@ public final class PluginGauges {
         gauges.put("RecordsAlreadyThere", "Records that an earlier attempt had brought, or with nothing to delete.");
         gauges.put("RecordsStale", "Records of which a newer version is stored.");
         gauges.put("RecordsDeadLettered", "Records that arrived in the dead-letter queue.");
-        gauges.put("RecordsDropped", "Records let go by configuration.");
-        gauges.put("RecordsInFlight", "Records read and not decided.");
+        gauges.put("RecordsDropped", "Records dropped as configured.");
+        gauges.put("RecordsInFlight", "Records read and without a final result, including buffered ones.");
         gauges.put("BulkRequestsInFlight", "Bulk requests sent and not answered.");
-        gauges.put("OldestUnacknowledgedAgeMillis", "Milliseconds since the oldest undecided record was read.");
+        gauges.put("OldestUnacknowledgedAgeMillis", "Milliseconds since the oldest record in flight was read.");
         gauges.put(
-                "StalledForMillis", "Milliseconds since the last record was decided, once that is too long; else 0.");
+                "StalledForMillis",
+                "Milliseconds without progress while records wait, once it exceeds stall.timeout.ms; otherwise 0.");
         return gauges;
     }
 
