@@ -62,7 +62,7 @@ class Bench(Protocol):
         ...
 
     def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
-        """Run the variants with other profiles from here on, but for their warm-up."""
+        """Run the variants with other profiles from here on, but for short runs."""
         ...
 
     def restart(self) -> None:
@@ -74,9 +74,19 @@ class Bench(Protocol):
         ...
 
     def run(
-        self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
+        self,
+        variant: Variant,
+        folder: RunFolder,
+        *,
+        warm_up: bool,
+        short: bool,
+        display: AbstractContextManager[RunProgress],
     ) -> Result:
-        """Run the variant once into the folder and remove what it leaves in the servers."""
+        """Run the variant once into the folder and remove what it leaves in the servers.
+
+        Args:
+            short: With as many documents as its profile states, whatever counted runs have.
+        """
         ...
 
 
@@ -286,7 +296,9 @@ class SuiteExecution:
         """Drains that do not count: until the servers are warm for the variant, and at least one of its own kind.
 
         A warm server still compiles what a variant is the first to ask for: with another mapping or write method its
-        first run was seen to reach half the rate of its later ones.
+        first run was seen to reach half the rate of its later ones. That run is as long as those that count: where it was
+        short, the next run of each variant still cost 4 to 30 % more than later ones, and halves of a comparison by
+        chance not the same.
         """
         needed = self.bench.prepare(variant)
         is_new = any((each, variant.kind) not in self.tried for each in needed)
@@ -303,7 +315,7 @@ class SuiteExecution:
         rates: list[float] = []
         begun_s = self.clock()
         for attempt in range(1, MOST_WARM_UPS + 1):
-            run, result = self.run(variant, f"warm-up {attempt}", block=0, attempt=attempt)
+            run, result = self.run(variant, f"warm-up {attempt}", block=0, attempt=attempt, short=True)
             rate = warm_up_rate(result, of_queries=variant.layout is not None) if result else None
             if rate is not None and run.status == "verified":
                 rates.append(rate)
@@ -336,7 +348,7 @@ class SuiteExecution:
         )
 
     def run(
-        self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1
+        self, variant: Variant, what: str, *, block: int, attempt: int, turn: int = 1, short: bool = False
     ) -> tuple[SuiteRun, Result | None]:
         """One run, recorded whatever its outcome; block 0 is a warm-up drain."""
         total, warm_up = len(planned_runs(self.plan)), block == 0
@@ -345,7 +357,9 @@ class SuiteExecution:
         begun = Attempt(variant, folder, block, turn, attempt, self.clock())
         outcome: Result | StackError
         try:
-            outcome = self.bench.run(variant, folder, warm_up=warm_up, display=self.progress.of_run())
+            outcome = self.bench.run(
+                variant, folder, warm_up=warm_up, short=short, display=self.progress.of_run()
+            )
         except StackError as error:
             outcome = error
         return self.ends(begun, outcome, may_repeat=lambda: attempt > 1 or self.may_repeat())

@@ -164,7 +164,7 @@ def _planned(variant: SuiteVariant, suite: Suite, documents: int | None, *, side
         against=variant.against,
         question=profile.question,
         fingerprint=profile.fingerprint(),
-        # Where drains that count are lengthened, those that warm are short, and each variant has one of its own.
+        # Where drains that count are lengthened, those that warm are short, and each variant has a long one of its own.
         kind=variant.name.removesuffix(AGAIN) if suite.window_s and loads_itself else kind_of(profile),
         part=variant.part,
         servers="" if side_by_side else server_shape(profile),

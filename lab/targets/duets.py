@@ -87,7 +87,7 @@ class DuetBench:
         return frozenset[Hashable]().union(*(side.prepare(variant) for side in self.sides))
 
     def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
-        """Run the variants with other profiles from here on, but for their warm-up."""
+        """Run the variants with other profiles from here on, but for short runs."""
         for side in self.sides:
             side.replace(profiles, datasets)
 
@@ -102,7 +102,13 @@ class DuetBench:
             side.change_part(before, after)
 
     def run(
-        self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
+        self,
+        variant: Variant,
+        folder: RunFolder,
+        *,
+        warm_up: bool,
+        short: bool,
+        display: AbstractContextManager[RunProgress],
     ) -> Result:
         """Run the variant on both sets at once; the result of the first, or of one that is not verified.
 
@@ -110,7 +116,7 @@ class DuetBench:
             StackError: One of the two has failed.
         """
         beside = RunFolder.create(folder.path.parent.parent, folder.path.parent.name)
-        outcomes = self.run_both((variant, variant), (folder, beside), warm_up=warm_up, display=display)
+        outcomes = self.run_both((variant, variant), (folder, beside), warm_up=warm_up, short=short, display=display)
         results = []
         for outcome in outcomes:
             if isinstance(outcome, StackError):
@@ -124,6 +130,7 @@ class DuetBench:
         folders: Sequence[RunFolder],
         *,
         warm_up: bool,
+        short: bool = False,
         display: AbstractContextManager[RunProgress],
     ) -> tuple[Result | StackError, ...]:
         """Run two variants at once, each on its set of servers; of each the result, or why it has come to no end."""
@@ -136,7 +143,9 @@ class DuetBench:
 
         def record(side: VariantBench, variant: Variant, folder: RunFolder, shown: RunProgress) -> StackError | None:
             try:
-                side.record(variant, folder, warm_up=warm_up, display=nullcontext(shown), gate=meeting.gate)
+                side.record(
+                    variant, folder, warm_up=warm_up, short=short, display=nullcontext(shown), gate=meeting.gate
+                )
             except StackError as error:
                 return error
             finally:
@@ -155,5 +164,5 @@ class DuetBench:
         # Only now: what makes a report would take the cores from the run that loads still.
         ended = zip(self.sides, variants, folders, errors, strict=True)
         return tuple(
-            error or side.concluded(variant, folder, warm_up=warm_up) for side, variant, folder, error in ended
+            error or side.concluded(variant, folder, short=short) for side, variant, folder, error in ended
         )

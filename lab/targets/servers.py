@@ -283,7 +283,7 @@ class VariantBench(ABC):
         self.datasets = {**self.datasets, **datasets}
 
     def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:
-        """Run the variants with other profiles from here on, but for their warm-up; the kept indices are the same."""
+        """Run the variants with other profiles from here on, but for short runs; the kept indices are the same."""
         self.resized = (profiles, datasets)
 
     @abstractmethod
@@ -295,16 +295,22 @@ class VariantBench(ABC):
         """Stop the servers of a part that the next one does not use as they are."""
 
     def run(
-        self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
+        self,
+        variant: Variant,
+        folder: RunFolder,
+        *,
+        warm_up: bool,
+        short: bool,
+        display: AbstractContextManager[RunProgress],
     ) -> Result:
         """Run the variant once on the servers that `prepare` gave it, and leave nothing of it in them."""
-        self.record(variant, folder, warm_up=warm_up, display=display)
-        return self.concluded(variant, folder, warm_up=warm_up)
+        self.record(variant, folder, warm_up=warm_up, short=short, display=display)
+        return self.concluded(variant, folder, short=short)
 
-    def inputs_of(self, variant: Variant, *, warm_up: bool) -> tuple[Profile, Dataset]:
+    def inputs_of(self, variant: Variant, *, short: bool) -> tuple[Profile, Dataset]:
         """What the next run of a variant loads."""
         stated = (self.profiles, self.datasets)
-        profiles, datasets = stated if warm_up or self.resized is None else self.resized
+        profiles, datasets = stated if short or self.resized is None else self.resized
         return profiles[variant.name], datasets[variant.name]
 
     def record(
@@ -313,12 +319,13 @@ class VariantBench(ABC):
         folder: RunFolder,
         *,
         warm_up: bool,
+        short: bool,
         display: AbstractContextManager[RunProgress],
         gate: Gate = open_gate,
     ) -> None:
         """Run the variant once, and leave nothing of it in the servers."""
         assert self.target is not None  # noqa: S101 - `prepare` comes first
-        profile, dataset = self.inputs_of(variant, warm_up=warm_up)
+        profile, dataset = self.inputs_of(variant, short=short)
         self.run_ids.add(folder.run_id)
         self.targets[self.target.endpoints.connect_url] = self.target
         target = replace(self.target, fresh=warm_up, kept=self.kept, run_ids=frozenset(self.run_ids))
@@ -337,12 +344,12 @@ class VariantBench(ABC):
         finally:
             remove_traces(target, profile, folder.run_id, kept=self.inputs.topic_names)
 
-    def concluded(self, variant: Variant, folder: RunFolder, *, warm_up: bool) -> Result:
+    def concluded(self, variant: Variant, folder: RunFolder, *, short: bool) -> Result:
         """Result and report of a run's records."""
         assert self.target is not None  # noqa: S101 - the run had one
         result = conclude(folder)
         if result.status != "verified":
-            self.inputs.forget(*self.inputs_of(variant, warm_up=warm_up), self.target.endpoints)
+            self.inputs.forget(*self.inputs_of(variant, short=short), self.target.endpoints)
         return result
 
     @cached_property

@@ -77,7 +77,13 @@ class ForgivingBench:
         self._bench.run_ids = ids
 
     def run(
-        self, variant: Variant, folder: RunFolder, *, warm_up: bool, display: AbstractContextManager[RunProgress]
+        self,
+        variant: Variant,
+        folder: RunFolder,
+        *,
+        warm_up: bool,
+        short: bool,
+        display: AbstractContextManager[RunProgress],
     ) -> Result:
         """Run the variant once.
 
@@ -85,7 +91,7 @@ class ForgivingBench:
             StackError: It came to no end, or a server refused what it sets.
         """
         try:
-            return self._bench.run(variant, folder, warm_up=warm_up, display=display)
+            return self._bench.run(variant, folder, warm_up=warm_up, short=short, display=display)
         except ProfileError as error:
             if variant.name in self.start:
                 raise

@@ -103,7 +103,7 @@ def test_a_start_of_its_own_stops_the_servers_before_it() -> None:
     assert servers.stops == 1
 
 
-def test_only_runs_that_count_are_resized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_short_runs_are_not_resized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Drains of the stated size are what warms servers: a stream at a low rate would not, and a long one takes time."""
     bench, variants = bench_of(Servers("http://127.0.0.1:2"))
     datasets = {name: dataset_of(profile) for name, profile in bench.profiles.items()}
@@ -119,8 +119,9 @@ def test_only_runs_that_count_are_resized(monkeypatch: pytest.MonkeyPatch, tmp_p
     variant = variants["512, 1"]
     for count in range(2):
         bench.prepare(variant)
-        for warm_up in (True, False):
-            bench.run(variant, RunFolder.create(tmp_path, f"{count}{warm_up}"), warm_up=warm_up, display=nullcontext())
+        for short in (True, False):
+            folder = RunFolder.create(tmp_path, f"{count}{short}")
+            bench.run(variant, folder, warm_up=True, short=short, display=nullcontext())
         bench.replace(streaming, datasets)
     assert ran == ["drain", "drain", "drain", "stream"]
 

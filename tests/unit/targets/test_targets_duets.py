@@ -114,7 +114,7 @@ def test_a_warm_up_that_is_void_on_either_set_is_void(tmp_path: Path) -> None:
     for sides in ((good, bad), (bad, good)):
         bench = DuetBench(cast("tuple[VariantBench, VariantBench]", sides))
         folder = RunFolder.create(tmp_path, "static")
-        assert bench.run(STATIC, folder, warm_up=True, display=nullcontext(SilentProgress())) == bad.result
+        assert bench.run(STATIC, folder, warm_up=True, short=True, display=nullcontext(SilentProgress())) == bad.result
 
 
 def test_a_run_knows_the_servers_of_the_other_one(tmp_path: Path) -> None:
@@ -149,9 +149,9 @@ def test_a_warm_up_runs_on_both_sets(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path, "static")
     sides = Side(), Side()
     bench = DuetBench(cast("tuple[VariantBench, VariantBench]", sides))
-    assert bench.run(STATIC, folder, warm_up=True, display=nullcontext(SilentProgress())) == sides[0].result
+    assert bench.run(STATIC, folder, warm_up=True, short=True, display=nullcontext(SilentProgress())) == sides[0].result
     assert all(set(side.began) == set(PHASES) for side in sides)
     with pytest.raises(StackError, match="the broker has ended"):
         DuetBench(cast("tuple[VariantBench, VariantBench]", (Side(), Side(fails_in="load")))).run(
-            STATIC, RunFolder.create(tmp_path, "static"), warm_up=True, display=nullcontext(SilentProgress())
+            STATIC, RunFolder.create(tmp_path, "static"), warm_up=True, short=True, display=nullcontext(SilentProgress())
         )

@@ -106,6 +106,7 @@ class Bench:
         folder: RunFolder,
         *,
         warm_up: bool,
+        short: bool,  # noqa: ARG002
         display: AbstractContextManager[object],  # noqa: ARG002
     ) -> Result:
         """A run with the rate that the variant's profile has here."""
