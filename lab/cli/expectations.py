@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.load_figures import is_measured
 from lab.analysis.text import figure
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
@@ -41,6 +42,8 @@ class Expectation:
 
     def failure(self, result: Result) -> str | None:
         """Why the run does not hold it; `None` when it does."""
+        if not is_measured(result, self.name):
+            return f"{self.text}: not measured because the load was too short (load more documents)"
         scopes = (self.scope,) if self.scope else SCOPES
         values = (value_of(result.metrics, self.name, scope) for scope in scopes)
         value = next((value for value in values if value is not None), None)

@@ -63,6 +63,19 @@ def test_what_a_run_misses_is_told_with_what_it_was(result: Result) -> None:
     }
 
 
+def test_a_rate_without_a_measured_window_holds_no_bound(result: Result) -> None:
+    """The few samples of a load too short to measure would meet it, or miss it, by chance; its time is known."""
+    wanted = [expectation(text) for text in ("indexing_rate>1", "indexing_latency_ms<9", "drain_s<60")]
+    assert failures(result.model_copy(update={"measured_window": None}), wanted, no_dead_letters=False) == {
+        "verified": None,
+        "indexing_rate>1": "indexing_rate>1: not measured because the load was too short (load more documents)",
+        "indexing_latency_ms<9": (
+            "indexing_latency_ms<9: not measured because the load was too short (load more documents)"
+        ),
+        "drain_s<60": None,
+    }
+
+
 @pytest.mark.parametrize(("letters", "failure"), [(0, None), (None, None), (1009, "1,009 dead letters")])
 def test_dead_letters_fail_where_none_may_be(result: Result, letters: int | None, failure: str | None) -> None:
     """They are accounted for, and the run is verified all the same."""
