@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.load_figures import is_measured
+from lab.analysis.figures.scopes import default_scope, is_scope_of, scopes_text
 from lab.analysis.text import figure
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
@@ -20,8 +21,6 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-SCOPES = ("primaries", "run")
-"""Where a metric is looked for whose scope is not stated."""
 BOUND = re.compile(r"\s*([a-z0-9_]+)(?:/(\S+?))?\s*(>=|<=|>|<)\s*(\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*", re.IGNORECASE)
 
 
@@ -31,12 +30,11 @@ class Expectation:
 
     Attributes:
         name: Of the metric, in full.
-        scope: `None` for that which the run has: `primaries`, or `run`.
     """
 
     text: str
     name: str
-    scope: str | None
+    scope: str
     comparison: str
     bound: float
 
@@ -44,9 +42,7 @@ class Expectation:
         """Why the run does not hold it; `None` when it does."""
         if not is_measured(result, self.name):
             return f"{self.text}: not measured because the load was too short (load more documents)"
-        scopes = (self.scope,) if self.scope else SCOPES
-        values = (value_of(result.metrics, self.name, scope) for scope in scopes)
-        value = next((value for value in values if value is not None), None)
+        value = value_of(result.metrics, self.name, self.scope)
         if value is None:
             return f"{self.text}: not measured"
         if COMPARISONS[self.comparison](value, self.bound):
@@ -58,7 +54,7 @@ def expectation(text: str) -> Expectation:
     """A bound as it is typed; the beginning of a metric's name is enough where only one begins so.
 
     Raises:
-        ProfileError: It is none, or its metric is not known.
+        ProfileError: It is none, or its metric is not known, or no value of the metric has that scope.
     """
     parts = BOUND.fullmatch(text)
     if parts is None:
@@ -68,8 +64,11 @@ def expectation(text: str) -> Expectation:
     if len(meant) != 1:
         known = ", ".join(meant) if meant else suggestion(name, BY_NAME, "one of the metrics in docs/metrics.md")
         raise ProfileError(f'--expect: {"several metrics begin with" if meant else "unknown metric"} "{name}": {known}')
+    scope = parts[2] or default_scope(meant[0])
+    if scope is None or not is_scope_of(meant[0], scope):
+        raise ProfileError(f"--expect: got {text}, expected {meant[0]}/SCOPE, where SCOPE is {scopes_text(meant[0])}")
     bound = float(re.sub("[,_]", "", parts[4]))
-    return Expectation(text, meant[0], parts[2], parts[3], bound)
+    return Expectation(text, meant[0], scope, parts[3], bound)
 
 
 def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_letters: bool) -> dict[str, str | None]:

@@ -74,7 +74,10 @@ def run(
     as_json: JsonOption = False,
     expect: Annotated[
         list[str] | None,
-        typer.Option(metavar="LIMIT", help="Exit status 5 unless it is met, such as indexing_rate>5000 or drain_s<60."),
+        typer.Option(
+            metavar="LIMIT",
+            help="Exit status 5 unless METRIC or METRIC/SCOPE meets it: indexing_rate>5000, rss_bytes_max/connect<1e9.",
+        ),
     ] = None,
     fail_on_dead_letters: Annotated[
         bool, typer.Option("--fail-on-dead-letters", help="Exit status 5 if documents were rejected.")

@@ -21,14 +21,16 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("indexing_rate>5000", ("indexing_rate_docs_per_s", None, ">", 5000.0)),
+        ("indexing_rate>5000", ("indexing_rate_docs_per_s", "primaries", ">", 5000.0)),
         (" indexing_latency_ms/total <= 0.25 ", ("indexing_latency_ms", "total", "<=", 0.25)),
-        ("drain_s<1_000", ("drain_s", None, "<", 1000.0)),
+        ("drain_s<1_000", ("drain_s", "run", "<", 1000.0)),
+        ("cpu_s_per_million_docs<50", ("cpu_s_per_million_docs", "elasticsearch", "<", 50.0)),
+        ("rss_bytes_max/connect<1e9", ("rss_bytes_max", "connect", "<", 1e9)),
         ("indexing_rate_docs_per_s/primaries>=2e4", ("indexing_rate_docs_per_s", "primaries", ">=", 20_000.0)),
     ],
 )
-def test_a_bound_names_a_metric_by_its_beginning(text: str, expected: tuple[str, str | None, str, float]) -> None:
-    """In full where several begin so."""
+def test_a_bound_names_a_metric_by_its_beginning(text: str, expected: tuple[str, str, str, float]) -> None:
+    """In full where several begin so; without a scope it is the main one."""
     assert expectation(text) == Expectation(text, *expected)
 
 
@@ -50,6 +52,26 @@ def test_what_is_no_bound_is_refused(text: str, error: str) -> None:
     with pytest.raises(ProfileError) as refused:
         expectation(text)
     assert str(refused.value).startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "rss_bytes_max<1e9",
+            "rss_bytes_max/SCOPE, where SCOPE is a process such as elasticsearch-1, connect or kafka",
+        ),
+        ("indexing_rate/primary>1", "indexing_rate_docs_per_s/SCOPE, where SCOPE is primaries, total or index-1 …"),
+        ("drain_s/total<60", "drain_s/SCOPE, where SCOPE is run"),
+        ("answers_wrong<1", "answers_wrong/SCOPE, where SCOPE is the name of a question"),
+        ("heap_used_bytes_max/run<1e9", "heap_used_bytes_max/SCOPE, where SCOPE is a node such as elasticsearch-1"),
+    ],
+)
+def test_a_scope_that_no_value_of_the_metric_has_is_refused(text: str, expected: str) -> None:
+    """Before anything is started: the run would only end with `not measured`."""
+    with pytest.raises(ProfileError) as refused:
+        expectation(text)
+    assert str(refused.value) == f"--expect: got {text}, expected {expected}"
 
 
 def test_what_a_run_misses_is_told_with_what_it_was(result: Result) -> None:
