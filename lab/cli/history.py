@@ -11,6 +11,7 @@ import orjson
 import typer
 from rich.markup import escape
 
+from lab.analysis.figures.limits import recorded_product, stage_text
 from lab.analysis.figures.load_figures import LoadFigures, recorded_load_figures
 from lab.analysis.text import UNKNOWN, count, figure, sparkline
 from lab.cli import complete
@@ -29,6 +30,7 @@ class PastRun(NamedTuple):
     """A run that has ended, as its `result.json` has it; figures are `None` where they were not measured.
 
     Attributes:
+        product: The servers under test: `Elasticsearch` or `OpenSearch`.
         is_rough: The rate is documents ÷ drain time: the load was too short for a measured window.
     """
 
@@ -40,6 +42,7 @@ class PastRun(NamedTuple):
     rate_docs_per_s: float | None
     latency_ms: float | None
     limited_by: str | None
+    product: str
     is_rough: bool = False
 
     @property
@@ -114,6 +117,7 @@ def past_runs(folder: Path) -> Iterator[PastRun]:
                 rate_docs_per_s=of_load.rate_docs_per_s,
                 latency_ms=of_load.latency_ms,
                 limited_by=(result["limited_by"] or {}).get("stage"),
+                product=recorded_product(result),
                 is_rough=of_load.is_rough,
             )
         except (OSError, ValueError, KeyError, TypeError):
@@ -130,7 +134,7 @@ def show_runs(past: Sequence[PastRun]) -> None:
             count(run.documents),
             run.rate_text,
             figure(run.latency_ms, "ms"),
-            run.limited_by or UNKNOWN,
+            stage_text(run.limited_by, run.product) if run.limited_by else UNKNOWN,
         )
         for run in past
     )

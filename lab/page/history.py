@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from lab.analysis.figures.limits import stage_text
+from lab.analysis.figures.limits import recorded_product, stage_text
 from lab.analysis.figures.load_figures import LATENCY, RATE, recorded_load_figures
 from lab.analysis.figures.rates import index_totals, rate_per_s, read_s
 from lab.errors import ProfileError
@@ -227,7 +227,8 @@ def verdict(result: Mapping[str, Any]) -> str:
     limit = result["limited_by"]
     warned = len(result["warnings"])
     warnings = f"; {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
-    return (f"limited by {stage_text(limit['stage'])}" if limit else "no limit seen") + warnings
+    limited = f"limited by {stage_text(limit['stage'], recorded_product(result))}" if limit else "no limit seen"
+    return limited + warnings
 
 
 def of_progress(file: Path, name: str) -> Row:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.limits import stage_text
 from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
@@ -92,8 +93,8 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
 
 def _limit(result: Result) -> str | None:
     """`limited by Elasticsearch`."""
-    stage = result.limited_by.stage if result.limited_by else None
-    return stage and f"limited by {'Elasticsearch' if stage == 'elasticsearch' else stage}"
+    limit = result.limited_by
+    return f"limited by {stage_text(limit.stage, result.environment.product)}" if limit else None
 
 
 def _main_figures(result: Result) -> Iterator[str]:

@@ -19,6 +19,7 @@ def a_run(
     began: datetime,
     status: str = "verified",
     has_window: bool = True,
+    product: str | None = None,
 ) -> None:
     """A run that has ended, after a drain of 10 s."""
     path = folder / profile / run
@@ -36,7 +37,8 @@ def a_run(
         "documents": {"produced": 1009, "indexed": 1009 if status == "verified" else 0},
         "measured_window": {} if has_window else None,
         "metrics": metrics,
-        "limited_by": {"stage": "Elasticsearch"},
+        "limited_by": {"stage": "elasticsearch"},
+        "environment": {"servers": [{"product": None}, {"product": product}]},
     }
     (path / "result.json").write_bytes(orjson.dumps(result))
 
@@ -120,6 +122,12 @@ def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(
     assert lines[-1] == explained
     last = orjson.loads("\n".join(sluice_runs("--json", "quickstart")[1]))[-1]
     assert (last["rate_docs_per_s"], last["latency_ms"], last["is_rough"]) == (100.9, None, True)
+
+
+def test_a_run_on_opensearch_is_limited_by_opensearch(sluice_runs: RunsCommand, folder: Path) -> None:
+    """As its report says."""
+    a_run(folder, "quickstart", "20260107-000000", rate=1000.0, began=datetime.now(UTC), product="OpenSearch")
+    assert words_of(sluice_runs("quickstart")[1])[-1][-1] == "OpenSearch"
 
 
 @pytest.mark.parametrize(("since", "profiles"), [("2h", 1), ("8d", 2), ("1w", 1), ("2020-01-01", 2)])

@@ -19,7 +19,7 @@ from tests.unit.page.run_folders import begun
 MANY = 2003
 
 
-def small_result(number: int, *, has_window: bool = True) -> bytes:
+def small_result(number: int, *, has_window: bool = True, stage: str = "sink", product: str | None = None) -> bytes:
     """As much of a result as the history reads."""
     metrics = [
         {"name": "indexing_rate_docs_per_s", "scope": "primaries", "value": 1000.0 + number},
@@ -35,8 +35,9 @@ def small_result(number: int, *, has_window: bool = True) -> bytes:
             "metrics": metrics,
             "measured_window": {} if has_window else None,
             "documents": {"indexed": 707},
-            "limited_by": {"stage": "sink", "evidence": "it was"},
+            "limited_by": {"stage": stage, "evidence": "it was"},
             "warnings": [],
+            "environment": {"servers": [{"product": product}]},
             "verification": {"problems": ["7 documents are missing"]},
         }
     )
@@ -173,6 +174,15 @@ def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(tm
         (folder / "result.json").write_bytes(small_result(7, has_window=has_window))
         (row,) = history(tmp_path).answer(Question())["rows"]
         assert (row["indexing_rate_docs_per_s"], row["indexing_latency_ms"], row["is_rough"]) == figures
+
+
+def test_a_run_on_opensearch_is_limited_by_opensearch(tmp_path: Path) -> None:
+    """As its report says."""
+    folder = tmp_path / "quickstart/20260101-000007"
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_bytes(small_result(7, stage="elasticsearch", product="OpenSearch"))
+    (row,) = history(tmp_path).answer(Question())["rows"]
+    assert row["verdict"] == "limited by OpenSearch"
 
 
 def test_a_sparkline_is_the_rate_over_the_load(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_the_state_says_how_far_how_long_still_and_what_limits(tmp_path: Path) -
     assert (state["phase"], state["step"], state["done"], state["total"]) == ("load", "indexing", 11, 101)
     assert (state["ended"], state["alive"], state["report"]) == (None, True, None)
     assert state["left_s"] == pytest.approx(7 * 90 / 11, rel=0.2)
-    assert state["limit"]["stage"] == "the merge throttling"
+    assert state["limit"]["stage"] == "merge throttling"
     assert state["pipeline"]["slow"] == "nodes"
 
 
