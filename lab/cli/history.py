@@ -19,8 +19,7 @@ from lab.cli.options import RUNS, JsonOption, RunsOption
 from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
-from lab.suite.folder import SUITES
-from lab.tune.folder import TUNES
+from lab.run.folder import LATEST, SUITES, TUNES
 
 ROUGH = "≈: documents ÷ drain time, since the load was too short for a measured window"
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -102,7 +101,7 @@ def past_runs(folder: Path) -> Iterator[PastRun]:
     files = [
         path
         for path in folder.rglob("result.json")
-        if path.relative_to(folder).parts[0] not in {SUITES, TUNES, "latest"}
+        if path.relative_to(folder).parts[0] not in {SUITES, TUNES, LATEST}
     ]
     for path in sorted(files, key=lambda path: path.parent.name):
         try:

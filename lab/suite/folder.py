@@ -9,9 +9,7 @@ from pathlib import Path
 from lab.analysis.suite.folder import read_plan, read_runs
 from lab.errors import ProfileError
 from lab.records.suite import SuitePlan, SuiteRun, Variant
-from lab.run.folder import RunFolder
-
-SUITES = "suites"
+from lab.run.folder import SUITES, RunFolder
 
 
 @dataclass(frozen=True)

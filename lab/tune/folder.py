@@ -9,11 +9,8 @@ from lab.analysis.tune.folder import read_tune_plan, stage_folders
 from lab.errors import ProfileError
 from lab.records.suite import SuitePlan
 from lab.records.tune import Stage, TunePlan
-from lab.run.folder import RunFolder
+from lab.run.folder import TUNES, RunFolder
 from lab.suite.folder import SuiteFolder
-
-TUNES = "tunes"
-
 
 @dataclass(frozen=True)
 class TuneFolder:

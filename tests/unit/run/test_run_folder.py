@@ -103,6 +103,19 @@ def test_a_run_that_is_not_there_is_one_sentence(tmp_path: Path, name: str) -> N
     )
 
 
+def test_the_run_that_is_recommended_is_one_that_the_user_has_made(tmp_path: Path) -> None:
+    """As `latest` is: those of suites and tunes are later, and mean nothing by themselves."""
+    make_run(tmp_path, "books")
+    for folder in ("suites/sizes/20260101-000001/runs/small", "tunes/books/20260101-000001/stages/screen/runs/small"):
+        RunFolder.create(tmp_path, folder, lambda: NEW_YEAR_S + 2).write_text("run.json", "{}\n")
+    with pytest.raises(ProfileError) as refusal:
+        find_run(tmp_path, "nope")
+    assert str(refusal.value) == (
+        f"nope: no such run below {tmp_path}; expected `latest`, a run id or a profile that has been run; "
+        "last finished run: books/20260101-000000"
+    )
+
+
 @pytest.mark.parametrize("name", ["latest", "books", "books/20260101-000001", "20260101-000001"])
 @pytest.mark.parametrize("has_finished_one", [True, False])
 def test_a_run_without_a_result_is_told_apart_from_one_that_is_not_there(
