@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.errors import ProfileError
+from lab.errors import ProfileError, writing
 from lab.records.base import Record
 
 LATEST = "latest"
@@ -59,8 +59,9 @@ class RunFolder:
         """Write a file; it is complete or not there."""
         target = self.path / name
         partial = target.with_name(target.name + ".part")
-        partial.write_text(text, "utf-8")
-        partial.rename(target)
+        with writing(target):
+            partial.write_text(text, "utf-8")
+            partial.rename(target)
         return target
 
 

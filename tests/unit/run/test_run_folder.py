@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import ProfileError
+from lab.errors import ProfileError, WritingError
 from lab.records.result import Window
 from lab.run.folder import RunFolder, become_latest, find_run
 
@@ -62,6 +62,18 @@ def test_a_record_is_written_whole(tmp_path: Path) -> None:
     path = folder.write("window.json", window)
     assert Window.model_validate_json(path.read_bytes()) == window
     assert [found.name for found in folder.path.iterdir()] == ["window.json"]
+
+
+def test_a_record_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A full disk is reported without the file's name."""
+    folder = RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S)
+    (folder.path / "run.json.part").symlink_to("/dev/full")
+    with pytest.raises(WritingError) as failure:
+        folder.write_text("run.json", "{}\n")
+    assert str(failure.value) == (
+        f"{folder.path}/run.json: cannot be written: No space left on device; check the free space of its disk and who "
+        "may write there"
+    )
 
 
 @pytest.mark.parametrize(
