@@ -1,17 +1,15 @@
-"""What a run must have reached to pass in CI: bounds of its metrics, no dead letters; and files that say so."""
+"""What a run must have reached to pass in CI: bounds of its metrics, no dead letters."""
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from xml.etree import ElementTree
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.load_figures import is_measured
 from lab.analysis.figures.scopes import default_scope, is_scope_of, scopes_text
 from lab.analysis.text import figure
-from lab.errors import ProfileError
+from lab.errors import ExpectationError, ProfileError, SluiceError, VerificationError
 from lab.profiles.problems import suggestion
 from lab.records.result import Result
 
@@ -82,41 +80,10 @@ def failures(result: Result, expectations: Sequence[Expectation], *, no_dead_let
     return checks | {each.text: each.failure(result) for each in expectations}
 
 
-def check_places(**places: Path | None) -> None:
-    """Raise ProfileError if a file, by the name of its option, could not be written there."""
-    for option, path in places.items():
-        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            raise ProfileError(f"--{option}: got {path}, expected a file in a folder that exists")
-
-
-def append_summary(path: Path, text: str) -> None:
-    """Add a run's summary to a file, as the steps of a CI job share one.
-
-    Raises:
-        ProfileError: It cannot be written.
-    """
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise ProfileError(f"--summary: {path} cannot be written ({error.strerror})") from error
-
-
-def write_junit(path: Path, result: Result, checks: dict[str, str | None]) -> None:
-    """The checks as a JUnit file.
-
-    Raises:
-        ProfileError: It cannot be written.
-    """
-    failed = sum(failure is not None for failure in checks.values())
-    suite = ElementTree.Element(
-        "testsuite", name=f"sluice {result.profile}", tests=str(len(checks)), failures=str(failed)
-    )
-    for name, failure in checks.items():
-        case = ElementTree.SubElement(suite, "testcase", classname=result.profile, name=name)
-        if failure is not None:
-            ElementTree.SubElement(case, "failure", message=failure)
-    try:
-        path.write_bytes(ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n")
-    except OSError as error:
-        raise ProfileError(f"--junit: {path} cannot be written ({error.strerror})") from error
+def ending_of(checks: Mapping[str, str | None]) -> SluiceError | None:
+    """How a run ends of which that was expected; `None` for well."""
+    if (problems := checks["verified"]) is not None:
+        return VerificationError(f"this run is void: {problems}")
+    if unmet := [failure for failure in checks.values() if failure]:
+        return ExpectationError(f"the run is verified, but not as expected: {'; '.join(unmet)}")
+    return None

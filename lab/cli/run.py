@@ -1,5 +1,6 @@
 """`sluice run`: one profile, from servers to report."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,8 @@ from rich.markup import escape
 from lab.analysis.folder import read_run
 from lab.analysis.page.markdown import run_markdown
 from lab.analysis.page.terminal import terminal_table, verdict_line
-from lab.cli.expectations import append_summary, check_places, expectation, failures, write_junit
+from lab.cli.ci_files import CiFiles, junit_file
+from lab.cli.expectations import ending_of, expectation, failures
 from lab.cli.options import (
     RUNS,
     JsonOption,
@@ -23,7 +25,7 @@ from lab.cli.options import (
 from lab.cli.page import PageOption, meanwhile
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
-from lab.errors import ExpectationError, ProfileError, VerificationError
+from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile, override
 from lab.records.result import Result
 from lab.run.folder import check_runs
@@ -110,9 +112,10 @@ def run(
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
     check_runs(runs)
-    check_places(junit=junit, summary=summary)
+    files = CiFiles(junit, summary)
+    files.check()
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
-    with meanwhile(page, runs):
+    with meanwhile(page, runs), files.without_result(chosen.name):
         folder, result = servers.run(fitted, documents_of, runs, elsewhere)
     show_result(result, folder.path, open_it=open_it)
     if servers.stay and target is TargetName.LOCAL:
@@ -122,16 +125,19 @@ def run(
     if as_json:
         print_json(result)
     checks = failures(result, expectations, no_dead_letters=fail_on_dead_letters)
-    if junit is not None:
-        write_junit(junit, result, checks)
-    if summary is not None:
-        read = read_run(folder.path)
-        append_summary(summary, run_markdown(read.run, result, read.samples, checks))
-    if problems := checks.pop("verified"):
-        raise VerificationError(f"this run is void: {problems}")
-    if unmet := [failure for failure in checks.values() if failure]:
-        raise ExpectationError(f"the run is verified, but not as expected: {'; '.join(unmet)}")
+    if ending := files.write(
+        ending_of(checks),
+        lambda: junit_file(result.profile, checks),
+        lambda: summary_of(folder.path, result, checks),
+    ):
+        raise ending
     return 0
+
+
+def summary_of(folder: Path, result: Result, checks: Mapping[str, str | None]) -> str:
+    """A run for the summary of a CI job."""
+    read = read_run(folder)
+    return run_markdown(read.run, result, read.samples, checks)
 
 
 def show_result(result: Result, folder: Path, *, open_it: bool) -> None:

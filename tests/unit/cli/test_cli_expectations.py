@@ -1,13 +1,10 @@
 """What a run must have reached to pass in CI."""
 
-from pathlib import Path
-from xml.etree import ElementTree
-
 import pytest
 
 from lab.analysis.result import analyse
-from lab.cli.expectations import Expectation, append_summary, check_places, expectation, failures, write_junit
-from lab.errors import ProfileError
+from lab.cli.expectations import Expectation, ending_of, expectation, failures
+from lab.errors import ExpectationError, ProfileError, VerificationError
 from lab.records.result import Result
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
@@ -106,30 +103,16 @@ def test_dead_letters_fail_where_none_may_be(result: Result, letters: int | None
     assert checks == {"verified": None, "no dead letters": failure}
 
 
-def test_a_junit_file_has_a_case_for_each_expectation(result: Result, tmp_path: Path) -> None:
-    """As CI systems read it."""
-    write_junit(tmp_path / "junit.xml", result, {"verified": None, "drain_s<1": "drain_s<1: it was 23.0 s"})
-    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - our own file
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
-    failed = {case.get("name"): [each.get("message") for each in case] for case in suite}
-    assert failed == {"verified": [], "drain_s<1": ["drain_s<1: it was 23.0 s"]}
-    with pytest.raises(ProfileError, match=r"^--junit: .* cannot be written \(No such file or directory\)$"):
-        write_junit(tmp_path / "nowhere" / "junit.xml", result, {})
-
-
-def test_summaries_of_several_runs_share_a_file(tmp_path: Path) -> None:
-    """As the steps of a CI job do; a file that cannot be written is refused with its option."""
-    for text in ("one\n", "two\n"):
-        append_summary(tmp_path / "summary.md", text)
-    assert (tmp_path / "summary.md").read_text() == "one\ntwo\n"
-    with pytest.raises(ProfileError, match=r"^--summary: .* cannot be written \(Is a directory\)$"):
-        append_summary(tmp_path, "three\n")
-
-
-def test_files_without_a_folder_are_refused_beforehand(tmp_path: Path) -> None:
-    """By the name of the option."""
-    check_places(junit=None, summary=tmp_path / "summary.md")
-    for path in (tmp_path, tmp_path / "nowhere" / "summary.md"):
-        with pytest.raises(ProfileError) as refused:
-            check_places(junit=None, summary=path)
-        assert str(refused.value) == f"--summary: got {path}, expected a file in a folder that exists"
+def test_a_void_run_ends_so_whatever_else_it_misses() -> None:
+    """Its figures are those of no run at all."""
+    void, unmet = "7 documents are missing", "drain_s<1: it was 23.0 s"
+    endings = [
+        ending_of({"verified": verified, "drain_s<1": failure})
+        for verified, failure in ((None, None), (None, unmet), (void, None), (void, unmet))
+    ]
+    assert [(type(ending), str(ending)) for ending in endings] == [
+        (type(None), "None"),
+        (ExpectationError, f"the run is verified, but not as expected: {unmet}"),
+        (VerificationError, f"this run is void: {void}"),
+        (VerificationError, f"this run is void: {void}"),
+    ]
