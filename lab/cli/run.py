@@ -25,7 +25,7 @@ from lab.cli.options import (
 from lab.cli.page import PageOption, meanwhile
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
-from lab.errors import ProfileError
+from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
 from lab.records.result import Result
 from lab.run.folder import check_runs
@@ -34,6 +34,7 @@ from lab.run.names import index_name, kept_index
 from lab.stack.places import ROOT
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
+from lab.targets.servers import Servers
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 
@@ -118,10 +119,7 @@ def run(
     with meanwhile(page, runs), files.without_result(chosen.name):
         folder, result = servers.run(fitted, documents_of, runs, elsewhere)
     show_result(result, folder.path, open_it=open_it)
-    if servers.stay and target is TargetName.LOCAL:
-        index = kept_index(fitted, documents_of, ROOT) or index_name(fitted)
-        url = servers.endpoints().elasticsearch_urls[0]
-        console.print(f"index: curl '{url}/{index}{'*' if fitted.indices > 1 else ''}/_search?pretty'", soft_wrap=True)
+    print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))
     if as_json:
         print_json(result)
     checks = failures(result, expectations, no_dead_letters=fail_on_dead_letters)
@@ -146,6 +144,30 @@ def show_result(result: Result, folder: Path, *, open_it: bool) -> None:
     console.print(terminal_table(result))
     print_warnings(result.warnings)
     print_report(folder / "report.html", open_it=open_it)
+
+
+def print_index(servers: Servers, target: TargetName, profile: Profile, kept: str | None) -> None:
+    """How to query the index of a run; to a person, that it is gone.
+
+    Args:
+        kept: The index that queries alone read, which a run removes from servers of others.
+    """
+    if not servers.stay:
+        if console.is_terminal:
+            console.print("[dim]index: gone with its servers, which ./sluice up beforehand would keep[/dim]")
+        return
+    if kept and target is TargetName.REMOTE:
+        return
+    try:
+        endpoints = servers.endpoints()
+    except StackError:
+        # Containers that the run has started are stopped again.
+        if console.is_terminal:
+            console.print("[dim]index: in stopped containers; docker compose up beforehand keeps them running[/dim]")
+        return
+    index = f"{kept or index_name(profile)}{'*' if profile.indices > 1 else ''}"
+    needed = "" if endpoints.access.elasticsearch.authorization is None else " (with your credentials)"
+    console.print(f"index: curl '{endpoints.elasticsearch_urls[0]}/{index}/_search?pretty'{needed}", soft_wrap=True)
 
 
 def drivers_of(drivers: Drivers | None, profile: Profile, target: TargetName) -> Drivers | None:
