@@ -236,6 +236,25 @@ def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("target", "beginning"),
+    [
+        ("local", "if the run stopped its servers, start some with `./sluice up` and run again; "),
+        ("compose", ""),
+        ("remote", ""),
+    ],
+)
+def test_dead_letters_are_looked_at_on_servers_that_still_run(tmp_path: Path, target: str, beginning: str) -> None:
+    """Those that a run here has started itself are gone, and the dead letters with them."""
+    made = run(Truth(dead_lettered=13))
+    made = made.model_copy(update={"environment": made.environment.model_copy(update={"target": target})})
+    result = analyse(written(tmp_path, made, samples(Truth(dead_lettered=13)))).result
+    assert [warning.remedy for warning in result.warnings if warning.kind is WarningKind.DEAD_LETTERS] == [
+        f"{beginning}look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
+        " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again"
+    ]
+
+
 def test_the_result_is_written_as_it_is_returned(tmp_path: Path) -> None:
     """What programs read is what the caller has."""
     analysis = analyse(written(tmp_path, run(Truth()), samples(Truth())))
