@@ -1,5 +1,8 @@
 """Errors by who must act: the author of a file, the keeper of the servers, or the reader of a void result."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 from lab import IS_CHECKOUT
@@ -31,6 +34,12 @@ class StackError(SluiceError):
         self.log_lines = log_lines
 
 
+class WritingError(SluiceError):
+    """A file cannot be written: its disk is full, or its folder is somebody else's."""
+
+    exit_status: ClassVar[int] = 3
+
+
 class VerificationError(SluiceError):
     """What is stored, or answered, is not what was produced: the run is void, whatever its speed."""
 
@@ -41,6 +50,21 @@ class ExpectationError(SluiceError):
     """A run is verified, and has not reached what was expected of it."""
 
     exit_status: ClassVar[int] = 5
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name the file that cannot be written, which Python does not where its disk is full.
+
+    Raises:
+        WritingError: It cannot be.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise WritingError(
+            f"{path}: cannot be written: {error.strerror}; check the free space of its disk and who may write there"
+        ) from error
 
 
 def is_interrupt(error: BaseException) -> bool:

@@ -55,7 +55,7 @@ for n in range(20_000):
 TARGET = r"""printf 'kafka: {bootstrap_servers: "%s"}\nconnect: {url: "%s"}\nelasticsearch: {urls: ["%s"]}\n' \
   "$KAFKA_BOOTSTRAP" "$CONNECT_URL" "$ELASTICSEARCH_URL" > target.yaml"""
 BEFORE = {
-    "./sluice init books.ndjson": (BOOKS, "./sluice up"),
+    "./sluice init books.ndjson": (BOOKS,),
     "./sluice dead-letters show latest": ("./sluice run books",),
     "./sluice dead-letters replay latest": (
         """sed -i 's/"strict_date[a-z_]*"/&, "ignore_malformed": true/' mappings/books.json""",

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lab.analysis.result import RunAnalysis
+from lab.errors import writing
 
 
 def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
@@ -28,7 +29,7 @@ def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
 
 def written(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Path:
     """The file, with a head; what a row lacks is empty."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with writing(path), path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, columns)
         table.writeheader()
         table.writerows(rows)

@@ -1,5 +1,6 @@
 """The commands, and how any of them ends: a sentence and an exit status, never a traceback for what a user can fix."""
 
+import errno
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from lab.console import PipeProofConsole
 from lab.errors import SluiceError, StackError, is_interrupt
 
 INTERRUPTED = 130
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 EXAMPLES = """\
 [bold]Examples[/bold]
 
@@ -94,13 +96,27 @@ def state_expected(error: typer.TyperException) -> None:
         error.message = own_words(error.__cause__.errors()[0]).removesuffix(".")
 
 
+def outcome_of_command() -> object:
+    """Run the command line; what its command returns.
+
+    Raises:
+        StackError: A file that no command looks after cannot be read or written, or the disk is full.
+    """
+    try:
+        return app(standalone_mode=False, prog_name="sluice")
+    except OSError as error:
+        if error.filename is None and error.errno not in DISK_FULL:
+            raise
+        raise StackError(f"{error.filename or 'a file'}: {error.strerror}") from error
+
+
 def main() -> int:
     """Run the command line; its exit status."""
     without_proxy_for_this_machine()
     end_by_signals()
     errors = PipeProofConsole(stderr=True, highlight=False)
     try:
-        outcome = app(standalone_mode=False, prog_name="sluice")
+        outcome = outcome_of_command()
     except typer.Exit as ending:
         return ending.exit_code
     except typer.TyperException as error:

@@ -11,21 +11,27 @@ import orjson
 import typer
 from rich.markup import escape
 
+from lab.analysis.figures.limits import recorded_product, stage_text
+from lab.analysis.figures.load_figures import LoadFigures, recorded_load_figures
 from lab.analysis.text import UNKNOWN, count, figure, sparkline
 from lab.cli import complete
 from lab.cli.options import RUNS, JsonOption, RunsOption
 from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
-from lab.suite.folder import SUITES
-from lab.tune.folder import TUNES
+from lab.run.folder import LATEST, SUITES, TUNES
 
-RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
+ROUGH = "≈: documents ÷ drain time, since the load was too short for a measured window"
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 class PastRun(NamedTuple):
-    """A run that has ended, as its `result.json` has it; figures are `None` where they were not measured."""
+    """A run that has ended, as its `result.json` has it; figures are `None` where they were not measured.
+
+    Attributes:
+        product: The servers under test: `Elasticsearch` or `OpenSearch`.
+        is_rough: The rate is documents ÷ drain time: the load was too short for a measured window.
+    """
 
     run: str
     profile: str
@@ -35,6 +41,13 @@ class PastRun(NamedTuple):
     rate_docs_per_s: float | None
     latency_ms: float | None
     limited_by: str | None
+    product: str
+    is_rough: bool = False
+
+    @property
+    def rate_text(self) -> str:
+        """The rate, marked where it is rough."""
+        return LoadFigures(self.rate_docs_per_s, self.latency_ms, self.is_rough).rate_text
 
 
 def runs(
@@ -88,21 +101,23 @@ def past_runs(folder: Path) -> Iterator[PastRun]:
     files = [
         path
         for path in folder.rglob("result.json")
-        if path.relative_to(folder).parts[0] not in {SUITES, TUNES, "latest"}
+        if path.relative_to(folder).parts[0] not in {SUITES, TUNES, LATEST}
     ]
     for path in sorted(files, key=lambda path: path.parent.name):
         try:
             result = orjson.loads(path.read_bytes())
-            figures = {(metric["name"], metric["scope"]): metric["value"] for metric in result["metrics"]}
+            of_load = recorded_load_figures(result)
             yield PastRun(
                 run=result["run_id"],
                 profile=result["profile"],
                 began=datetime.fromtimestamp(result["started_s"], UTC).isoformat(timespec="seconds"),
                 status=result["status"],
                 documents=result["documents"]["produced"],
-                rate_docs_per_s=figures.get(RATE),
-                latency_ms=figures.get(LATENCY),
+                rate_docs_per_s=of_load.rate_docs_per_s,
+                latency_ms=of_load.latency_ms,
                 limited_by=(result["limited_by"] or {}).get("stage"),
+                product=recorded_product(result),
+                is_rough=of_load.is_rough,
             )
         except (OSError, ValueError, KeyError, TypeError):
             # Of a run that is being written, or of another version, nothing is told.
@@ -116,15 +131,16 @@ def show_runs(past: Sequence[PastRun]) -> None:
             run.run,
             "[green]✓[/green]" if run.status == "verified" else "[red]✗[/red]",
             count(run.documents),
-            figure(run.rate_docs_per_s, "docs/s"),
+            run.rate_text,
             figure(run.latency_ms, "ms"),
-            run.limited_by or UNKNOWN,
+            stage_text(run.limited_by, run.product) if run.limited_by else UNKNOWN,
         )
         for run in past
     )
     console.print(
         table_of(rows, "run", "", "documents", "rate", "latency", "limited by", right=("documents", "rate", "latency"))
     )
+    explain_rough(past)
 
 
 def show_profiles(past: Sequence[PastRun]) -> None:
@@ -137,9 +153,16 @@ def show_profiles(past: Sequence[PastRun]) -> None:
             escape(profile),
             str(len(of_profile)),
             of_profile[-1].run,
-            figure(of_profile[-1].rate_docs_per_s, "docs/s"),
-            sparkline([run.rate_docs_per_s for run in of_profile if run.rate_docs_per_s]),
+            of_profile[-1].rate_text,
+            sparkline([run.rate_docs_per_s for run in of_profile if run.rate_docs_per_s and not run.is_rough]),
         )
         for profile, of_profile in sorted(by_profile.items(), key=lambda entry: entry[1][-1].run, reverse=True)
     )
     console.print(table_of(rows, "profile", "runs", "last run", "rate", "history", right=("runs", "rate")))
+    explain_rough([of_profile[-1] for of_profile in by_profile.values()])
+
+
+def explain_rough(shown: Sequence[PastRun]) -> None:
+    """Say what ≈ means, where it is."""
+    if any(run.is_rough for run in shown):
+        console.print(f"[dim]{ROUGH}[/dim]", soft_wrap=True)

@@ -1,5 +1,6 @@
 """`sluice run`: one profile, from servers to report."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,8 @@ from rich.markup import escape
 from lab.analysis.folder import read_run
 from lab.analysis.page.markdown import run_markdown
 from lab.analysis.page.terminal import terminal_table, verdict_line
-from lab.cli.expectations import append_summary, check_places, expectation, failures, write_junit
+from lab.cli.ci_files import CiFiles, junit_file
+from lab.cli.expectations import ending_of, expectation, failures
 from lab.cli.options import (
     DATASET_HELP,
     RUNS,
@@ -24,7 +26,7 @@ from lab.cli.options import (
 from lab.cli.page import PageOption, meanwhile
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
-from lab.errors import ExpectationError, ProfileError, VerificationError
+from lab.errors import ProfileError, StackError
 from lab.profiles import Profile, load_profile, override
 from lab.records.result import Result
 from lab.run.folder import check_runs
@@ -33,6 +35,7 @@ from lab.run.names import index_name, kept_index
 from lab.stack.places import ROOT
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
+from lab.targets.servers import Servers
 from producers import registry
 from producers.dataset import Dataset, DatasetError
 
@@ -75,7 +78,10 @@ def run(
     as_json: JsonOption = False,
     expect: Annotated[
         list[str] | None,
-        typer.Option(metavar="LIMIT", help="Exit status 5 unless it is met, such as indexing_rate>5000 or drain_s<60."),
+        typer.Option(
+            metavar="LIMIT",
+            help="Exit status 5 unless METRIC or METRIC/SCOPE meets it: indexing_rate>5000, rss_bytes_max/connect<1e9.",
+        ),
     ] = None,
     fail_on_dead_letters: Annotated[
         bool, typer.Option("--fail-on-dead-letters", help="Exit status 5 if documents were rejected.")
@@ -108,28 +114,29 @@ def run(
     documents_of = dataset_of(chosen)
     fitted = servers.fitted(chosen)
     check_runs(runs)
-    check_places(junit=junit, summary=summary)
+    files = CiFiles(junit, summary)
+    files.check()
     console.print(f"[bold]{escape(chosen.name)}[/bold]: {escape(chosen.question)}")
-    with meanwhile(page, runs):
+    with meanwhile(page, runs), files.without_result(chosen.name):
         folder, result = servers.run(fitted, documents_of, runs, elsewhere)
     show_result(result, folder.path, open_it=open_it)
-    if servers.stay and target is TargetName.LOCAL:
-        index = kept_index(fitted, documents_of, ROOT) or index_name(fitted)
-        url = servers.endpoints().elasticsearch_urls[0]
-        console.print(f"index: curl '{url}/{index}{'*' if fitted.indices > 1 else ''}/_search?pretty'", soft_wrap=True)
+    print_index(servers, target, fitted, kept_index(fitted, documents_of, ROOT))
     if as_json:
         print_json(result)
     checks = failures(result, expectations, no_dead_letters=fail_on_dead_letters)
-    if junit is not None:
-        write_junit(junit, result, checks)
-    if summary is not None:
-        read = read_run(folder.path)
-        append_summary(summary, run_markdown(read.run, result, read.samples, checks))
-    if problems := checks.pop("verified"):
-        raise VerificationError(f"this run is void: {problems}")
-    if unmet := [failure for failure in checks.values() if failure]:
-        raise ExpectationError(f"the run is verified, but not as expected: {'; '.join(unmet)}")
+    if ending := files.write(
+        ending_of(checks),
+        lambda: junit_file(result.profile, checks),
+        lambda: summary_of(folder.path, result, checks),
+    ):
+        raise ending
     return 0
+
+
+def summary_of(folder: Path, result: Result, checks: Mapping[str, str | None]) -> str:
+    """A run for the summary of a CI job."""
+    read = read_run(folder)
+    return run_markdown(read.run, result, read.samples, checks)
 
 
 def show_result(result: Result, folder: Path, *, open_it: bool) -> None:
@@ -138,6 +145,30 @@ def show_result(result: Result, folder: Path, *, open_it: bool) -> None:
     console.print(terminal_table(result))
     print_warnings(result.warnings)
     print_report(folder / "report.html", open_it=open_it)
+
+
+def print_index(servers: Servers, target: TargetName, profile: Profile, kept: str | None) -> None:
+    """How to query the index of a run; to a person, that it is gone.
+
+    Args:
+        kept: The index that queries alone read, which a run removes from servers of others.
+    """
+    if not servers.stay:
+        if console.is_terminal:
+            console.print("[dim]index: gone with its servers, which ./sluice up beforehand would keep[/dim]")
+        return
+    if kept and target is TargetName.REMOTE:
+        return
+    try:
+        endpoints = servers.endpoints()
+    except StackError:
+        # Containers that the run has started are stopped again.
+        if console.is_terminal:
+            console.print("[dim]index: in stopped containers; docker compose up beforehand keeps them running[/dim]")
+        return
+    index = f"{kept or index_name(profile)}{'*' if profile.indices > 1 else ''}"
+    needed = "" if endpoints.access.elasticsearch.authorization is None else " (with your credentials)"
+    console.print(f"index: curl '{endpoints.elasticsearch_urls[0]}/{index}/_search?pretty'{needed}", soft_wrap=True)
 
 
 def drivers_of(drivers: Drivers | None, profile: Profile, target: TargetName) -> Drivers | None:

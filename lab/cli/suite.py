@@ -37,10 +37,10 @@ from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles.suites import Measures, Suite, ad_hoc_suite, checked_rate, load_suite
 from lab.records.suite import SuitePlan, SuiteResult, Variant
-from lab.run.folder import become_latest, check_runs
+from lab.run.folder import SUITES, become_latest, check_runs
 from lab.suite.duets import DuetExecution
 from lab.suite.execution import Bench, SuiteExecution
-from lab.suite.folder import SUITES, SuiteFolder, find_suite
+from lab.suite.folder import SuiteFolder, find_suite
 from lab.suite.loads import LoadSizes, may_stream, resized
 from lab.suite.plan import estimate, make_plan
 from lab.targets import TargetName

@@ -1,6 +1,6 @@
 """What `sluice suite` shows: the plan before it begins, and a line before and after each of its runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from math import ceil, expm1, log
 from pathlib import Path
@@ -8,6 +8,8 @@ from statistics import median, stdev
 
 from rich.markup import escape
 
+from lab.analysis.figures.definitions import BY_NAME, value_of
+from lab.analysis.figures.load_figures import load_figures
 from lab.analysis.statistics.power import expected_width
 from lab.analysis.suite.comparisons import planned_pairs
 from lab.analysis.suite.names import lower_first, metric_label, percent, suite_title
@@ -124,13 +126,20 @@ def rough_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-FIGURES_OF_A_RUN = (
-    ("indexing_rate_docs_per_s", "primaries"),
-    ("indexing_latency_ms", "primaries"),
-    ("query_rate_per_s", "run"),
-    ("query_service_time_ms_mean", "run"),
-)
-"""Metric and scope of what is told of a run, where it has it."""
+OF_QUERIES = ("query_rate_per_s", "query_service_time_ms_mean")
+"""What is told of a run beside rate and latency of its load, where it has it."""
+
+
+def figures_of(result: Result) -> Iterator[str]:
+    """What is told of a run, as far as it was measured."""
+    of_load = load_figures(result)
+    if of_load.rate_docs_per_s is not None:
+        yield of_load.explained_rate
+    if of_load.latency_ms is not None:
+        yield figure(of_load.latency_ms, "ms")
+    for name in OF_QUERIES:
+        if (value := value_of(result.metrics, name)) is not None:
+            yield figure(value, BY_NAME[name].unit)
 
 
 class SuiteDisplay:
@@ -175,11 +184,9 @@ class SuiteDisplay:
         """A run has ended."""
         self._ended.append(run)
         sign = "[green]✓[/green]" if run.status == "verified" else f"[red]✗ {run.status}[/red]"
-        metrics = [] if result is None else result.metrics
-        told_of = {(each.name, each.scope): figure(each.value, each.unit) for each in metrics if each.value is not None}
         parts = [
             f"{sign} {escape(f'{self._what}: {run.variant}')}",
-            *(told_of[key] for key in FIGURES_OF_A_RUN if key in told_of),
+            *(figures_of(result) if result else ()),
             duration(round(run.ended_s - run.started_s)),
             *(escape(reason) for reason in (run.reason, run.disturbed) if reason),
         ]

@@ -36,13 +36,13 @@ from lab.profiles.datasets import known_datasets
 from lab.profiles.spaces import Start, allowed_problem, candidates_of, load_space
 from lab.profiles.suites import rate_docs_per_s
 from lab.records.tune import Candidate, LeftOut, TunePlan, TuneResult
-from lab.run.folder import become_latest, check_runs
+from lab.run.folder import TUNES, become_latest, check_runs
 from lab.suite.plan import server_shape
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
 from lab.targets.servers import Servers, typed_command
 from lab.tune.execution import Profiles, TuneExecution, first_suite
-from lab.tune.folder import TUNES, TuneFolder, find_tune
+from lab.tune.folder import TuneFolder, find_tune
 from lab.tune.plan import (
     Expected,
     expected,

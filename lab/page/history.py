@@ -12,17 +12,17 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from lab.analysis.figures.limits import stage_text
+from lab.analysis.figures.limits import recorded_product, stage_text
+from lab.analysis.figures.load_figures import LATENCY, RATE, recorded_load_figures
 from lab.analysis.figures.rates import index_totals, rate_per_s, read_s
 from lab.errors import ProfileError
 from lab.page.tree import RunTree
 from lab.records.samples import Sample
 
 INDEX = ".page-index.json"
-VERSION = 1
+VERSION = 2
 """Of the index: one of another version is made anew."""
 SPARKS = 24
-RATE, LATENCY = ("indexing_rate_docs_per_s", "primaries"), ("indexing_latency_ms", "primaries")
 SORTS = ("started_s", "profile", "status", *(name for name, _ in (RATE, LATENCY)))
 KINDS = ("run", "suite")
 MOST_ROWS = 500
@@ -186,7 +186,7 @@ def fits(row: Row, question: Question) -> bool:
 
 
 def blank(name: str, kind: str) -> Row:
-    """A row of which nothing is known but its folder."""
+    """A row of which nothing is known but its folder; `is_rough`: its rate is documents ÷ drain time."""
     return {
         "kind": kind,
         "id": name,
@@ -196,6 +196,7 @@ def blank(name: str, kind: str) -> Row:
         "status": "unknown",
         "indexing_rate_docs_per_s": None,
         "indexing_latency_ms": None,
+        "is_rough": False,
         "spark": [],
         "verdict": "",
     }
@@ -204,14 +205,15 @@ def blank(name: str, kind: str) -> Row:
 def of_result(file: Path, name: str) -> Row:
     """The row of a run that came to its end, out of its `result.json`."""
     result = orjson.loads(file.read_bytes())
-    figures = {(metric["name"], metric["scope"]): metric["value"] for metric in result["metrics"]}
+    of_load = recorded_load_figures(result)
     return blank(name, "run") | {
         "profile": result["profile"],
         "started_s": result["started_s"],
         "ended_s": result["ended_s"],
         "status": result["status"],
-        "indexing_rate_docs_per_s": figures.get(RATE),
-        "indexing_latency_ms": figures.get(LATENCY),
+        "indexing_rate_docs_per_s": of_load.rate_docs_per_s,
+        "indexing_latency_ms": of_load.latency_ms,
+        "is_rough": of_load.is_rough,
         "spark": spark(file.parent / "samples.ndjson"),
         "verdict": verdict(result),
     }
@@ -225,7 +227,8 @@ def verdict(result: Mapping[str, Any]) -> str:
     limit = result["limited_by"]
     warned = len(result["warnings"])
     warnings = f"; {warned} {'warning' if warned == 1 else 'warnings'}" if warned else ""
-    return (f"limited by {stage_text(limit['stage'])}" if limit else "no limit seen") + warnings
+    limited = f"limited by {stage_text(limit['stage'], recorded_product(result))}" if limit else "no limit seen"
+    return limited + warnings
 
 
 def of_progress(file: Path, name: str) -> Row:

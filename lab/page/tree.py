@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.suite.folder import SUITES
+from lab.run.folder import SUITES
 
 RUN_ID = re.compile(r"\d{8}-\d{6}(-\d+)?")
 """How a folder is called that holds one run, or one suite."""

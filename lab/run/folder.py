@@ -5,15 +5,17 @@ import glob
 import os
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.errors import ProfileError
+from lab.errors import ProfileError, writing
 from lab.records.base import Record
 
 LATEST = "latest"
+SUITES, TUNES = "suites", "tunes"
+"""Folders below that of all runs in which suites and tunes keep theirs."""
 MOST_IN_A_SECOND = 1000
 
 
@@ -57,8 +59,9 @@ class RunFolder:
         """Write a file; it is complete or not there."""
         target = self.path / name
         partial = target.with_name(target.name + ".part")
-        partial.write_text(text, "utf-8")
-        partial.rename(target)
+        with writing(target):
+            partial.write_text(text, "utf-8")
+            partial.rename(target)
         return target
 
 
@@ -87,6 +90,12 @@ def become_latest(folder: Path, runs: Path) -> None:
         fresh.rename(runs / LATEST)
 
 
+def finished_runs(runs: Path) -> Iterator[Path]:
+    """The folders of the runs that have finished, as `latest` counts them: without those of suites and tunes."""
+    records = runs.glob("**/run.json")
+    return (path.parent for path in records if path.relative_to(runs).parts[0] not in {SUITES, TUNES})
+
+
 def find_run(runs: Path, name: str) -> Path:
     """The folder of a run: `latest`, a run id, `<profile>/<run-id>`, a profile (its last run) or a path.
 
@@ -103,8 +112,8 @@ def find_run(runs: Path, name: str) -> Path:
         return ids[-1].resolve()
     if name == LATEST and not any(path.is_dir() for path in runs.glob("*/*")):
         raise ProfileError(f"{name}: there is no run below {runs} yet; start one, such as: ./sluice run quickstart")
-    finished = max(runs.glob("**/run.json"), key=lambda path: path.parent.name, default=None)
-    last = f"last finished run: {finished.parent.relative_to(runs)}" if finished else "no run has finished yet"
+    finished = max(finished_runs(runs), key=lambda folder: folder.name, default=None)
+    last = f"last finished run: {finished.relative_to(runs)}" if finished else "no run has finished yet"
     if name == LATEST or any(path.is_dir() for path in (Path(name), below, *runs.glob(f"**/{glob.escape(name)}"))):
         raise ProfileError(f"{name}: no result below {runs}: the run was interrupted or has not ended; {last}")
     raise ProfileError(

@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 import psutil
 
-from lab.errors import is_interrupt
+from lab.errors import WritingError, is_interrupt
 from lab.monitor import CLOCK
 from lab.profiles import Profile
 from lab.records.progress import PhaseSoFar, Progress
@@ -87,7 +87,7 @@ class ProgressFile:
 
     def _write(self) -> None:
         self._written_s = self.now_s()
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, WritingError, ValueError):
             self.folder.write(FILE, self._progress())
 
     def _progress(self) -> Progress:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.analysis.suite.folder import read_plan, read_runs
-from lab.errors import ProfileError
+from lab.errors import ProfileError, writing
 from lab.records.suite import SuitePlan, SuiteRun, Variant
-from lab.run.folder import RunFolder
-
-SUITES = "suites"
+from lab.run.folder import SUITES, RunFolder
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,9 @@ class SuiteFolder:
     def write_plan(self, plan: SuitePlan) -> None:
         """Put the plan in the place of the one that is there, of which nothing is lost if this is interrupted."""
         partial = self.path / "plan.json.part"
-        partial.write_text(plan.model_dump_json(indent=1) + "\n", "utf-8")
-        partial.rename(self.path / "plan.json")
+        with writing(self.path / "plan.json"):
+            partial.write_text(plan.model_dump_json(indent=1) + "\n", "utf-8")
+            partial.rename(self.path / "plan.json")
 
     def runs(self) -> tuple[SuiteRun, ...]:
         """The runs that ended so far."""
@@ -65,7 +64,8 @@ class SuiteFolder:
 
     def append(self, run: SuiteRun) -> None:
         """Write down a run that has ended, in place of a line that was cut short when the suite was killed."""
-        with (self.path / "runs.ndjson").open("a+b") as file:
+        path = self.path / "runs.ndjson"
+        with writing(path), path.open("a+b") as file:
             file.seek(0)
             file.truncate(file.read().rfind(b"\n") + 1)
             file.write(run.model_dump_json().encode() + b"\n")

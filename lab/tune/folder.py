@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.analysis.tune.folder import read_tune_plan, stage_folders
-from lab.errors import ProfileError
+from lab.errors import ProfileError, writing
 from lab.records.suite import SuitePlan
 from lab.records.tune import Stage, TunePlan
-from lab.run.folder import RunFolder
+from lab.run.folder import TUNES, RunFolder
 from lab.suite.folder import SuiteFolder
-
-TUNES = "tunes"
-
 
 @dataclass(frozen=True)
 class TuneFolder:
@@ -53,7 +50,8 @@ class TuneFolder:
         if path.exists():
             shutil.rmtree(path)
         path.mkdir(parents=True)
-        (path / "stage.json").write_text(stage.model_dump_json(indent=1) + "\n", "utf-8")
+        with writing(path / "stage.json"):
+            (path / "stage.json").write_text(stage.model_dump_json(indent=1) + "\n", "utf-8")
         folder = SuiteFolder(path)
         folder.write_plan(plan.model_copy(update={"suite_id": f"{self.path.name}/{stage.name}"}))
         return folder

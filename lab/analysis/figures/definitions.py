@@ -1,8 +1,9 @@
 """What each metric is called, its unit, and what it means in one line.
 
-To add a metric: define it here, yield it from a function of `metrics.py` or `queries.py`, and add its line to
-`docs/metrics.md`. A test compares the three; result.json, reports, `compare` and suites then have it. A metric whose
-raw counter is not sampled yet needs that first: a field in `lab/records/samples.py`, read in `lab/monitor`.
+To add a metric: define it here, yield it from a function of `metrics.py` or `queries.py`, list it in `scopes.py` unless
+it is of the run, and add its line to `docs/metrics.md`. A test compares them; result.json, reports, `compare` and
+suites then have it. A metric whose raw counter is not sampled yet needs that first: a field in
+`lab/records/samples.py`, read in `lab/monitor`.
 """
 
 import re

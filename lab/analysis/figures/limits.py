@@ -1,7 +1,8 @@
 """Which stage of the pipeline had no slack left, and what shows it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lab.analysis.figures.cost import cpu_cores_mean, process_names, servers_are_here, used
 from lab.analysis.figures.disturbance import machine_steal_percent, other_cpu_percent
@@ -118,8 +119,13 @@ def limited_by(run: Run, window: Sequence[Sample]) -> Limit | None:
 
 def stage_text(stage: str, product: str = "Elasticsearch") -> str:
     """A stage as a sentence names it: `the sink`, `Elasticsearch`, `merge throttling`."""
-    names = {"elasticsearch": product, "merge throttling": stage}
-    return names.get(stage, f"the {stage}")
+    return {"elasticsearch": product, "merge throttling": stage}.get(stage, f"the {stage}")
+
+
+def recorded_product(result: Mapping[str, Any]) -> str:
+    """The servers under test of a `result.json` that is not checked, as `Environment.product` gives them."""
+    products = (server.get("product") for server in result["environment"]["servers"])
+    return next(filter(None, products), "Elasticsearch")
 
 
 def requested_rate_docs_per_s(run: Run) -> float | None:

@@ -176,11 +176,14 @@ def dead_letters(run: Run) -> RunWarning | None:
     if not refused:
         return None
     first = run.verification.dead_letters[0].reason if run.verification.dead_letters else "not recorded"
+    # Whether its servers outlive a run here, its records do not say.
+    is_here = run.environment.target == "local"
+    kept = "if the run stopped its servers, start some with `./sluice up` and run again; " if is_here else ""
     return RunWarning(
         kind=WarningKind.DEAD_LETTERS,
         seen=f"{count(refused)} of {count(run.documents.loaded)} records went to the dead-letter topic",
         likely_cause=f"Elasticsearch rejected them; the most frequent reason: {first}",
-        remedy="look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
+        remedy=f"{kept}look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
         " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again",
     )
 

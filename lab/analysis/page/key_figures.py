@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.limits import requested_rate_docs_per_s
+from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.answer import over_which_window
 from lab.analysis.page.badges import badges
@@ -49,8 +50,10 @@ TILES = (
     ("data_to_cache_ratio", "run"),
     ("deployment_bytes_per_s", "run"),
 )
-OF_A_WINDOW = frozenset({"indexing_rate_docs_per_s", "indexing_latency_ms", "source_mb_per_s", "entities_per_s"})
-"""Without a measured window they are those of a few samples, in which hardly anything may have been indexed."""
+ROUGH_RATE = (
+    "Documents in the index ÷ the time from the start of the load phase, connector start included, to the last growth "
+    "of the index; shown where the load was too short for a measured window."
+)
 NOT_OF_A_DRAIN = ("end_to_end", "lag_records", "delivery_rate")
 """Its topic is filled beforehand: they say how long that took, how much it holds, and how long a record lay there."""
 
@@ -69,10 +72,9 @@ def hero(run: Run, result: Result) -> Tile:
     chosen = _hero_metric(run, result)
     if chosen is not None:
         return _tile(result, *chosen)
-    drain_s, kind = value_of(result.metrics, "drain_s"), badges(result.warnings, "indexing_rate")
-    if drain_s and result.documents.indexed:
-        rate = f"≈{NARROW_SPACE}{figure(result.documents.indexed / drain_s, 'docs/s')}"
-        return Tile("Documents ÷ drain time", rate, BY_NAME["drain_s"].meaning, kind)
+    rough, kind = load_figures(result), badges(result.warnings, "indexing_rate")
+    if rough.is_rough:
+        return Tile("Documents ÷ drain time", rough.rate_text.replace(" ", NARROW_SPACE), ROUGH_RATE, kind)
     return Tile("Indexing rate", "not measured", BY_NAME["indexing_rate_docs_per_s"].meaning, kind)
 
 
@@ -91,11 +93,6 @@ def _hero_metric(run: Run, result: Result) -> tuple[str, str] | None:
     candidates = (*HEROES[:-1], PACED, HEROES[-1]) if is_paced else HEROES
     known = (chosen for chosen in candidates if value_of(result.metrics, *chosen) is not None)
     return next((chosen for chosen in known if is_measured(result, chosen[0])), None)
-
-
-def is_measured(result: Result, name: str) -> bool:
-    """Whether there was a measured window for a figure that needs one."""
-    return result.measured_window is not None or name not in OF_A_WINDOW
 
 
 def _tile(result: Result, name: str, scope: str) -> Tile:

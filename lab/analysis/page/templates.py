@@ -90,9 +90,10 @@ def paging_text(environment: MachineAndSoftware) -> str:
 
 
 def terms_in(page: str, terms: Mapping[str, str]) -> dict[str, str]:
-    """The terms that a reader of a page meets."""
-    text = re.sub(r"<(style|script|svg)\b.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
-    return {term: meaning for term, meaning in terms.items() if re.search(rf"\b{re.escape(term)}", text, re.IGNORECASE)}
+    """The terms that a reader of a page meets, alone or in the plural; keys of settings are none."""
+    text = re.sub(r"<(style|script|svg|pre)\b.*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
+    used = {term: re.search(rf"\b{re.escape(term)}(e?s)?\b", text, re.IGNORECASE) for term in terms}
+    return {term: meaning for term, meaning in terms.items() if used[term]}
 
 
 PAGES = Environment(

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from lab.analysis.figures.definitions import BY_NAME, value_of
 from lab.analysis.figures.limits import stage_text
+from lab.analysis.figures.load_figures import is_measured, load_figures
 from lab.analysis.figures.rates import indexing_rate_series
 from lab.analysis.figures.warnings import shortfall
 from lab.analysis.page.accounting import broken_laws
-from lab.analysis.page.key_figures import OF_A_WINDOW, is_measured
 from lab.analysis.page.sections import IF_KNOWN
 from lab.analysis.text import count, duration, figure, sparkline
 from lab.records.result import Result
@@ -57,13 +57,8 @@ ROWS = (
 OF_STREAMS = frozenset({"end_to_end_latency_ms_p50", "end_to_end_latency_ms_p99", "lag_records_max"})
 """A drain begins with all of its records waiting, so there these say nothing but how long it took."""
 
-LINE = (
-    ("indexing_rate_docs_per_s", "primaries", ""),
-    ("indexing_latency_ms", "primaries", " each"),
-    ("query_rate_per_s", "run", " queries"),
-    ("query_latency_ms_p99", "run", " at p99"),
-)
-"""Metric, scope and words of the figures in the one line of a run."""
+LINE = (("query_rate_per_s", " queries"), ("query_latency_ms_p99", " at p99"))
+"""Metrics of queries in the one line of a run, and the words behind them."""
 
 QUERY_COLUMNS = ("rate", "median", "p99", "longest", "took", "errors", "wrong")
 LEAST_SPARKS, MOST_SPARKS = 6, 24
@@ -97,21 +92,20 @@ def verdict_line(result: Result, samples: Sequence[Sample], width: int) -> Text:
 
 
 def _limit(result: Result) -> str | None:
-    """`limited by Elasticsearch`, `limited by the sink`."""
-    stage = result.limited_by.stage if result.limited_by else None
-    return stage and f"limited by {stage_text(stage, result.environment.product)}"
+    """`limited by Elasticsearch`."""
+    limit = result.limited_by
+    return f"limited by {stage_text(limit.stage, result.environment.product)}" if limit else None
 
 
 def _main_figures(result: Result) -> Iterator[str]:
-    """Rate and latency; of a load too short for a measured window, documents by the whole time that they took."""
-    values = {name: value_of(result.metrics, name, scope) for name, scope, _ in LINE}
-    drain_s = value_of(result.metrics, "drain_s")
-    is_rough = result.measured_window is None or values["indexing_rate_docs_per_s"] is None
-    if is_rough and drain_s and result.documents.indexed:
-        values |= dict.fromkeys(OF_A_WINDOW)
-        yield f"≈ {figure(result.documents.indexed / drain_s, 'docs/s')} (documents ÷ drain time)"
-    for name, _, words in LINE:
-        if (value := values[name]) is not None:
+    """Rate and latency of the load, then those of queries."""
+    of_load = load_figures(result)
+    if of_load.rate_docs_per_s is not None:
+        yield of_load.explained_rate
+    if of_load.latency_ms is not None:
+        yield f"{figure(of_load.latency_ms, 'ms')} each"
+    for name, words in LINE:
+        if (value := value_of(result.metrics, name)) is not None:
             yield figure(value, BY_NAME[name].unit) + words
 
 

@@ -19,6 +19,7 @@ from lab.analysis.suite.names import (
 )
 from lab.analysis.suite.rows import rows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
+from lab.errors import writing
 from lab.records.suite import SuiteResult
 
 
@@ -30,11 +31,15 @@ def write_suite_report(folder: Path) -> Path:
     """
     result = parsed(SuiteResult, content_of(folder / "suite.json", "an analysed suite"), str(folder / "suite.json"))
     suite = read_suite(folder)
-    (folder / "suite.csv").write_text(suite_csv(suite), "utf-8")
-    (folder / "suite.md").write_text(suite_markdown(result), "utf-8")
-    path = folder / "report.html"
-    path.write_text(suite_report(suite, result), "utf-8")
-    return path
+    texts = {
+        "suite.csv": suite_csv(suite),
+        "suite.md": suite_markdown(result),
+        "report.html": suite_report(suite, result),
+    }
+    for name, text in texts.items():
+        with writing(folder / name):
+            (folder / name).write_text(text, "utf-8")
+    return folder / "report.html"
 
 
 def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:

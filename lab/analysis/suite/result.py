@@ -13,6 +13,7 @@ from lab.analysis.suite.families import family_of
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
 from lab.analysis.suite.warnings import warnings
+from lab.errors import writing
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
 from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
@@ -36,7 +37,8 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
     published = load_published(suite.plan.published, root) if suite.plan.published else None
     result = suite_result(suite, published)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    (folder / "suite.json").write_text(text + "\n", "utf-8")
+    with writing(folder / "suite.json"):
+        (folder / "suite.json").write_text(text + "\n", "utf-8")
     return result
 
 

@@ -10,6 +10,7 @@ import yaml
 from lab.analysis.folder import read_profile, read_record
 from lab.analysis.tune.folder import StageRecords, read_stages
 from lab.endpoints import HIDDEN
+from lab.errors import writing
 from lab.profiles.loader import split_key
 from lab.profiles.mapping import index_body, load_mapping
 from lab.records.run import Run
@@ -35,7 +36,8 @@ def write_recommended(folder: Path, result: TuneResult) -> dict[str, Path]:
     texts = {BEST: best_yaml(result), **pasted(folder, result)}
     paths = {name: folder / name for name in texts}
     for name, text in texts.items():
-        paths[name].write_text(text, "utf-8")
+        with writing(paths[name]):
+            paths[name].write_text(text, "utf-8")
     return paths
 
 

@@ -14,6 +14,7 @@ from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX
 from lab.analysis.tune.result import RESULT, effect_of
 from lab.analysis.tune.sentences import change
+from lab.errors import writing
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, TuneResult, combination_name
@@ -33,8 +34,9 @@ def write_tune_report(folder: Path) -> Path:
         ProfileError: The folder is not a tune's, or it has not been analysed.
     """
     result = parsed(TuneResult, content_of(folder / RESULT, A_TUNE), str(folder / RESULT))
-    path = folder / "report.html"
-    path.write_text(tune_report(folder, result), "utf-8")
+    path, html = folder / "report.html", tune_report(folder, result)
+    with writing(path):
+        path.write_text(html, "utf-8")
     return path
 
 

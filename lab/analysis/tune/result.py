@@ -15,6 +15,7 @@ from lab.analysis.suite.result import judged_effects
 from lab.analysis.tune.estimates import A_TIE, LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates, breaks
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.sentences import Findings, findings, headline
+from lab.errors import writing
 from lab.records.run import Environment
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import (
@@ -47,7 +48,8 @@ def analyse_tune(folder: Path, *, ended: bool = False) -> TuneResult:
     tuned = Tuned.read(folder)
     result = tune_result(tuned, ended=ended or tuned.was_complete)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    (folder / RESULT).write_text(text + "\n", "utf-8")
+    with writing(folder / RESULT):
+        (folder / RESULT).write_text(text + "\n", "utf-8")
     return result
 
 

@@ -91,7 +91,7 @@ function cells(row) {
     instant(row.started_s),
     () => make("span", {}, row.kind === "suite" ? make("b", {}, "suite ") : null, row.profile, make("small", {}, lastPart(row.id))),
     () => make("span", { class: TONES[row.status] }, STATUS[row.status] ?? row.status),
-    figured(row.indexing_rate_docs_per_s, "/s"),
+    () => rate(row),
     () => spark(row.spark ?? []),
     figured(row.indexing_latency_ms, "ms"),
     () => make("span", { title: row.verdict }, inShort(row.verdict ?? "")),
@@ -116,6 +116,12 @@ function showTicks() {
   reveal(find("compare-bar"), amount > 0);
   find("compare-go").disabled = amount < 2;
   say(find("compare-words"), amount === 1 ? "1 ticked: tick another to compare" : `${count(amount)} ticked`);
+}
+
+/** The rate; that of a load too short for a measured window is marked, and says what it is. */
+function rate({ indexing_rate_docs_per_s: value, is_rough: isRough }) {
+  const text = figured(value, "/s");
+  return isRough ? make("span", { title: "Documents ÷ drain time: the load was too short for a measured window" }, `≈ ${text}`) : text;
 }
 
 /** The first sentence of a verdict. */

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lab.analysis.compare import compare, side
 from lab.analysis.page.report import write_report
-from lab.analysis.page.terminal import terminal_table
+from lab.analysis.page.terminal import terminal_table, verdict_line
 from lab.analysis.result import RunAnalysis, analyse
 from lab.console import console
 from lab.records.run import Run, RunWarning, WarningKind
@@ -52,6 +52,12 @@ def test_warnings_and_the_limit_blame_the_product_that_ran(tmp_path: Path) -> No
     assert warned.likely_cause == "OpenSearch refused them"
     assert result.limited_by is not None
     assert "Elasticsearch" not in result.limited_by.evidence
+
+
+def test_the_line_of_a_run_names_the_product_as_its_limit(tmp_path: Path) -> None:
+    """As the report does."""
+    made = analysed(tmp_path, on_opensearch())
+    assert " · limited by OpenSearch · " in verdict_line(made.result, made.folder.samples, 80).plain
 
 
 def test_runs_on_two_engines_are_compared_on_purpose_only(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lab.analysis.figures.definitions import DEFINITIONS, value_of
+from lab.analysis.figures.scopes import is_scope_of, kinds_of
 from lab.analysis.result import analyse, write_result
 from lab.analysis.schema import result_schema
 from lab.errors import ProfileError
@@ -233,6 +234,25 @@ def test_lost_samples_are_counted_by_source(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("target", "beginning"),
+    [
+        ("local", "if the run stopped its servers, start some with `./sluice up` and run again; "),
+        ("compose", ""),
+        ("remote", ""),
+    ],
+)
+def test_dead_letters_are_looked_at_on_servers_that_still_run(tmp_path: Path, target: str, beginning: str) -> None:
+    """Those that a run here has started itself are gone, and the dead letters with them."""
+    made = run(Truth(dead_lettered=13))
+    made = made.model_copy(update={"environment": made.environment.model_copy(update={"target": target})})
+    result = analyse(written(tmp_path, made, samples(Truth(dead_lettered=13)))).result
+    assert [warning.remedy for warning in result.warnings if warning.kind is WarningKind.DEAD_LETTERS] == [
+        f"{beginning}look at them with `./sluice dead-letters show`; correct the mapping and send them again with"
+        " `./sluice dead-letters replay --update-mapping`, or correct the documents and run again"
+    ]
+
+
 def test_the_result_is_written_as_it_is_returned(tmp_path: Path) -> None:
     """What programs read is what the caller has."""
     analysis = analyse(written(tmp_path, run(Truth()), samples(Truth())))
@@ -270,8 +290,20 @@ def test_every_metric_is_on_its_page_with_its_unit() -> None:
     ]
 
 
+def test_every_metric_is_on_its_page_with_its_scopes() -> None:
+    """What a bound of `--expect` may name."""
+    page = (ROOT / "docs/metrics.md").read_text("utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    on_page = {
+        stem + share: scopes
+        for (stem, _, all_), scopes in ((name.strip("`}").partition("{"), scopes) for name, _, scopes, _ in rows)
+        for share in all_.split(",")
+    }
+    assert on_page == {of.name: ", ".join(kind.documented for kind in kinds_of(of.name)) for of in DEFINITIONS}
+
+
 def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Path) -> None:
-    """Names and scopes together tell figures apart."""
+    """Names and scopes together tell figures apart, and each scope is one that its metric may have."""
     ramp = (step(40.0, 76.8), step(62.5, 122.8))
     results = [
         result_of(tmp_path / "documents", Truth()),
@@ -284,6 +316,7 @@ def test_every_definition_is_measured_and_no_figure_is_there_twice(tmp_path: Pat
     assert named == {definition.name for definition in DEFINITIONS} - of_an_empty_sink
     for result in results:
         assert len({(metric.name, metric.scope) for metric in result.metrics}) == len(result.metrics)
+        assert [metric for metric in result.metrics if not is_scope_of(metric.name, metric.scope)] == []
 
 
 def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """How commands end: with a sentence and an exit status, never with a traceback for what a user can fix."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -156,6 +157,42 @@ def test_a_report_that_is_drawn_again_says_what_its_run_said(
     assert again == ran[1:]
     assert sum(line.startswith("! ") for line in again) == len(result.warnings) > 1
     assert again[-1] == "report: runs/books/1/report.html"
+
+
+def test_a_report_that_cannot_be_written_is_one_sentence(sluice: Command, tmp_path: Path) -> None:
+    """Exit status 3, and the file's name: a folder stands in its place."""
+    folder = written(tmp_path / "runs" / "books" / "1", measured(Truth()), samples(Truth()))
+    (folder / "report.html").mkdir()
+    assert sluice("report", str(folder)) == (
+        3,
+        "",
+        f"sluice: {folder}/report.html: cannot be written: Is a directory; check the free space of its disk and who "
+        "may write there\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(errno.EROFS, "Read-only file system", "/media/runs"), "/media/runs: Read-only file system"),
+        (OSError(errno.ENOSPC, "No space left on device"), "a file: No space left on device"),
+    ],
+    ids=["a file", "a full disk"],
+)
+def test_a_file_that_no_command_looks_after_is_no_traceback(
+    sluice: Command, monkeypatch: pytest.MonkeyPatch, error: OSError, sentence: str
+) -> None:
+    """Exit status 3; Python does not say which file a full disk has no room for."""
+    monkeypatch.setattr(report, "find_run", ending(error))
+    assert sluice("report") == (3, "", f"sluice: {sentence}\n")
+
+
+def test_an_error_that_is_of_no_file_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a mistake of ours, which its traceback helps to find."""
+    monkeypatch.setattr(report, "find_run", ending(OSError(errno.EBADF, "Bad file descriptor")))
+    monkeypatch.setattr("sys.argv", ["sluice", "report"])
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        app_module.outcome_of_command()
 
 
 def test_ctrl_c_is_no_error(sluice: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,10 @@
 """What a run must have reached to pass in CI."""
 
-from pathlib import Path
-from xml.etree import ElementTree
-
 import pytest
 
 from lab.analysis.result import analyse
-from lab.cli.expectations import Expectation, append_summary, check_places, expectation, failures, write_junit
-from lab.errors import ProfileError
+from lab.cli.expectations import Expectation, ending_of, expectation, failures
+from lab.errors import ExpectationError, ProfileError, VerificationError
 from lab.records.result import Result
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
@@ -21,14 +18,16 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("indexing_rate>5000", ("indexing_rate_docs_per_s", None, ">", 5000.0)),
+        ("indexing_rate>5000", ("indexing_rate_docs_per_s", "primaries", ">", 5000.0)),
         (" indexing_latency_ms/total <= 0.25 ", ("indexing_latency_ms", "total", "<=", 0.25)),
-        ("drain_s<1_000", ("drain_s", None, "<", 1000.0)),
+        ("drain_s<1_000", ("drain_s", "run", "<", 1000.0)),
+        ("cpu_s_per_million_docs<50", ("cpu_s_per_million_docs", "elasticsearch", "<", 50.0)),
+        ("rss_bytes_max/connect<1e9", ("rss_bytes_max", "connect", "<", 1e9)),
         ("indexing_rate_docs_per_s/primaries>=2e4", ("indexing_rate_docs_per_s", "primaries", ">=", 20_000.0)),
     ],
 )
-def test_a_bound_names_a_metric_by_its_beginning(text: str, expected: tuple[str, str | None, str, float]) -> None:
-    """In full where several begin so."""
+def test_a_bound_names_a_metric_by_its_beginning(text: str, expected: tuple[str, str, str, float]) -> None:
+    """In full where several begin so; without a scope it is the main one."""
     assert expectation(text) == Expectation(text, *expected)
 
 
@@ -52,6 +51,26 @@ def test_what_is_no_bound_is_refused(text: str, error: str) -> None:
     assert str(refused.value).startswith(error)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "rss_bytes_max<1e9",
+            "rss_bytes_max/SCOPE, where SCOPE is a process such as elasticsearch-1, connect or kafka",
+        ),
+        ("indexing_rate/primary>1", "indexing_rate_docs_per_s/SCOPE, where SCOPE is primaries, total or index-1 …"),
+        ("drain_s/total<60", "drain_s/SCOPE, where SCOPE is run"),
+        ("answers_wrong<1", "answers_wrong/SCOPE, where SCOPE is the name of a question"),
+        ("heap_used_bytes_max/run<1e9", "heap_used_bytes_max/SCOPE, where SCOPE is a node such as elasticsearch-1"),
+    ],
+)
+def test_a_scope_that_no_value_of_the_metric_has_is_refused(text: str, expected: str) -> None:
+    """Before anything is started: the run would only end with `not measured`."""
+    with pytest.raises(ProfileError) as refused:
+        expectation(text)
+    assert str(refused.value) == f"--expect: got {text}, expected {expected}"
+
+
 def test_what_a_run_misses_is_told_with_what_it_was(result: Result) -> None:
     """A bound that it holds is not; a metric that it has not measured is missed."""
     wanted = [expectation(text) for text in ("indexing_rate>4000", "indexing_rate>6000", "knee_rate_per_s>1")]
@@ -63,6 +82,19 @@ def test_what_a_run_misses_is_told_with_what_it_was(result: Result) -> None:
     }
 
 
+def test_a_rate_without_a_measured_window_holds_no_bound(result: Result) -> None:
+    """The few samples of a load too short to measure would meet it, or miss it, by chance; its time is known."""
+    wanted = [expectation(text) for text in ("indexing_rate>1", "indexing_latency_ms<9", "drain_s<60")]
+    assert failures(result.model_copy(update={"measured_window": None}), wanted, no_dead_letters=False) == {
+        "verified": None,
+        "indexing_rate>1": "indexing_rate>1: not measured because the load was too short (load more documents)",
+        "indexing_latency_ms<9": (
+            "indexing_latency_ms<9: not measured because the load was too short (load more documents)"
+        ),
+        "drain_s<60": None,
+    }
+
+
 @pytest.mark.parametrize(("letters", "failure"), [(0, None), (None, None), (1009, "1,009 dead letters")])
 def test_dead_letters_fail_where_none_may_be(result: Result, letters: int | None, failure: str | None) -> None:
     """They are accounted for, and the run is verified all the same."""
@@ -71,30 +103,16 @@ def test_dead_letters_fail_where_none_may_be(result: Result, letters: int | None
     assert checks == {"verified": None, "no dead letters": failure}
 
 
-def test_a_junit_file_has_a_case_for_each_expectation(result: Result, tmp_path: Path) -> None:
-    """As CI systems read it."""
-    write_junit(tmp_path / "junit.xml", result, {"verified": None, "drain_s<1": "drain_s<1: it was 23.0 s"})
-    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - our own file
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
-    failed = {case.get("name"): [each.get("message") for each in case] for case in suite}
-    assert failed == {"verified": [], "drain_s<1": ["drain_s<1: it was 23.0 s"]}
-    with pytest.raises(ProfileError, match=r"^--junit: .* cannot be written \(No such file or directory\)$"):
-        write_junit(tmp_path / "nowhere" / "junit.xml", result, {})
-
-
-def test_summaries_of_several_runs_share_a_file(tmp_path: Path) -> None:
-    """As the steps of a CI job do; a file that cannot be written is refused with its option."""
-    for text in ("one\n", "two\n"):
-        append_summary(tmp_path / "summary.md", text)
-    assert (tmp_path / "summary.md").read_text() == "one\ntwo\n"
-    with pytest.raises(ProfileError, match=r"^--summary: .* cannot be written \(Is a directory\)$"):
-        append_summary(tmp_path, "three\n")
-
-
-def test_files_without_a_folder_are_refused_beforehand(tmp_path: Path) -> None:
-    """By the name of the option."""
-    check_places(junit=None, summary=tmp_path / "summary.md")
-    for path in (tmp_path, tmp_path / "nowhere" / "summary.md"):
-        with pytest.raises(ProfileError) as refused:
-            check_places(junit=None, summary=path)
-        assert str(refused.value) == f"--summary: got {path}, expected a file in a folder that exists"
+def test_a_void_run_ends_so_whatever_else_it_misses() -> None:
+    """Its figures are those of no run at all."""
+    void, unmet = "7 documents are missing", "drain_s<1: it was 23.0 s"
+    endings = [
+        ending_of({"verified": verified, "drain_s<1": failure})
+        for verified, failure in ((None, None), (None, unmet), (void, None), (void, unmet))
+    ]
+    assert [(type(ending), str(ending)) for ending in endings] == [
+        (type(None), "None"),
+        (ExpectationError, f"the run is verified, but not as expected: {unmet}"),
+        (VerificationError, f"this run is void: {void}"),
+        (VerificationError, f"this run is void: {void}"),
+    ]

@@ -11,23 +11,34 @@ from lab.cli.app import main
 
 
 def a_run(
-    folder: Path, profile: str, run: str, *, rate: float | None, began: datetime, status: str = "verified"
+    folder: Path,
+    profile: str,
+    run: str,
+    *,
+    rate: float | None,
+    began: datetime,
+    status: str = "verified",
+    has_window: bool = True,
+    product: str | None = None,
 ) -> None:
-    """A run that has ended."""
+    """A run that has ended, after a drain of 10 s."""
     path = folder / profile / run
     path.mkdir(parents=True)
     metrics = [
         {"name": "indexing_rate_docs_per_s", "scope": "primaries", "value": rate},
         {"name": "indexing_latency_ms", "scope": "primaries", "value": 0.25},
+        {"name": "drain_s", "scope": "run", "value": 10.0},
     ]
     result = {
         "run_id": run,
         "profile": profile,
         "started_s": began.timestamp(),
         "status": status,
-        "documents": {"produced": 1009},
+        "documents": {"produced": 1009, "indexed": 1009 if status == "verified" else 0},
+        "measured_window": {} if has_window else None,
         "metrics": metrics,
-        "limited_by": {"stage": "Elasticsearch"},
+        "limited_by": {"stage": "elasticsearch"},
+        "environment": {"servers": [{"product": None}, {"product": product}]},
     }
     (path / "result.json").write_bytes(orjson.dumps(result))
 
@@ -91,6 +102,32 @@ def test_the_runs_of_a_profile_are_listed(sluice_runs: RunsCommand) -> None:
         "Elasticsearch",
     ]
     assert words_of(sluice_runs("aladin/flat")[1])[0][1] == "✗"
+
+
+def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(
+    sluice_runs: RunsCommand, folder: Path
+) -> None:
+    """Documents by their time, as at the end of the run itself; the history of the rate leaves it out."""
+    now = datetime.now(UTC)
+    a_run(folder, "quickstart", "20260107-000000", rate=95.7, began=now, has_window=False)
+    explained = "≈: documents ÷ drain time, since the load was too short for a measured window"
+    status, lines = sluice_runs("quickstart")
+    assert (status, lines[-2].split(), lines[-1]) == (
+        0,
+        ["20260107-000000", "✓", "1,009", "≈", "101/s", "–", "Elasticsearch"],
+        explained,
+    )
+    lines = sluice_runs()[1]
+    assert lines[2].split() == ["quickstart", "4", "20260107-000000", "≈", "101/s", "▂▅█"]
+    assert lines[-1] == explained
+    last = orjson.loads("\n".join(sluice_runs("--json", "quickstart")[1]))[-1]
+    assert (last["rate_docs_per_s"], last["latency_ms"], last["is_rough"]) == (100.9, None, True)
+
+
+def test_a_run_on_opensearch_is_limited_by_opensearch(sluice_runs: RunsCommand, folder: Path) -> None:
+    """As its report says."""
+    a_run(folder, "quickstart", "20260107-000000", rate=1000.0, began=datetime.now(UTC), product="OpenSearch")
+    assert words_of(sluice_runs("quickstart")[1])[-1][-1] == "OpenSearch"
 
 
 @pytest.mark.parametrize(("since", "profiles"), [("2h", 1), ("8d", 2), ("1w", 1), ("2020-01-01", 2)])

@@ -8,8 +8,9 @@ from lab.analysis.text import NARROW_SPACE
 from lab.cli import suite_display
 from lab.cli.suite_display import SuiteDisplay, too_short_text
 from lab.console import PipeProofConsole
-from lab.records.result import Metric, Result
+from lab.records.result import Metric, Result, Window
 from lab.records.suite import SuitePlan, SuiteRun, Variant
+from lab.records.verification import Documents
 from lab.suite.plan import Estimate
 
 METRICS = (
@@ -17,6 +18,7 @@ METRICS = (
     Metric(name="indexing_rate_docs_per_s", scope="total", unit="docs/s", value=8000.0),
     Metric(name="indexing_latency_ms", scope="primaries", unit="ms", value=0.3916),
     Metric(name="query_rate_per_s", scope="run", unit="queries/s", value=None),
+    Metric(name="drain_s", scope="run", unit="s", value=10.0),
 )
 
 
@@ -53,7 +55,9 @@ def run(**changes: object) -> SuiteRun:
     return made.model_copy(update=changes)
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, *, columns: int | None = None) -> list[str]:
+def shown(
+    monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, *, columns: int | None = None, has_window: bool = True
+) -> list[str]:
     """What a run leaves on the screen; without `columns`, in a file."""
     paper = PipeProofConsole(
         width=columns, file=StringIO(), force_terminal=columns is not None, color_system=None, highlight=False
@@ -62,7 +66,10 @@ def shown(monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, *, columns: int | No
     made = plan()
     display = SuiteDisplay(made, [], {"control": 60.0, "two shards": 60.0})
     display.begins("block 2", made.variants[1], 3, 4)
-    display.ended(ended, Result.model_construct(metrics=METRICS) if ended.status != "broken" else None)
+    window = Window(started_s=1.0, ended_s=7.0, samples=7) if has_window else None
+    documents = Documents.model_construct(indexed=30_030)
+    result = Result.model_construct(metrics=METRICS, measured_window=window, documents=documents)
+    display.ended(ended, result if ended.status != "broken" else None)
     assert isinstance(paper.file, StringIO)
     return paper.file.getvalue().replace(NARROW_SPACE, " ").splitlines()
 
@@ -81,6 +88,13 @@ def shown(monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, *, columns: int | No
 def test_a_run_that_has_ended_is_one_line(monkeypatch: pytest.MonkeyPatch, ended: SuiteRun, line: str) -> None:
     """Which run it was, its figures, what is wrong with it."""
     assert shown(monkeypatch, ended, columns=120) == [line]
+
+
+def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents by their time, as at the end of a run by itself."""
+    assert shown(monkeypatch, run(), columns=120, has_window=False) == [
+        "✓ block 2: two shards · ≈ 3,000/s (documents ÷ drain time) · 13 s"
+    ]
 
 
 def test_without_a_terminal_a_line_says_what_begins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,13 @@ from tests.unit.page.run_folders import begun
 MANY = 2003
 
 
-def small_result(number: int) -> bytes:
+def small_result(number: int, *, has_window: bool = True, stage: str = "sink", product: str | None = None) -> bytes:
     """As much of a result as the history reads."""
-    metrics = [{"name": "indexing_rate_docs_per_s", "scope": "primaries", "value": 1000.0 + number}]
+    metrics = [
+        {"name": "indexing_rate_docs_per_s", "scope": "primaries", "value": 1000.0 + number},
+        {"name": "indexing_latency_ms", "scope": "primaries", "value": 0.25},
+        {"name": "drain_s", "scope": "run", "value": 7.0},
+    ]
     return orjson.dumps(
         {
             "profile": f"profile-{number % 7}",
@@ -29,8 +33,11 @@ def small_result(number: int) -> bytes:
             "ended_s": START_S + number + 7,
             "status": "failed" if number % 101 == 0 else "verified",
             "metrics": metrics,
-            "limited_by": {"stage": "sink", "evidence": "it was"},
+            "measured_window": {} if has_window else None,
+            "documents": {"indexed": 707},
+            "limited_by": {"stage": stage, "evidence": "it was"},
             "warnings": [],
+            "environment": {"servers": [{"product": product}]},
             "verification": {"problems": ["7 documents are missing"]},
         }
     )
@@ -66,7 +73,7 @@ def test_what_has_not_changed_is_not_opened_again(tmp_path: Path) -> None:
     assert again.rows["profile-3/20260101-000003"]["verdict"] == "limited by the producer"
 
 
-@pytest.mark.parametrize("content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 1, "rows": 7}'])
+@pytest.mark.parametrize("content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 2, "rows": 7}'])
 def test_an_index_that_is_missing_broken_or_old_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     """The runs are the only store."""
     runs = many_runs(tmp_path, 7)
@@ -157,6 +164,25 @@ def test_a_real_run_has_the_figures_of_its_result(tmp_path: Path) -> None:
     assert row["report"] is None
     (folder / "report.html").write_text("<html>", "utf-8")
     assert read.answer(Question())["rows"][0]["report"] == "/runs/aladin/synthetic/20270115-080000/report.html"
+
+
+def test_the_rate_of_a_load_too_short_to_measure_is_marked_and_has_no_latency(tmp_path: Path) -> None:
+    """Documents by their time, as at the end of the run itself."""
+    folder = tmp_path / "quickstart/20260101-000007"
+    folder.mkdir(parents=True)
+    for has_window, figures in ((True, (1007.0, 0.25, False)), (False, (101.0, None, True))):
+        (folder / "result.json").write_bytes(small_result(7, has_window=has_window))
+        (row,) = history(tmp_path).answer(Question())["rows"]
+        assert (row["indexing_rate_docs_per_s"], row["indexing_latency_ms"], row["is_rough"]) == figures
+
+
+def test_a_run_on_opensearch_is_limited_by_opensearch(tmp_path: Path) -> None:
+    """As its report says."""
+    folder = tmp_path / "quickstart/20260101-000007"
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_bytes(small_result(7, stage="elasticsearch", product="OpenSearch"))
+    (row,) = history(tmp_path).answer(Question())["rows"]
+    assert row["verdict"] == "limited by OpenSearch"
 
 
 def test_a_sparkline_is_the_rate_over_the_load(tmp_path: Path) -> None:

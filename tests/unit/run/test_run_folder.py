@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import ProfileError
+from lab.errors import ProfileError, WritingError
 from lab.records.result import Window
 from lab.run.folder import RunFolder, become_latest, find_run
 
@@ -64,6 +64,18 @@ def test_a_record_is_written_whole(tmp_path: Path) -> None:
     assert [found.name for found in folder.path.iterdir()] == ["window.json"]
 
 
+def test_a_record_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A full disk is reported without the file's name."""
+    folder = RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S)
+    (folder.path / "run.json.part").symlink_to("/dev/full")
+    with pytest.raises(WritingError) as failure:
+        folder.write_text("run.json", "{}\n")
+    assert str(failure.value) == (
+        f"{folder.path}/run.json: cannot be written: No space left on device; check the free space of its disk and who "
+        "may write there"
+    )
+
+
 @pytest.mark.parametrize(
     "name", ["latest", "20260101-000001", "aladin/static/20260101-000001", "aladin/static"],
     ids=["latest", "run id", "profile and run id", "profile"],
@@ -100,6 +112,19 @@ def test_a_run_that_is_not_there_is_one_sentence(tmp_path: Path, name: str) -> N
     assert str(refusal.value) == (
         f"{name}: no such run below {tmp_path}/runs; expected `latest`, a run id or a profile that has been run; "
         "last finished run: other/20260101-000007"
+    )
+
+
+def test_the_run_that_is_recommended_is_one_that_the_user_has_made(tmp_path: Path) -> None:
+    """As `latest` is: those of suites and tunes are later, and mean nothing by themselves."""
+    make_run(tmp_path, "books")
+    for folder in ("suites/sizes/20260101-000001/runs/small", "tunes/books/20260101-000001/stages/screen/runs/small"):
+        RunFolder.create(tmp_path, folder, lambda: NEW_YEAR_S + 2).write_text("run.json", "{}\n")
+    with pytest.raises(ProfileError) as refusal:
+        find_run(tmp_path, "nope")
+    assert str(refusal.value) == (
+        f"nope: no such run below {tmp_path}; expected `latest`, a run id or a profile that has been run; "
+        "last finished run: books/20260101-000000"
     )
 
 

@@ -414,6 +414,10 @@ def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> Non
     made = analysis.folder.run
     hero = key_figures.hero(made, result)
     assert (hero.label, hero.value) == ("Documents ÷ drain time", "≈\u202f4,420/s")
+    assert hero.meaning == (
+        "Documents in the index ÷ the time from the start of the load phase, connector start included, to the last"
+        " growth of the index; shown where the load was too short for a measured window."
+    )
     assert key_figures.hero_caption(made, result) == "no measured window: the load was too short"
     assert key_figures.not_measured(made, result) == ["indexing rate", "indexing latency", "source indexed"]
 
@@ -421,8 +425,17 @@ def test_a_load_too_short_to_measure_has_documents_by_their_time_on_top() -> Non
 def test_words_are_explained_where_they_are_used(drained: str) -> None:
     """On demand; words that the page does not use are left out."""
     assert terms_in("<p>A sink.</p><style>.knee {}</style>", TERMS) == {"sink": TERMS["sink"]}
+    assert terms_in("<p>Two sinks, drained.</p><pre>question: null</pre>", TERMS) == {"sink": TERMS["sink"]}
     assert "<summary>Words used here</summary>" in drained
     assert "<dt>knee</dt>" not in drained
+
+
+def test_a_run_that_asked_nothing_explains_no_question(tmp_path: Path) -> None:
+    """Though its profile has a key of that name."""
+    html = page(tmp_path, run(Truth()).model_copy(update={"questions": ()}), samples(Truth()))
+    assert "&#34;question&#34;" in html
+    assert "<dt>question</dt>" not in html
+    assert "<dt>document</dt>" in html
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,154 @@
+"""The files that tell a CI system how a run ended."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+from xml.etree import ElementTree
+
+import pytest
+
+from lab.analysis.result import analyse
+from lab.cli import run as run_command
+from lab.cli.app import main
+from lab.cli.ci_files import CiFiles, junit_file
+from lab.errors import ExpectationError, ProfileError, SluiceError, StackError, VerificationError, WritingError
+from lab.records.verification import Verification
+from tests.unit.analysis.synthetic import Truth, run, samples, written
+
+FULL = Path("/dev/full")
+NO_SPACE = (
+    "/dev/full: cannot be written: No space left on device; check the free space of its disk and who may write there"
+)
+
+
+def cases(path: Path) -> tuple[dict[str | None, list[tuple[str, str | None]]], dict[str, str]]:
+    """What a JUnit file says of each case, and of all."""
+    suite = ElementTree.parse(path).getroot()  # noqa: S314 - our own file
+    return {case.get("name"): [(each.tag, each.get("message")) for each in case] for case in suite}, suite.attrib
+
+
+def test_a_junit_file_has_a_case_for_each_expectation(tmp_path: Path) -> None:
+    """As CI systems read it."""
+    file = tmp_path / "junit.xml"
+    file.write_bytes(junit_file("books", {"verified": None, "drain_s<1": "drain_s<1: it was 23.0 s"}))
+    assert cases(file) == (
+        {"verified": [], "drain_s<1": [("failure", "drain_s<1: it was 23.0 s")]},
+        {"name": "sluice books", "tests": "2", "failures": "1", "errors": "0"},
+    )
+
+
+def test_summaries_of_several_runs_share_a_file(tmp_path: Path) -> None:
+    """As the steps of a CI job do."""
+    files = CiFiles(summary=tmp_path / "summary.md")
+    for text in ("one\n", "two\n"):
+        assert files.write(None, bytes, lambda text=text: text) is None
+    assert (tmp_path / "summary.md").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"), [("", "Is a directory"), ("nowhere/junit.xml", "No such file or directory")]
+)
+@pytest.mark.parametrize("option", ["junit", "summary"])
+def test_a_file_that_cannot_be_written_is_refused_beforehand(
+    tmp_path: Path, option: str, path: str, reason: str
+) -> None:
+    """By the name of the option."""
+    with pytest.raises(ProfileError) as refused:
+        CiFiles(**{option: tmp_path / path}).check()
+    assert str(refused.value) == f"--{option}: got {tmp_path / path}, expected a file that can be written ({reason})"
+
+
+def test_a_folder_that_takes_no_file_is_refused_beforehand() -> None:
+    """Though it exists."""
+    with pytest.raises(ProfileError) as refused:
+        CiFiles(junit=Path("/proc/junit.xml")).check()
+    assert str(refused.value) == (
+        "--junit: got /proc/junit.xml, expected a file that can be written (No such file or directory)"
+    )
+
+
+def test_to_see_that_files_can_be_written_changes_nothing(tmp_path: Path) -> None:
+    """None is made, and one that is there stays as it is."""
+    (tmp_path / "summary.md").write_text("one\n")
+    CiFiles(junit=tmp_path / "junit.xml", summary=tmp_path / "summary.md").check()
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.md"]
+    assert (tmp_path / "summary.md").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("ending", [VerificationError("void"), ExpectationError("too slow"), StackError("kafka ended")])
+def test_a_file_that_cannot_be_written_hides_nothing_worse(
+    ending: SluiceError, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sentence about the file stands beside it."""
+    assert CiFiles(junit=FULL).write(ending, lambda: b"<a/>", str) is ending
+    assert "".join(capsys.readouterr()) == f"! --junit: {NO_SPACE}\n"
+
+
+def test_a_file_that_cannot_be_written_fails_a_run_that_ended_well() -> None:
+    """CI would miss it; the others are written all the same."""
+    ending = CiFiles(junit=FULL, summary=FULL).write(None, lambda: b"<a/>", lambda: "one\n")
+    assert isinstance(ending, WritingError)
+    assert str(ending) == f"--junit: {NO_SPACE}; --summary: {NO_SPACE}"
+
+
+class Servers:
+    """Servers on which a run ends so."""
+
+    stay = False
+
+    def __init__(self, ending: Path | SluiceError) -> None:
+        self.ending = ending
+
+    def fitted(self, profile: object) -> object:
+        """The profile itself."""
+        return profile
+
+    def run(self, *_: object) -> tuple[SimpleNamespace, object]:
+        """The folder of the run and its result, or the error that ended it."""
+        if isinstance(self.ending, SluiceError):
+            raise self.ending
+        return SimpleNamespace(path=self.ending), analyse(self.ending).result
+
+
+def ran(monkeypatch: pytest.MonkeyPatch, folder: Path, ending: Path | SluiceError) -> int:
+    """The exit status of a run that ends so, with both files in a folder."""
+    monkeypatch.setattr(run_command, "servers_of", lambda *_: Servers(ending))
+    files = ("--junit", str(folder / "junit.xml"), "--summary", str(folder / "summary.md"))
+    monkeypatch.setattr("sys.argv", ["sluice", "run", "quickstart", "--runs", str(folder / "runs"), *files])
+    return main()
+
+
+def test_a_void_run_ends_as_such_with_its_files_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 4."""
+    void = Verification(verified=False, problems=("7 documents are missing",))
+    made = run(Truth()).model_copy(update={"verification": void})
+    assert ran(monkeypatch, tmp_path, written(tmp_path / "run", made, samples(Truth()))) == 4
+    assert cases(tmp_path / "junit.xml")[0] == {"verified": [("failure", "7 documents are missing")]}
+    assert (tmp_path / "summary.md").read_text("utf-8").startswith("## aladin/synthetic\n\n**✗ VOID")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (StackError("kafka: ended while starting"), 3, "error"),
+        (VerificationError("this run has no figures: a driver was late"), 4, "failure"),
+    ],
+    ids=["servers", "a late driver"],
+)
+def test_a_run_without_a_result_is_told_to_ci_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: SluiceError, status: int, kind: str
+) -> None:
+    """A step without a JUnit file would look as if nothing had been tested."""
+    assert ran(monkeypatch, tmp_path, error) == status
+    assert cases(tmp_path / "junit.xml")[0] == {"verified": [(kind, str(error))]}
+    assert (tmp_path / "summary.md").read_text("utf-8") == f"## quickstart\n\n**✗ no result**: {error}\n\n"
+
+
+def test_files_that_cannot_be_written_start_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 2."""
+
+    def started(*_: object) -> NoReturn:
+        raise AssertionError("servers were started")
+
+    monkeypatch.setattr(Servers, "run", started)
+    assert ran(monkeypatch, tmp_path / "nowhere", tmp_path) == 2
