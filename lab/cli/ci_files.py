@@ -48,8 +48,9 @@ class CiFiles:
         try:
             yield
         except SluiceError as error:
-            kind, checks = ("failure" if isinstance(error, VerificationError) else "error"), {"verified": str(error)}
-            self.write(error, lambda: junit_file(profile, checks, kind), lambda: error_markdown(profile, error))
+            ending, checks = error, {"verified": str(error)}
+            kind = "failure" if isinstance(error, VerificationError) else "error"
+            self.write(ending, lambda: junit_file(profile, checks, kind), lambda: error_markdown(profile, ending))
             raise
 
     def write(

@@ -99,9 +99,7 @@ def instant(text: str) -> datetime:
 def past_runs(folder: Path) -> Iterator[PastRun]:
     """The runs below a folder, oldest first; those of suites and tunes are not among them."""
     files = [
-        path
-        for path in folder.rglob("result.json")
-        if path.relative_to(folder).parts[0] not in {SUITES, TUNES, LATEST}
+        path for path in folder.rglob("result.json") if path.relative_to(folder).parts[0] not in {SUITES, TUNES, LATEST}
     ]
     for path in sorted(files, key=lambda path: path.parent.name):
         try:

@@ -296,9 +296,8 @@ class SuiteExecution:
         """Drains that do not count: until the servers are warm for the variant, and at least one of its own kind.
 
         A warm server still compiles what a variant is the first to ask for: with another mapping or write method its
-        first run was seen to reach half the rate of its later ones. That run is as long as those that count: where it was
-        short, the next run of each variant still cost 4 to 30 % more than later ones, and halves of a comparison by
-        chance not the same.
+        first run was seen to reach half the rate of its later ones. It is as long as those that count: where it was
+        short, the next run of each variant still cost 4 to 30 % more than later ones.
         """
         needed = self.bench.prepare(variant)
         is_new = any((each, variant.kind) not in self.tried for each in needed)
@@ -357,9 +356,7 @@ class SuiteExecution:
         begun = Attempt(variant, folder, block, turn, attempt, self.clock())
         outcome: Result | StackError
         try:
-            outcome = self.bench.run(
-                variant, folder, warm_up=warm_up, short=short, display=self.progress.of_run()
-            )
+            outcome = self.bench.run(variant, folder, warm_up=warm_up, short=short, display=self.progress.of_run())
         except StackError as error:
             outcome = error
         return self.ends(begun, outcome, may_repeat=lambda: attempt > 1 or self.may_repeat())

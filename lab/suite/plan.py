@@ -49,8 +49,8 @@ class Estimate:
         warm_up_s: Of that, what comes before the first run that counts, and the first runs of each kind.
         each: By variant, wall time of one run, in seconds.
         noise: Standard deviation of a comparison's log ratio of the first metric from block to block, as last seen.
-        from_runs: Variants whose time was taken from an earlier suite of this name, or from runs of the same profile and
-            size.
+        from_runs: Variants whose time was taken from an earlier suite of this name, or from runs of the same profile
+            and size.
     """
 
     runs: int

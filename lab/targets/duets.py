@@ -163,6 +163,4 @@ class DuetBench:
         errors = [each.result() for each in under_way]
         # Only now: what makes a report would take the cores from the run that loads still.
         ended = zip(self.sides, variants, folders, errors, strict=True)
-        return tuple(
-            error or side.concluded(variant, folder, short=short) for side, variant, folder, error in ended
-        )
+        return tuple(error or side.concluded(variant, folder, short=short) for side, variant, folder, error in ended)

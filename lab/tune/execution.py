@@ -24,10 +24,10 @@ from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import START, Combination, Stage, TunePlan, combination_name
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
-from lab.suite.execution import INTERRUPTED_S, Bench, SuiteExecution, SuiteProgress
+from lab.suite.execution import Bench, SuiteExecution, SuiteProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes, resized
-from lab.suite.plan import make_plan, next_block, pairs_of_part
+from lab.suite.plan import INTERRUPTED_S, make_plan, next_block, pairs_of_part
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import Expected
 from lab.tune.search import Search, Times

@@ -12,6 +12,7 @@ from lab.records.tune import Stage, TunePlan
 from lab.run.folder import TUNES, RunFolder
 from lab.suite.folder import SuiteFolder
 
+
 @dataclass(frozen=True)
 class TuneFolder:
     """Where a tune keeps its records."""

@@ -38,7 +38,7 @@ SERVER = Kind(r"elasticsearch-\d+|connect|kafka", "each server", "a server such 
 BOUNDED = Kind(r"elasticsearch-\d+", "each server with a control group", "a server such as elasticsearch-1")
 NODE = Kind(NAME, "each node", "a node such as elasticsearch-1")
 PHASE = Kind("|".join(get_args(PhaseName)), "each phase", f"a phase such as {get_args(PhaseName)[2]}")
-QUESTION = Kind(NAME, "each question", "the name of a question")
+QUESTION = Kind("(?!run$).+", "each question", "the name of a question")
 INDEX = Kind(NAME, "each index", "the name of an index")
 
 _KINDS: tuple[tuple[tuple[Kind, ...], str], ...] = (

@@ -95,8 +95,8 @@ def among_comparisons(
         repetition: The control once more (A/A). Its spread counts as any other; but it checks the method and is no
             question of the suite, so that it stands apart at 95 %.
         to_come: Comparisons of every metric that have not begun, and will be judged with these.
-        together: Metrics that answer one question, such as a query time of seven questions: all of their comparisons are
-            one family, since any of them would be called a difference.
+        together: Metrics that answer one question, such as a query time of seven questions: all of their comparisons
+            are one family, since any of them would be called a difference.
 
     Source: `lab.analysis.statistics.means` and `holm_levels`.
     """

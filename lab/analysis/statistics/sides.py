@@ -12,9 +12,9 @@ Placed = tuple[float, int]
 def side_effect(samples: Sequence[Sequence[Placed]]) -> tuple[float, tuple[float, ...]]:
     """By how much the first set of servers raises a log ratio, and what its estimate takes from each comparison.
 
-    Two sets of the same servers are not equally cheap: what a JVM has compiled, and where its memory lies, is drawn when
-    it starts. Variants change places from pair to pair, so that this scatters their ratios by ± the same amount in all
-    comparisons. Ordinary least squares of `value = mean of its comparison + side · effect`.
+    Two sets of the same servers are not equally cheap: what a JVM has compiled, and where its memory lies, is drawn
+    when it starts. Variants change places from pair to pair, so that this scatters their ratios by ± the same amount
+    in all comparisons. Ordinary least squares of `value = mean of its comparison + side · effect`.
 
     Args:
         samples: By comparison, of one metric and of one start of the servers.

@@ -60,9 +60,7 @@ Values = tuple[float | None, float | None]
 """Of a variant and of what it is compared with, in one block."""
 
 
-def _drawn(
-    plan: SuitePlan, pair: Pair, values: Mapping[str, Sequence[float | None]]
-) -> dict[int, Values]:
+def _drawn(plan: SuitePlan, pair: Pair, values: Mapping[str, Sequence[float | None]]) -> dict[int, Values]:
     """The values of a comparison by block, counted from 0."""
     variant, against = pair
     reference = values[against]

@@ -136,7 +136,7 @@ def test_a_pair_takes_as_long_as_its_longer_run(*, duets: bool, together_s: floa
 
 
 def test_runs_take_as_long_as_in_the_last_suite_of_this_name(tmp_path: Path) -> None:
-    """With what came before them, whatever the sizes of their documents; a suite that ran in another way tells nothing."""
+    """With what came before them, whatever the sizes of their documents; one that ran in another way tells nothing."""
     a_suite_that_ran(tmp_path, "20260101-000001", (1.0, 1.02, 1.04), walls=((0, 10), (13, 20), (320, 350)))
     variants = tuple(SuiteVariant(name, a_profile(), (), None) for name in ("one", "two"))
     suite = Suite("s", "?", "one", None, variants, Measures(3), 1, (("query_rate_per_s", "run"),), None)

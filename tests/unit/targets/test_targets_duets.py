@@ -153,5 +153,9 @@ def test_a_warm_up_runs_on_both_sets(tmp_path: Path) -> None:
     assert all(set(side.began) == set(PHASES) for side in sides)
     with pytest.raises(StackError, match="the broker has ended"):
         DuetBench(cast("tuple[VariantBench, VariantBench]", (Side(), Side(fails_in="load")))).run(
-            STATIC, RunFolder.create(tmp_path, "static"), warm_up=True, short=True, display=nullcontext(SilentProgress())
+            STATIC,
+            RunFolder.create(tmp_path, "static"),
+            warm_up=True,
+            short=True,
+            display=nullcontext(SilentProgress()),
         )

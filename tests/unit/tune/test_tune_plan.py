@@ -66,7 +66,7 @@ def test_only_the_confirmation_has_the_start_twice() -> None:
 
 def test_a_search_begins_with_no_more_documents_than_a_warm_up_needs() -> None:
     """Of books that many, too; a small start stays as it is."""
-    many = sized(Start.of("quickstart"), 300_000)
+    many = sized(Start.of("quickstart"), 600_000)
     assert many.profile.dataset.documents == BASE_DOCUMENTS
     books = sized(Start.of("aladin/flat"), 500_000)
     assert (books.profile.dataset.books, books.profile.dataset.documents) == (24_000, None)

@@ -9,7 +9,7 @@ from lab.analysis.statistics.means import means
 from lab.analysis.statistics.sides import Placed, side_effect
 from lab.analysis.statistics.student import SIGNIFICANCE, critical
 
-SUITES, NOISE = 600, 0.02
+SUITES, NOISE = 1500, 0.02
 
 
 def alternating(values: list[float], *, first: int = 1) -> list[Placed]:

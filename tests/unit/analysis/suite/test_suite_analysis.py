@@ -146,9 +146,7 @@ def test_no_difference_is_an_answer(tmp_path: Path) -> None:
 def test_a_control_that_scatters_leaves_the_method_unproven(tmp_path: Path) -> None:
     """A wide interval that holds no change is no success of the check."""
     result = analysed(tmp_path, rungs={"aladin/control": Rung(against=None), AGAIN: Rung()}, noise=0.2)
-    assert result.answer.endswith(
-        " The control against itself (A/A) is undecided (-22 % to +9.6 %)."
-    )
+    assert result.answer.endswith(" The control against itself (A/A) is undecided (-22 % to +9.6 %).")
 
 
 def test_warm_up_drains_and_superseded_attempts_never_count(tmp_path: Path) -> None:

@@ -35,9 +35,7 @@ def findings(*effects: Effect, metrics: tuple[MetricKey, ...] = (CPU_PER_DOCUMEN
     return Findings(plan, "5 repeats", planned_pairs(plan), effects, (), {})
 
 
-def about_static(
-    cost: Interval, rate: Interval, verdicts: tuple[Verdict, Verdict], *, duets: bool = False
-) -> str:
+def about_static(cost: Interval, rate: Interval, verdicts: tuple[Verdict, Verdict], *, duets: bool = False) -> str:
     """The sentence about one comparison, from its last verdict on."""
     made = findings(
         an_effect("static", CPU_PER_DOCUMENT, cost, verdicts[0]),

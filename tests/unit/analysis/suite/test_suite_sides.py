@@ -3,7 +3,7 @@
 import pytest
 
 from lab.analysis.suite.comparisons import effects, planned_pairs
-from lab.analysis.suite.figures import CPU_PER_DOCUMENT
+from lab.analysis.suite.figures import CPU_PER_DOCUMENT, compared_metrics
 from lab.records.suite import SuitePlan, Variant, VariantMetric
 
 ORDER = (("fewer", "control"), ("control", "fewer")) * 4
@@ -46,18 +46,19 @@ def figures(plan: SuitePlan, costs: dict[str, float], first_set: dict[str, float
             else None
             for block, names in enumerate(plan.order)
         ]
-        made.append(
+        made += [
             VariantMetric(
                 variant=variant.name,
-                name=CPU_PER_DOCUMENT.name,
-                scope=CPU_PER_DOCUMENT.scope,
+                name=metric.name,
+                scope=metric.scope,
                 unit="s",
                 values=tuple(values),
                 median=None,
                 low=None,
                 high=None,
             )
-        )
+            for metric in compared_metrics(plan)
+        ]
     return made
 
 
