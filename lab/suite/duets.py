@@ -22,6 +22,8 @@ from lab.suite.plan import INTERRUPTED_S, pairs_of_part
 
 MOST_WARM_UP_S = 75.0
 """Both sets run the same from here on, and change places, so what is left of their drift is in both of a comparison."""
+LEAST_WARM_UPS = 6
+"""The rate of the last ones sizes the loads: two sets of two nodes had reached a third of it after 84 s, two drains."""
 
 
 class PairBench(Bench, Protocol):
@@ -48,6 +50,7 @@ class DuetExecution(SuiteExecution):
 
     bench: PairBench
     most_warm_up_s = MOST_WARM_UP_S
+    least_warm_ups = LEAST_WARM_UPS
 
     def next_order(self, part: str, drawn: Sequence[Sequence[str]]) -> tuple[str, ...]:
         """The comparison that has run least of those that are not narrow enough, on the other set than before."""

@@ -126,11 +126,12 @@ class SuiteExecution:
     """Runs what is left of a plan.
 
     Attributes:
-        most_warm_up_s: Of warm-up drains, after which no other begins.
+        most_warm_up_s: Of warm-up drains, after which no other begins, but for the first `least_warm_ups`.
         asking: Comparisons that take turns in the blocks to come; 1 where a block holds all of them.
     """
 
     most_warm_up_s = MOST_WARM_UP_S
+    least_warm_ups = 1
 
     def __init__(
         self,
@@ -318,7 +319,8 @@ class SuiteExecution:
             rate = warm_up_rate(result, of_queries=variant.layout is not None) if result else None
             if rate is not None and run.status == "verified":
                 rates.append(rate)
-            if self.is_warm(rates) or (rates and self.clock() - begun_s > self.most_warm_up_s):
+            took_long = self.clock() - begun_s > self.most_warm_up_s
+            if self.is_warm(rates) or (took_long and len(rates) >= self.least_warm_ups):
                 break
             needed = self.bench.prepare(variant)
         self.size(variant, rates)

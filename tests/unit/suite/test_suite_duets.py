@@ -12,7 +12,7 @@ from lab.errors import StackError
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, Variant
 from lab.run.folder import RunFolder
-from lab.suite.duets import DuetExecution
+from lab.suite.duets import LEAST_WARM_UPS, DuetExecution
 from lab.suite.execution import FIRST_BLOCKS_OF_FEW
 from lab.suite.folder import SuiteFolder
 from tests.unit.suite.test_suite_execution import Bench, Silent, a_result
@@ -59,14 +59,16 @@ def a_duet(*, minutes: float | None = None) -> SuitePlan:
     return a_width(minutes=minutes).model_copy(update={"duets": True})
 
 
-def executed(folder: SuiteFolder, bench: TwoSets, too_wide: Widths, *, look_s: float = 1.0) -> None:
+def executed(
+    folder: SuiteFolder, bench: TwoSets, too_wide: Widths, *, look_s: float = 1.0, warm_after: int = 2
+) -> None:
     """Execute the suite of the folder; the clock goes so far with each look at it."""
     instants = itertools.count()
     DuetExecution(
         folder,
         bench,
         Silent(),
-        is_warm=lambda rates: len(rates) > 1,
+        is_warm=lambda rates: len(rates) >= warm_after,
         too_wide=too_wide,
         clock=lambda: next(instants) * look_s,
     ).execute()
@@ -105,6 +107,13 @@ def test_all_variants_are_warm_before_the_first_pair(tmp_path: Path) -> None:
     executed(SuiteFolder.begin(tmp_path, a_duet()), bench, Widths())
     assert {name for name, warm_up in bench.ran if warm_up} == {"control", "static", "flat"}
     assert all(warm_up for _, warm_up in bench.ran)
+
+
+def test_servers_that_stay_cold_are_warmed_by_a_few_drains_at_least(tmp_path: Path) -> None:
+    """However long they take: the last ones size the loads of all pairs."""
+    bench = TwoSets()
+    executed(SuiteFolder.begin(tmp_path, a_duet()), bench, Widths(), look_s=100, warm_after=99)
+    assert max(Counter(name for name, warm_up in bench.ran if warm_up).values()) == LEAST_WARM_UPS
 
 
 def test_a_pair_of_which_one_run_is_void_is_repeated_whole(tmp_path: Path) -> None:
