@@ -161,10 +161,11 @@ def print_index(servers: Servers, target: TargetName, profile: Profile, kept: st
         return
     try:
         endpoints = servers.endpoints()
-    except StackError:
-        # Containers that the run has started are stopped again.
+    except StackError as error:
+        # Containers that the run has started are stopped again; a server of `up` may have died since.
+        stopped = "in stopped containers; docker compose up beforehand keeps them running"
         if console.is_terminal:
-            console.print("[dim]index: in stopped containers; docker compose up beforehand keeps them running[/dim]")
+            console.print(f"[dim]index: {stopped if target is TargetName.COMPOSE else escape(str(error))}[/dim]")
         return
     index = f"{kept or index_name(profile)}{'*' if profile.indices > 1 else ''}"
     needed = "" if endpoints.access.elasticsearch.authorization is None else " (with your credentials)"

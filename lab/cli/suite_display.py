@@ -194,12 +194,15 @@ class SuiteDisplay:
 
     def narrowed(self, folder: Path, to_come: int | None) -> None:
         """How wide the intervals are by now, and how wide they will be when the time is over."""
-        what = "pair" if self._plan.duets else "block"
-        if text := widths_text(comparisons_under_way(folder), self._plan.metrics[0], to_come, what):
+        what, beside = "pair" if self._plan.duets else "block", self._plan.repetition is not None
+        under_way = comparisons_under_way(folder)
+        if text := widths_text(under_way, self._plan.metrics[0], to_come, what=what, beside=beside):
             console.print(f"[dim]{escape(text)}[/dim]")
 
 
-def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | None, what: str = "block") -> str:
+def widths_text(
+    effects: Sequence[Effect], metric: MetricKey, to_come: int | None, *, what: str = "block", beside: int = 0
+) -> str:
     """`intervals of ±6.1 % to ±21 % in … after 3 blocks; with 2 more in the time left, expect about ±14 %`.
 
     Empty while blocks tell nothing.
@@ -208,6 +211,7 @@ def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | Non
         effects: Those of another metric, of comparisons that lack the suite's first one, are left out.
         to_come: Blocks that there is time for; `None` where only the width ends the suite.
         what: A block's name.
+        beside: Comparisons that tell of the noise only, such as A/A.
     """
     of_metric = [effect for effect in effects if (effect.metric, effect.scope) == (metric.name, metric.scope)]
     widths = sorted(expm1(log(effect.high / effect.low) / 2) for effect in of_metric if effect.low and effect.high)
@@ -219,5 +223,5 @@ def widths_text(effects: Sequence[Effect], metric: MetricKey, to_come: int | Non
     now = f"intervals of {between} in {lower_first(metric_label(metric))} after {blocks} {what}s"
     if not to_come:
         return now
-    width = expected_width(median(scattered), blocks + to_come, len(of_metric))
+    width = expected_width(median(scattered), blocks + to_come, len(of_metric), beside)
     return f"{now}; with {to_come} more in the time left, expect about ±{percent(width)}"

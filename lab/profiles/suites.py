@@ -301,12 +301,26 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
             "question": f"What does {' and '.join(factors)} change in {profile}?",
             "control": cell_name(values),
             "grid": {"profile": profile, "factors": factors},
+            "set": _size_of_warm_ups(first, fixed),
             "minutes": RACE_MINUTES,
             "window_s": RACE_WINDOW_S,
             "metrics": OF_QUERIES if first.load.mode == "query" else OF_LOADS,
         }
     )
     return _Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"race-{profile.replace('/', '-')}")
+
+
+def _size_of_warm_ups(profile: Profile, stated: Sequence[str]) -> dict[str, int]:
+    """What makes the drains of a race as small as a warm-up needs; those that count get more documents again.
+
+    Args:
+        stated: Settings of the command line, which win.
+    """
+    if profile.load.mode != "drain" or profile.dataset.name == "file":
+        return {}
+    sizes = {f"dataset.{count}": getattr(profile.dataset, count) or 0 for count in ("documents", "books")}
+    keys = {text.partition("=")[0] for text in stated}
+    return {} if keys & sizes.keys() else {key: RACE_DOCUMENTS for key, size in sizes.items() if size > RACE_DOCUMENTS}
 
 
 def _level(text: str) -> JsonValue:
@@ -321,7 +335,7 @@ def _level(text: str) -> JsonValue:
 
 OF_LOADS = ["cpu_s_per_million_docs/elasticsearch", "indexing_rate_docs_per_s/primaries"]
 OF_QUERIES = ["query_service_time_ms_mean/run", "query_rate_per_s/run", "query_cpu_ms/elasticsearch"]
-RACE_MINUTES, RACE_WINDOW_S = 10.0, 10.0
+RACE_MINUTES, RACE_WINDOW_S, RACE_DOCUMENTS = 10.0, 10.0, 60_000
 """What a comparison takes that somebody asks for at the command line."""
 
 

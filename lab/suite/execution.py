@@ -227,10 +227,10 @@ class SuiteExecution:
         return 60 * self.plan.minutes * (start - 1 + share) / self.plan.starts
 
     def runs_of_part(self, part: str) -> int:
-        """Runs of the first blocks of a part, with those that do not count; the first of a kind are short."""
+        """Runs of the first blocks of a part, with those that do not count."""
         kinds = {variant.kind for variant in self.plan.variants if variant.part == part}
         block = next_block(self.plan, pairs_of_part(self.plan, part), 1, part)
-        return least_blocks(self.plan) * len(block) + len(kinds) // 2 + WARM_UPS
+        return least_blocks(self.plan) * len(block) + len(kinds) + WARM_UPS
 
     def spent_s(self) -> float:
         """Time that the suite has taken, without the time for which it was interrupted."""
@@ -294,7 +294,7 @@ class SuiteExecution:
         return sum(run.disturbed is not None for run in counted) < max(LEAST_REPEATED, MOST_REPEATED * len(counted))
 
     def warm_up(self, variant: Variant) -> None:
-        """Drains that do not count: until the servers are warm for the variant, and at least one of its own kind.
+        """Drains that do not count: until the servers are warm for the variant, and one of its own kind and full size.
 
         A warm server still compiles what a variant is the first to ask for: with another mapping or write method its
         first run was seen to reach half the rate of its later ones. It is as long as those that count: where it was
@@ -307,8 +307,15 @@ class SuiteExecution:
             needed = self.bench.prepare(variant)
         if not needed <= self.warm:
             needed = self.until_stable(variant, needed)
+            if self.counts_longer:
+                self.run(variant, "first of its kind", block=0, attempt=1)
         self.warm |= needed
         self.tried |= {(each, variant.kind) for each in needed}
+
+    @property
+    def counts_longer(self) -> bool:
+        """Whether runs that count are not what warms the servers."""
+        return (self.plan.times or 1) > 1 or self.plan.rate_docs_per_s is not None
 
     def until_stable(self, variant: Variant, needed: frozenset[Hashable]) -> frozenset[Hashable]:
         """Drains until their rate is stable; what is warm then."""

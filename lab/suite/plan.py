@@ -269,12 +269,20 @@ def suite_walls_s(runs: Path, plan: SuitePlan) -> dict[str, float]:
             if _way(result.plan) == _way(plan):
                 for before, run in pairwise(result.runs):
                     gap_s = run.started_s - before.ended_s
-                    if run.block and run.status == "verified":
+                    if run.block and run.status == "verified" and _is_as_large(run.variant, result.plan, plan):
                         between_s = gap_s if 0 <= gap_s < INTERRUPTED_S else 0.0
                         taken.setdefault(run.variant, []).append(run.ended_s - run.started_s + between_s)
             if taken:
                 return {name: median(walls) for name, walls in taken.items()}
     return {}
+
+
+def _is_as_large(name: str, earlier: SuitePlan, plan: SuitePlan) -> bool:
+    """Whether a variant of an earlier suite loads as much as that of the plan, where no window or rate decides that."""
+    if plan.window_s or plan.rate:
+        return True
+    documents = {variant.name: variant.documents for variant in plan.variants}
+    return earlier.variant(name).documents == documents.get(name)
 
 
 def _way(plan: SuitePlan) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """What a variant does to a metric, and whether that is more than chance."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import exp, log, log1p
 from statistics import fmean
 
@@ -82,7 +82,6 @@ def among_comparisons(
     *,
     repetition: str | None = None,
     to_come: int = 0,
-    together: Collection[MetricKey] = (),
 ) -> tuple[Effect, ...]:
     """The same effects, each judged with what all comparisons of its metric know of the noise, and as one of them.
 
@@ -95,8 +94,6 @@ def among_comparisons(
         repetition: The control once more (A/A). Its spread counts as any other; but it checks the method and is no
             question of the suite, so that it stands apart at 95 %.
         to_come: Comparisons of every metric that have not begun, and will be judged with these.
-        together: Metrics that answer one question, such as a query time of seven questions: all of their comparisons
-            are one family, since any of them would be called a difference.
 
     Source: `lab.analysis.statistics.means` and `holm_levels`.
     """
@@ -109,16 +106,14 @@ def among_comparisons(
     for places in kinds.values():
         samples = [_log_ratios(judged[place]) for place in places]
         mean_of |= zip(places, means(samples, [judged[place].freedom_lost for place in places]), strict=True)
-    families: dict[MetricKey | None, list[int]] = defaultdict(list)
+    families: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, mean in mean_of.items():
         if judged[place].variant == repetition:
             judged[place] = _judged(judged[place], mean)
         else:
-            metric = MetricKey(name=judged[place].metric, scope=judged[place].scope)
-            families[None if metric in together else metric].append(place)
-    for metric_of_all, places in families.items():
-        others = to_come * (len(together) if metric_of_all is None else 1)
-        levels = holm_levels([*(mean_of[place].p_value or 0.0 for place in places), *[1.0] * others])
+            families[judged[place].metric, judged[place].scope].append(place)
+    for places in families.values():
+        levels = holm_levels([*(mean_of[place].p_value or 0.0 for place in places), *[1.0] * to_come])
         for place, level in zip(places, levels, strict=False):
             judged[place] = _judged(judged[place], mean_of[place], comparisons=len(levels), level=level)
     return tuple(judged)

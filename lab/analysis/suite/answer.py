@@ -63,7 +63,9 @@ AT_ONCE = (
 
 
 def headline(findings: Findings, starts_seen: int = 1) -> str:
-    """How far the control may differ from its own repetition (A/A); empty without one, or with too few runs.
+    """How far the control may differ from its own repetition (A/A), and of pairs what their rates are.
+
+    Without the first where there is no repetition, or there are too few runs.
 
     Args:
         starts_seen: How many starts of the servers the control's runs were made on.
@@ -82,8 +84,9 @@ def headline(findings: Findings, starts_seen: int = 1) -> str:
         where = f"{findings.plan.starts} starts of the servers"
     elif starts_seen > 1:
         where = f"{starts_seen} starts of the servers, counted as one"
-    apart = f"two identical variants may differ by as much (A/A, {where})"
-    return f"On this machine, today, effects below {' and '.join(bands)} cannot be told: {apart}. {at_once}".rstrip()
+    up_to = " and by up to ".join(bands)
+    band = f"On this machine, today, two identical variants may differ by up to {up_to} (A/A, {where})."
+    return f"{band} {at_once}".rstrip()
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------

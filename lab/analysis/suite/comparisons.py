@@ -73,8 +73,8 @@ def _drawn(plan: SuitePlan, pair: Pair, values: Mapping[str, Sequence[float | No
 def _take_out_sides(plan: SuitePlan, drawn: dict[Pair, dict[int, Values]]) -> dict[Pair, float]:
     """Take what the two sets of servers differ by from the variants' values; what it took of each one's freedom.
 
-    Every part and every start of the servers has two sets of its own. Over several starts, whose means are compared,
-    no comparison loses freedom.
+    Every part and every start of the servers has two sets of its own. A comparison over several starts, whose means
+    are compared, loses no freedom.
     """
     placed: dict[tuple[str, int], dict[Pair, list[tuple[int, float, int]]]] = defaultdict(lambda: defaultdict(list))
     for pair, by_block in drawn.items():
@@ -88,7 +88,7 @@ def _take_out_sides(plan: SuitePlan, drawn: dict[Pair, dict[int, Values]]) -> di
     for of_sets in placed.values():
         effect_of_side, shares = side_effect([[each[1:] for each in those] for those in of_sets.values()])
         for (pair, those), share in zip(of_sets.items(), shares, strict=True):
-            lost[pair] = share if plan.starts == 1 else 0.0
+            lost[pair] = 0.0 if pair in lost else share
             for block, _, side in those:
                 own, other = drawn[pair][block]
                 drawn[pair][block] = (own and own * exp(-side * effect_of_side), other)

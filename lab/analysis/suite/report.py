@@ -7,7 +7,6 @@ from pathlib import Path
 from lab.analysis.folder import content_of, parsed
 from lab.analysis.suite.answer import shows
 from lab.analysis.suite.comparisons import is_detected
-from lab.analysis.suite.families import family_label
 from lab.analysis.suite.figures import primary_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts, planned_runs, read_suite
 from lab.analysis.suite.names import (
@@ -50,9 +49,8 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
     from lab.analysis.suite.recall import recall_charts  # noqa: PLC0415
 
     plan, folder = result.plan, suite.path
-    main = sections.main_metrics(plan)
-    differences, compared = sections.difference_counts(result, main)
-    others = ((metric, *sections.difference_counts(result, [metric])) for metric in primary_metrics(plan)[1:])
+    differences, compared = sections.difference_counts(result, plan.metrics[0])
+    others = ((metric, *sections.difference_counts(result, metric)) for metric in primary_metrics(plan)[1:])
     began = datetime.fromtimestamp(plan.started_s, UTC)
     page = partial(
         PAGES.get_template("suite/suite.html").render,
@@ -68,7 +66,7 @@ def suite_report(suite: SuiteRecords, result: SuiteResult) -> str:
         ],
         second=result.answer.partition(". ")[2],
         compared=compared,
-        metric=family_label(main) if len(main) > 1 else metric_label(main[0]),
+        metric=metric_label(plan.metrics[0]),
         remarks=sections.what_counting_makes(suite, result),
         progress=f"{len(last_attempts(result.runs))} of {len(planned_runs(plan))} planned runs have ended",
         check=sections.check_table(result),

@@ -9,7 +9,6 @@ from lab.analysis.statistics.effects import among_comparisons, is_settled
 from lab.analysis.suite.answer import Findings, answer, conclusions, headline
 from lab.analysis.suite.comparisons import Pair, effects, of_pair, planned_pairs, published_pairs, published_steps
 from lab.analysis.suite.factors import factor_sentences
-from lab.analysis.suite.families import family_of
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
 from lab.analysis.suite.warnings import warnings
@@ -77,8 +76,6 @@ def judged_effects(
 ) -> tuple[Effect, ...]:
     """What the plan compares by every metric, and what only the source does by those that it states, all judged as one.
 
-    So are all scopes of the first metric where it has many, such as questions: the report counts their differences.
-
     Args:
         to_come: Comparisons of parts that have not begun.
     """
@@ -87,8 +84,7 @@ def judged_effects(
     drawn = effects(plan, published_pairs(plan, published, pairs), figures)
     of_the_source = (effect for effect in drawn if (effect.metric, effect.scope) in stated)
     alone = (*effects(plan, pairs, figures), *of_the_source)
-    together = family_of(plan.metrics, plan.metrics[0]) or ()
-    return among_comparisons(alone, repetition=plan.repetition, to_come=to_come, together=together)
+    return among_comparisons(alone, repetition=plan.repetition, to_come=to_come)
 
 
 def comparisons_under_way(folder: Path, *, root: Path = REPOSITORY) -> tuple[Effect, ...]:

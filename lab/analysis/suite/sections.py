@@ -11,7 +11,7 @@ from lab.analysis.page.svg import Chart
 from lab.analysis.suite.answer import TOO_FEW, Findings, remarks
 from lab.analysis.suite.charts import crossing_chart, drift_chart, rate_over_time
 from lab.analysis.suite.comparisons import is_detected, of_pair, planned_pairs, verdict_of
-from lab.analysis.suite.families import Family, families, family_label, family_of, lines, scope_names
+from lab.analysis.suite.families import Family, families, family_label, lines, scope_names
 from lab.analysis.suite.figures import PER_DOCUMENT, PER_ENTITY, PER_MB, compared_metrics
 from lab.analysis.suite.folder import SuiteRecords, last_attempts
 from lab.analysis.suite.names import metric_label, published_text, ratio_text, short_name
@@ -55,16 +55,10 @@ def _is_the_rate_again(result: SuiteResult, metric: MetricKey) -> bool:
     return bool(units) and max(units) <= SAME_UNIT * min(units)
 
 
-def main_metrics(plan: SuitePlan) -> tuple[MetricKey, ...]:
-    """The metric that matters most, by all of its scopes where it has many."""
-    return family_of(plan.metrics, plan.metrics[0]) or plan.metrics[:1]
-
-
-def difference_counts(result: SuiteResult, metrics: Sequence[MetricKey]) -> tuple[int, int]:
-    """How many comparisons show a difference by these metrics, and how many were measured."""
+def difference_counts(result: SuiteResult, metric: MetricKey) -> tuple[int, int]:
+    """How many comparisons show a difference by a metric, and how many were measured."""
     measured = [
         row.effect
-        for metric in metrics
         for row in rows(result, metric)
         if row.is_planned and not row.is_check and row.effect is not None and row.effect.verdict != TOO_FEW
     ]
@@ -178,7 +172,8 @@ def row_kind(row: Row) -> str:
 def limit_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:
     """What limited the runs of each variant, with the evidence of one of them."""
     for limit in result.limits:
-        named = ((stage if stage == NO_LIMIT else stage_text(stage), runs) for stage, runs in limit.limits.items())
+        stages_of = limit.limits.items()
+        named = ((stage if stage == NO_LIMIT else _stage_text(result, stage), runs) for stage, runs in stages_of)
         stages = ", ".join(f"{stage} ({runs})" for stage, runs in named)
         yield short_name(result.plan, limit.variant), stages, limit.evidence.evidence if limit.evidence else UNKNOWN
 
@@ -191,9 +186,14 @@ def limits_in_short(result: SuiteResult) -> str:
     runs, unknown = stages.total(), stages.pop(NO_LIMIT, 0)
     if not stages:
         return f"Not identified in any of {runs} runs: no stage was saturated, or there were too few samples."
-    named = [f"{stage_text(stage)} in {times}" for stage, times in stages.most_common()]
+    named = [f"{_stage_text(result, stage)} in {times}" for stage, times in stages.most_common()]
     named[0] += f" of {runs} runs"
     return ", ".join(named) + (f"; not known in {unknown}." if unknown else ".")
+
+
+def _stage_text(result: SuiteResult, stage: str) -> str:
+    """A stage with the product of the control's servers."""
+    return stage_text(stage, result.environment.product) if result.environment else stage_text(stage)
 
 
 def published_rows(result: SuiteResult) -> Iterator[tuple[str, ...]]:

@@ -365,7 +365,7 @@ def test_a_race_of_nothing_is_refused(
 def test_pairs_are_called_pairs() -> None:
     """A block of them is one comparison."""
     known = an_effect("wide", CPU, (0.9, 1.0, 1.1), "undecided", ratios=(0.98, 1.0, 1.02))
-    assert suite_display.widths_text((known,), CPU, None, "pair").endswith(" after 3 pairs")
+    assert suite_display.widths_text((known,), CPU, None, what="pair").endswith(" after 3 pairs")
 
 
 def test_one_block_says_nothing_of_widths() -> None:

@@ -183,17 +183,6 @@ def test_each_metric_is_a_family_and_the_repetition_of_the_control_is_none_of_it
     assert {round(found.confidence, 3) for found in among_comparisons(pair)} == {0.975}
 
 
-def test_metrics_that_answer_one_question_are_one_family() -> None:
-    """Seven questions of two variants are fourteen chances of a false alarm; those to come count once for each."""
-    scopes = [MetricKey(name="query_service_time_ms_p50", scope=f"question-{number}") for number in range(7)]
-    alone = [each for scope in scopes for each in ladder([1.001, 1.001], scope)]
-    held = among_comparisons([*alone, *ladder([1.001])], together=scopes)
-    assert {round(one.confidence, 4) for one in held[:-1]} == {round(1 - 0.05 / 14, 4)}
-    assert held[-1].confidence == 0.95
-    later = among_comparisons(alone, together=scopes, to_come=1)
-    assert {round(one.confidence, 4) for one in later} == {round(1 - 0.05 / 21, 4)}
-
-
 def test_the_repetition_of_the_control_tells_how_noisy_the_others_are() -> None:
     """An interval beside an A/A is narrower than alone, although the A/A scatters as much."""
     alone = ladder([1.3])[0]
