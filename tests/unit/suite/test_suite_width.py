@@ -233,11 +233,13 @@ def test_drains_are_lengthened_once_by_the_rate_of_the_warm_up(tmp_path: Path, t
         folder.write_plan(folder.plan().model_copy(update=vars(wanted)))
         return folder.plan()
 
-    suite = SuiteExecution(
-        folder, Bench(warm_up_s=[takes_s]), Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize
-    )
-    suite.execute()
+    bench = Bench(warm_up_s=[takes_s])
+    SuiteExecution(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize).execute()
     assert asked == [times]
+    # Where runs that count are longer, the control has an uncounted one of that length, too, as all others have.
+    uncounted = [name for name, warm_up in bench.ran if warm_up]
+    assert uncounted.count("control") - bench.short.count("control") == (times > 1)
+    assert bench.short == ["control"] * 2
 
 
 @pytest.mark.parametrize(("rate", "expected"), [("600", 600.0), ("70 %", 0.7 * 1009 / 4)])
