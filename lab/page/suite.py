@@ -31,7 +31,7 @@ from lab.suite.plan import estimate, seconds_left
 FILES = ("plan.json", "runs.ndjson", "suite.json", "report.html")
 """What changes as a suite goes on."""
 PRECISION = 0.05
-"""Half-width by which a comparison counts as decided where the plan states none."""
+"""Half-width by which a comparison is narrow enough where the plan states none."""
 
 
 @dataclass
@@ -179,7 +179,7 @@ def blocks_done(plan: SuitePlan, ended: Sequence[SuiteRun]) -> int:
 
 
 def headline(plan: SuitePlan, ended: Sequence[SuiteRun], effects: Sequence[Effect]) -> str:
-    """`3 blocks done; 2 of 5 comparisons of indexing rate are decided`."""
+    """`3 blocks done; 2 of 5 intervals of “Indexing rate” are narrow enough`."""
     done, metric = blocks_done(plan, ended), plan.metrics[0]
     comparisons = [
         effect
@@ -189,4 +189,4 @@ def headline(plan: SuitePlan, ended: Sequence[SuiteRun], effects: Sequence[Effec
     decided = sum(is_settled(effect, plan.precision or PRECISION) for effect in comparisons)
     blocks = f"{done} {'pair' if plan.duets else 'block'}{'' if done == 1 else 's'} done"
     label = metric_label(metric)
-    return f"{blocks}; {decided} of {len(comparisons)} comparisons of “{label}” are decided" if comparisons else blocks
+    return f"{blocks}; {decided} of {len(comparisons)} intervals of “{label}” are narrow enough" if comparisons else blocks

@@ -69,7 +69,7 @@ function showTiles(suite) {
     ["Blocks done", outOf(suite.blocks_done, suite.blocks_planned)],
     ["Runs done", outOf(suite.runs_done, suite.runs_planned)],
     ["Time left", suite.ended ? "ended" : suite.left_s == null ? UNKNOWN : `≈ ${duration(Math.round(suite.left_s))}`],
-    ["Decided", `${of.filter(({ decided }) => decided).length} of ${of.length}`],
+    ["Narrow enough", `${of.filter(({ decided }) => decided).length} of ${of.length}`],
     ["Running now", suite.running ?? UNKNOWN],
   ];
   rebuild(find("suite-tiles"), tiles, () => tiles.map(([label, value]) =>
@@ -103,12 +103,12 @@ function ladder(rows, suite) {
   const known = rows.map(({ effect }) => effect).filter((effect) => effect?.ratio > 0);
   const axis = axisOf(known);
   const head = make("div", { class: "strip", "aria-hidden": "true" },
-    axis.ticks.map((tick) => placed("span", axis.place(tick), {}, tick === 1 ? "1" : `${tick}×`)));
+    axis.ticks.map((tick) => placed("span", axis.place(tick), {}, changeWords(tick))));
   return make("table", {},
     make("caption", { class: "unseen" }, `Each variant as a ratio to ${suite.control}`),
     make("thead", {}, make("tr", {},
       make("th", { scope: "col" }, "variant"), make("th", { scope: "col", class: "along" }, head),
-      make("th", { scope: "col" }, "ratio (interval)"), make("th", { scope: "col" }, "verdict"), make("th", { scope: "col" }, "runs"))),
+      make("th", { scope: "col" }, "verdict (interval)"), make("th", { scope: "col" }, "runs"))),
     make("tbody", {}, rows.map((row) => rung(row, axis, suite))));
 }
 
@@ -121,20 +121,18 @@ function rung({ name, runs, skipped, effect }, axis, suite) {
       effect?.against && effect.against !== suite.control && make("small", {}, `÷ ${effect.against}`),
       name === suite.running && make("small", { class: "running" }, "● running")),
     make("td", { class: "along" }, strip(name, effect, axis)),
-    make("td", { "data-head": "ratio" }, effect?.ratio ? [effect.ratio.toFixed(3), make("small", {}, intervalWords(effect))] : isControl ? "1" : UNKNOWN),
-    make("td", { class: "verdict" }, effect ? [`${effect.decided ? "✓ " : ""}${effect.verdict} `, make("small", {}, effect.decided ? "decided" : suite.ended ? "" : "still narrowing")] : skipped ? `skipped: ${skipped}` : ""),
+    make("td", { class: "verdict" }, effect ? [`${effect.text} `, make("small", {}, effect.decided ? "✓ narrow enough" : suite.ended ? "" : "still narrowing")] : skipped ? `skipped: ${skipped}` : ""),
     make("td", { class: "number", "data-head": "runs" }, count(runs)));
 }
 
-const intervalWords = ({ low, high, half_width: halfWidth }) => low == null || high == null
-  ? "no interval yet"
-  : `${low.toFixed(3)} to ${high.toFixed(3)}${halfWidth == null ? "" : `, ± ${(100 * halfWidth).toFixed(1)} %`}`;
+/** A ratio as a change: 0, +25 %, -50 %. */
+const changeWords = (ratio) => ratio === 1 ? "0" : `${ratio > 1 ? "+" : "-"}${Math.round(100 * Math.abs(ratio - 1))} %`;
 
 function strip(name, effect, axis) {
   const ticks = axis.ticks.map((tick) => placed("i", axis.place(tick), { class: tick === 1 ? "tick one" : "tick" }));
   if (!effect?.ratio) return make("div", { class: "strip", "aria-hidden": "true" }, ticks);
-  const { ratio, low, high } = effect;
-  const words = sentence(`ratio ${ratio.toFixed(3)}, ${intervalWords(effect)}`);
+  const { ratio, low, high, text } = effect;
+  const words = sentence(text);
   return make("div", { class: "strip", role: "img", "aria-label": words, title: words }, ticks,
     low != null && high != null && range(name, low, high, axis), moved(make("i", { class: "point" }), `${name} point`, { left: `${axis.place(ratio)}%` }));
 }

@@ -74,8 +74,7 @@ class StallWatchTest {
         assertEquals(0, stalledForMillis());
         assertEquals(
                 1,
-                log.linesWith("books-0: resumed after 2750 ms without progress")
-                        .size());
+                log.linesWith("books-0: resumed after 2750 ms without progress").size());
     }
 
     /** Records that wait while none is read and none is in flight are a stall, told once, and its end is told. */
