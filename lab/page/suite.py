@@ -188,5 +188,5 @@ def headline(plan: SuitePlan, ended: Sequence[SuiteRun], effects: Sequence[Effec
     ]
     decided = sum(is_settled(effect, plan.precision or PRECISION) for effect in comparisons)
     blocks = f"{done} {'pair' if plan.duets else 'block'}{'' if done == 1 else 's'} done"
-    label = metric_label(metric)
-    return f"{blocks}; {decided} of {len(comparisons)} intervals of “{label}” are narrow enough" if comparisons else blocks
+    narrow = f"{decided} of {len(comparisons)} intervals of “{metric_label(metric)}” are narrow enough"
+    return f"{blocks}; {narrow}" if comparisons else blocks
