@@ -2,13 +2,15 @@
 
 import ast
 import re
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from lab import IS_CHECKOUT
 from lab.errors import refuse_without_checkout
@@ -67,6 +69,20 @@ COMMANDS = {name: place for group in GROUPS.values() for name, place in group.it
 """Command → module and function; that of a command with commands of its own is its app's callback."""
 
 
+TYPES = {"<bool>": "", "<int range>": "<int>", "<float range>": "<number>", "<float>": "<number>"}
+"""What Typer's help calls a type → what ours does: a flag takes no value, and a range is stated beside it."""
+
+
+def with_short_types(params: Iterable[Any], context: Any) -> list[Any]:
+    """The parameters of a command, whose options leave their help more room."""
+    shortened = list(params)
+    for param in shortened:
+        if isinstance(param, TyperOption) and param.metavar is None:
+            kind = param.display_type(context)
+            param.metavar = TYPES.get(kind)
+    return shortened
+
+
 class Commands(TyperGroup):
     """A group whose commands are imported when they are called."""
 
@@ -74,6 +90,10 @@ class Commands(TyperGroup):
         super().__init__(**settings)
         # Among these Typer looks for what was probably meant.
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its options."""
+        return with_short_types(super().get_params(ctx), ctx)
 
     def list_commands(self, _: Any) -> list[str]:
         """The names, in the order of the help."""
@@ -121,4 +141,12 @@ def loaded(name: str) -> Any:
     if app is None or app.registered_callback.callback is not command:
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
         app.command(name)(command)
-    return typer.main.get_command(app)
+    made: Any = typer.main.get_command(app)
+    for each in (made, *getattr(made, "commands", {}).values()):
+        each.get_params = partial(params_of, type(each).get_params, each)
+    return made
+
+
+def params_of(of_class: Callable[[Any, Any], list[Any]], command: Any, context: Any) -> list[Any]:
+    """The parameters of a command that Typer has made."""
+    return with_short_types(of_class(command, context), context)

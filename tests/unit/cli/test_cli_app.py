@@ -388,6 +388,14 @@ def test_the_program_has_a_name() -> None:
     assert app_module.app.info.name == "sluice"
 
 
+@pytest.mark.parametrize("words", [(), ("suite",), ("mapping", "infer"), ("dead-letters", "replay")])
+def test_help_leaves_room_for_words(sluice: Command, words: tuple[str, ...]) -> None:
+    """A flag has no type, and a range stands beside the number once."""
+    status, out, _ = sluice(*words, "--help")
+    assert status == 0
+    assert [kind for kind in ("<bool>", "range>") if kind in out] == []
+
+
 @pytest.mark.parametrize(("asked", "usual"), [(("help",), ("--help",)), (("help", "run"), ("run", "--help"))])
 def test_help_is_a_command_too(sluice: Command, asked: tuple[str, ...], usual: tuple[str, ...]) -> None:
     """As with git or docker."""
