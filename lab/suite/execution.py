@@ -24,7 +24,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
-from lab.suite.plan import INTERRUPTED_S, WARM_UPS, next_block, pairs_of_part
+from lab.suite.plan import INTERRUPTED_S, WARM_SHARE, WARM_UPS, next_block, pairs_of_part
 from producers.dataset import Dataset
 
 FIRST_BLOCKS = 4
@@ -127,6 +127,7 @@ class SuiteExecution:
 
     Attributes:
         most_warm_up_s: Of warm-up drains, after which no other begins, but for the first `least_warm_ups`.
+        was_warm: Whether the servers were warm before the suite, as they are between stages of a tune.
         asking: Comparisons that take turns in the blocks to come; 1 where a block holds all of them.
     """
 
@@ -161,6 +162,7 @@ class SuiteExecution:
         self.clock = clock
         self.warm: set[Hashable] = set()
         self.tried: set[tuple[Hashable, str]] = set()
+        self.was_warm = False
         self.ended = list(folder.runs())
         self.earlier = len(self.ended)
         self.begun_s = clock()
@@ -177,6 +179,7 @@ class SuiteExecution:
             ProfileError: A server refuses a setting of a variant, which no repetition would change.
             StackError: The servers cannot be brought up.
         """
+        self.was_warm = bool(self.warm)
         self.size_by_control()
         self.run_blocks()
         if self.plan.repeats is not None:
@@ -273,6 +276,7 @@ class SuiteExecution:
         Each of its variants then runs once, uncounted: what runs first would find colder servers than what runs last.
         """
         variant, before = self.plan.variant(name), self.session
+        begun_s = self.clock() if before and self.plan.window_s else self.begun_s
         self.session = (self.plan.start_of(block), variant.part, variant.servers)
         if before == self.session:
             return
@@ -280,9 +284,26 @@ class SuiteExecution:
             self.bench.restart()
         elif before and before[1] != variant.part:
             self.bench.change_part(before[1], variant.part)
-        for other in self.warmed_together(block):
-            if self.plan.variant(other).servers == variant.servers:
-                self.warm_up(self.plan.variant(other))
+        variants = map(self.plan.variant, self.warmed_together(block))
+        together = [other for other in variants if other.servers == variant.servers]
+        for other in together:
+            self.warm_up(other)
+        is_first = before is None or before[:2] != self.session[:2]
+        if is_first and not self.was_warm:
+            self.warm_on(together, self.plan.start_of(block), begun_s)
+
+    def warm_on(self, together: Sequence[Variant], start: int, begun_s: float) -> None:
+        """More uncounted rounds of what runs on new servers, until a share of the time is over that their part has.
+
+        Args:
+            begun_s: When their warm-up began.
+        """
+        if not (self.plan.minutes and self.plan.window_s):
+            return
+        part_s = self.ends_s(together[0].part, start) - self.spent_s() + self.clock() - begun_s
+        while self.clock() - begun_s < WARM_SHARE * part_s:
+            for other in together:
+                self.run(other, "warm-up", block=0, attempt=1)
 
     def warmed_together(self, block: int) -> tuple[str, ...]:
         """The variants that run before servers change."""

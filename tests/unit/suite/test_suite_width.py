@@ -91,6 +91,38 @@ def test_the_rest_of_the_time_goes_where_intervals_are_wide(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize(("window_s", "warm_s"), [(20.0, 450.0), (None, 0.0)], ids=["sized", "as stated"])
+def test_new_servers_warm_for_a_quarter_of_the_time(tmp_path: Path, window_s: float | None, warm_s: float) -> None:
+    """Where a window sizes the drains: rounds of all variants, so that none finds warmer servers than another."""
+    plan = a_width(minutes=30).model_copy(update={"window_s": window_s})
+    folder = SuiteFolder.begin(tmp_path, plan)
+    executed(folder, Bench(), Widths(*[planned_pairs(plan)] * 99), run_s=10)
+    runs = folder.runs()
+    uncounted = Counter(run.variant for run in runs if not run.block)
+    first_s = next(run.started_s for run in runs if run.block)
+    assert warm_s <= first_s < warm_s + 150
+    # What runs first has drains of its own, until its rate is stable.
+    least, *others = sorted(uncounted.values())
+    assert others == [least, least + 1]
+
+
+def test_a_stage_on_servers_that_are_warm_does_not_warm_them_on(tmp_path: Path) -> None:
+    """As those of a tune follow each other."""
+    plan = a_width(minutes=30).model_copy(update={"window_s": 20.0})
+    folder, bench, instants = SuiteFolder.begin(tmp_path, plan), Bench(), itertools.count()
+    suite = SuiteExecution(
+        folder,
+        bench,
+        Silent(),
+        is_warm=lambda rates: len(rates) > 1,
+        too_wide=Widths(),
+        clock=lambda: 10.0 * next(instants),
+    )
+    suite.warm = set(bench.prepare(plan.variants[0]))
+    suite.execute()
+    assert bench.warm_ups == len(NAMES)
+
+
 def test_few_comparisons_ask_for_more_blocks_first() -> None:
     """They know less of the noise together; A/A is none of them."""
     plan = a_plan(names=[f"v{number}" for number in range(8)])
