@@ -301,7 +301,7 @@ def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY)
             "question": f"What does {' and '.join(factors)} change in {profile}?",
             "control": cell_name(values),
             "grid": {"profile": profile, "factors": factors},
-            "set": _size_of_warm_ups(first, fixed),
+            "set": _size_of_warm_ups(first, settings),
             "minutes": RACE_MINUTES,
             "window_s": RACE_WINDOW_S,
             "metrics": OF_QUERIES if first.load.mode == "query" else OF_LOADS,

@@ -318,6 +318,7 @@ def test_a_suite_under_way_says_how_wide_its_intervals_are(to_come: int | None, 
         ),
         (("--set", "sink.tasks=1,2", "--set", "dataset.documents=1009"), ["1,009", "dataset.documents=1009"]),
         (("--set", "sink.tasks=1,2"), ["60,000", "dataset.documents=60000"]),
+        (("--set", "dataset.documents=1009,2003"), ["1,009", "2,003"]),
     ],
 )
 def test_a_race_compares_values_that_the_command_line_names(

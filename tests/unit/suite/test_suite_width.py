@@ -9,7 +9,9 @@ from typing import ClassVar
 import pytest
 
 from lab.analysis.suite.comparisons import Pair, planned_pairs
-from lab.records.suite import SuitePlan
+from lab.records.result import Result
+from lab.records.suite import SuitePlan, Variant
+from lab.run.folder import RunFolder
 from lab.suite.execution import (
     FIRST_BLOCKS,
     FIRST_BLOCKS_OF_FEW,
@@ -20,7 +22,7 @@ from lab.suite.execution import (
 )
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
-from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan
+from tests.unit.suite.test_suite_execution import Bench, Silent, a_plan, a_result
 
 NAMES = ("control", "static", "flat")
 FLAT: tuple[Pair, ...] = (("flat", "control"),)
@@ -104,6 +106,21 @@ def test_new_servers_warm_for_a_quarter_of_the_time(tmp_path: Path, window_s: fl
     # What runs first has drains of its own, until its rate is stable.
     least, *others = sorted(uncounted.values())
     assert others == [least, least + 1]
+
+
+def test_a_run_that_fails_ends_the_rounds_that_warm_servers(tmp_path: Path) -> None:
+    """What fails at once would fill a quarter of the time with failures."""
+
+    class Failing(Bench):
+        def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:
+            """A void run of one variant, as long as it does not count."""
+            super().run(variant, folder, warm_up=warm_up, short=short)
+            return a_result(verified=not warm_up or variant.name != "static")
+
+    bench = Failing()
+    plan = a_width(minutes=30).model_copy(update={"window_s": 20.0})
+    executed(SuiteFolder.begin(tmp_path, plan), bench, Widths(), run_s=10)
+    assert sum(warm_up and name == "static" for name, warm_up in bench.ran) == 2
 
 
 def test_a_stage_on_servers_that_are_warm_does_not_warm_them_on(tmp_path: Path) -> None:
