@@ -309,8 +309,9 @@ def test_nothing_is_left_of_a_command_that_has_left_daemons(tmp_path: Path, fami
 
 def test_daemons_stay_below_the_process_that_is_sampled(tmp_path: Path, family_of: Any) -> None:
     """And end with it."""
-    process = family_of("(setsid sh -c 'echo up; exec sleep 997' &); exec sleep 997")
-    assert process.stdout.readline() == "up\n"
+    # The shell between them and the daemon has ended when the last `up` is printed: the first shell waits for it.
+    process = family_of("(setsid sh -c 'echo up; exec sleep 997' &); echo up; exec sleep 997")
+    assert [process.stdout.readline(), process.stdout.readline()] == ["up\n", "up\n"]
 
     below = {child.pid for child in psutil.Process(process.pid).children(recursive=True)}
     assert below == {child.pid for child in left_of(tmp_path)} - {process.pid}
