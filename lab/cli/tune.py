@@ -170,6 +170,7 @@ class Tuning:
         start: As it is searched: with no more documents than a warm-up needs.
         documents: That a file has; `None` where as many as one likes can be made.
         side_by_side: Whether different servers run at the same time.
+        algorithm: Makes the search, of what `Search` is made.
     """
 
     plan: TunePlan
@@ -179,6 +180,7 @@ class Tuning:
     dataset_of: Callable[[Profile], Dataset]
     documents: int | None
     side_by_side: bool
+    algorithm: Callable[..., Search] = Search
 
     @classmethod
     def of(cls, start: Start, options: TuneOptions, servers: Servers) -> "Tuning":
@@ -272,7 +274,7 @@ class Tuning:
         with self.servers.bench(suite, profiles.datasets(suite), self.plan.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or TuneFolder.begin(runs, self.plan)
-            search = Search(self.plan.candidates, self.plan.goal, self.plan.bounds, profiles.is_possible)
+            search = self.algorithm(self.plan.candidates, self.plan.goal, self.plan.bounds, profiles.is_possible)
             execution = TuneExecution(
                 folder,
                 profiles,

@@ -15,7 +15,8 @@ from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect
 from lab.records.tune import START, Bound, Candidate, Combination, Stage, combination_name
 from lab.tune.plan import Expected, fitting
-from lab.tune.search import CONFIRM_SHARE, Search, Times, block_s
+from lab.tune.search import Search, Times, block_s
+from tools.random_search import RandomSearch
 
 GOAL = parsed_goal("rate")
 RUN_S, FIRST_S, STARTING_S = 18.0, 11.0, 104.0
@@ -151,17 +152,17 @@ def concluded(stages: tuple[Stage, ...], chosen: Combination, bench: Bench, seco
 
 
 def drawn_at_random(world: World, minutes: float, seed: int) -> Outcome:
-    """Random search with the same time and the same confirmation: combinations, one block each, of which the best."""
+    """Random search with the same time and the same confirmation."""
     bench = Bench(world, np.random.default_rng(seed))
-    seconds = 60 * minutes * (1 - CONFIRM_SHARE) - bench.spent_s - FIRST_S * len(world.candidates)
-    number = int(seconds / (1.5 * RUN_S))
-    places = bench.draw.choice(len(world.combinations), size=min(number, len(world.combinations)), replace=False)
-    combinations = tuple(world.combinations[place] for place in places if world.combinations[place])
-    stage = Stage(number=1, kind="together", combinations=combinations, blocks=1)
-    ratios = bench.measured(stage, 1, new=False).effects
-    best = max(ratios, key=lambda each: each.ratio or 0.0)
-    chosen = next(each for each in combinations if combination_name(each) == best.variant)
-    return concluded((stage,), chosen, bench, 60 * minutes * CONFIRM_SHARE)
+    search = RandomSearch(world.candidates, GOAL, (), seed=seed)
+    budget_s = 60 * minutes
+    stage = search.next_stage([], Times(budget_s - bench.spent_s, budget_s, RUN_S, FIRST_S))
+    assert stage is not None
+    measured = [bench.measured(stage, 1, new=False)]
+    chosen = search.chosen(search.known(measured), measured)
+    if chosen is None:
+        return Outcome((stage,), None, None, (), budget_s - bench.spent_s)
+    return concluded((stage,), chosen, bench, budget_s - bench.spent_s)
 
 
 def seeds(number: int) -> Iterator[int]:
