@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import ceil
 from statistics import median
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from lab.analysis.suite.report import write_suite_report
 from lab.analysis.suite.result import analyse_suite
 from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS
 from lab.analysis.tune.folder import FINISHED, read_stages
+from lab.analysis.tune.goals import METRICS
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.spaces import Start
@@ -24,7 +26,7 @@ from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import START, Combination, Stage, TunePlan, combination_name
 from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
-from lab.suite.execution import Bench, SuiteExecution, SuiteProgress
+from lab.suite.execution import MOST_TIMES, Bench, SuiteExecution, SuiteProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes, resized
 from lab.suite.plan import INTERRUPTED_S, make_plan, next_block, pairs_of_part
@@ -239,7 +241,12 @@ class TuneExecution:
     def times(self) -> Times:
         """What is left, and what runs have taken so far."""
         budget_s = 60 * self.profiles.plan.minutes
-        taken = [wall_s for _, folder in self.folder.stages() for wall_s in walls_s(folder.runs())]
+        sizes = self.sizes()
+        taken = [
+            wall_s * growth(folder.plan(), sizes)
+            for _, folder in self.folder.stages()
+            for wall_s in walls_s(folder.runs())
+        ]
         run_s = median(taken) if taken else self.takes.run_s
         return Times(budget_s - self.spent_s(), budget_s, run_s, self.takes.first_s)
 
@@ -271,7 +278,7 @@ class TuneExecution:
         plan = folder.plan()
         suite = self.profiles.suite(stage, plan.minutes)
         self.bench.add({each.name: each.profile for each in suite.variants}, self.profiles.datasets(suite))
-        if sizes := self.sizes():
+        if sizes := sizes_of(plan):
             self.use(self.profiles.with_sizes(suite, sizes))
         execution = SuiteExecution(
             folder,
@@ -303,12 +310,25 @@ class TuneExecution:
         return plan.model_copy(update={"variants": variants, "started_s": self.clock(), **known})
 
     def sizes(self) -> LoadSizes | None:
-        """What the first warm-up has told of the size of the loads; `None` before it."""
+        """How large the loads of the next stage are; `None` before the first warm-up.
+
+        As it told; but where something is much faster than the start, a drain of it has to last as long as asked for.
+        """
         plans = (folder.plan() for _, folder in self.folder.stages())
-        plan = next((each for each in plans if each.limit_docs_per_s is not None), None)
-        if plan is None or plan.limit_docs_per_s is None:
-            return None
-        return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
+        known = next((sizes for plan in plans if (sizes := sizes_of(plan))), None)
+        if known is None or known.times is None:
+            return known
+        fastest_docs_per_s = known.limit_docs_per_s * self.largest_gain_of_rate()
+        base_documents = self.profiles.dataset_of(self.profiles.start.profile).documents
+        least = ceil(self.profiles.plan.window_s * fastest_docs_per_s / base_documents)
+        return self.profiles.capped(replace(known, times=min(MOST_TIMES, max(known.times, least))))
+
+    def largest_gain_of_rate(self) -> float:
+        """The largest ratio of a combination's rate to the start's so far."""
+        rate = METRICS["rate"]
+        effects = (effect for each in read_stages(self.folder.path) for effect in each.effects)
+        of_rate = (effect.ratio for effect in effects if (effect.metric, effect.scope) == (rate.name, rate.scope))
+        return max((ratio for ratio in of_rate if ratio is not None), default=1.0)
 
     def resize(self, wanted: LoadSizes, suite: Suite, folder: SuiteFolder) -> SuitePlan:
         """Give the loads of a stage these sizes, in its servers' bench and in its plan; the plan as it is then."""
@@ -323,6 +343,18 @@ class TuneExecution:
         """Have runs that count use these profiles."""
         profiles = {variant.name: variant.profile for variant in suite.variants}
         self.bench.replace(profiles, self.profiles.datasets(suite))
+
+
+def sizes_of(plan: SuitePlan) -> LoadSizes | None:
+    """The sizes of a stage's loads; `None` where its warm-up is still to tell them."""
+    if plan.limit_docs_per_s is None:
+        return None
+    return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
+
+
+def growth(plan: SuitePlan, sizes: LoadSizes | None) -> float:
+    """How many times as large loads are as those of a stage."""
+    return sizes.times / plan.times if sizes and sizes.times and plan.times else 1.0
 
 
 def with_first_blocks(plan: SuitePlan) -> SuitePlan:

@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
-from math import exp
+from math import exp, log
 from pathlib import Path
 
 import pytest
@@ -324,6 +324,16 @@ def test_later_stages_need_no_warm_up(finished: Finished) -> None:
     _, _, bench = finished
     uncounted = [name for name, warm_up in bench.ran if warm_up]
     assert sorted(uncounted) == sorted([START, START, "tasks=2", "refresh_interval=30s", "codec=best_compression"])
+
+
+def test_loads_grow_where_a_candidate_is_much_faster(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """At three times the rate the first stage's drain would be over in a third of the window."""
+    folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS | {"sink.tasks": log(3)})
+    execution(folder, start, bench).execute()
+
+    times = [stage.plan().times for _, stage in folder.stages()]
+    assert (times[0], set(times[1:])) == (1, {3})
+    assert len(bench.ran) * RUN_S <= 600 + RUN_S
 
 
 def test_an_interrupted_tune_goes_on_where_it_was(tmp_path: Path, plan: TunePlan, start: Start) -> None:
