@@ -41,7 +41,7 @@ from lab.run.folder import SUITES, become_latest, check_runs
 from lab.suite.duets import DuetExecution
 from lab.suite.execution import Bench, SuiteExecution
 from lab.suite.folder import SuiteFolder, find_suite
-from lab.suite.loads import LoadSizes, may_stream, resized
+from lab.suite.loads import LoadSizes, may_stream, resized, sizes_of
 from lab.suite.plan import estimate, make_plan
 from lab.targets import TargetName
 from lab.targets.choose import servers_of
@@ -295,13 +295,6 @@ class Resizing:
         elif sizes.times and sizes.times > 1 and plan.variants != begun.variants:
             console.print(f"drains last {plan.window_s:g} s or more with {sizes.times} times the documents")
         return plan
-
-
-def sizes_of(plan: SuitePlan) -> LoadSizes | None:
-    """The sizes of a plan whose warm-up has told them."""
-    if plan.limit_docs_per_s is None:
-        return None
-    return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
 
 
 def datasets_of(suite: Suite) -> dict[str, Dataset]:

@@ -7,6 +7,7 @@ from lab.profiles import Direct, Profile
 from lab.profiles.loader import override
 from lab.profiles.models import Drain, Stream
 from lab.profiles.suites import Suite, SuiteVariant
+from lab.records.suite import SuitePlan
 
 COUNTS = ("documents", "books")
 """Keys of a dataset that say how much of it there is."""
@@ -25,6 +26,13 @@ class LoadSizes:
     limit_docs_per_s: float
     rate_docs_per_s: float | None = None
     times: int | None = None
+
+
+def sizes_of(plan: SuitePlan) -> LoadSizes | None:
+    """The sizes of a plan whose warm-up has told them; `None` before it."""
+    if plan.limit_docs_per_s is None:
+        return None
+    return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
 
 
 STREAM_S = 20.0

@@ -28,7 +28,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.execution import MOST_TIMES, Bench, SuiteExecution, SuiteProgress
 from lab.suite.folder import SuiteFolder
-from lab.suite.loads import LoadSizes, resized
+from lab.suite.loads import LoadSizes, resized, sizes_of
 from lab.suite.plan import INTERRUPTED_S, make_plan, next_block, pairs_of_part
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import Expected
@@ -318,17 +318,16 @@ class TuneExecution:
         known = next((sizes for plan in plans if (sizes := sizes_of(plan))), None)
         if known is None or known.times is None:
             return known
-        fastest_docs_per_s = known.limit_docs_per_s * self.largest_gain_of_rate()
         base_documents = self.profiles.dataset_of(self.profiles.start.profile).documents
-        least = ceil(self.profiles.plan.window_s * fastest_docs_per_s / base_documents)
+        least = ceil(self.profiles.plan.window_s * self.largest_docs_per_s() / base_documents)
         return self.profiles.capped(replace(known, times=min(MOST_TIMES, max(known.times, least))))
 
-    def largest_gain_of_rate(self) -> float:
-        """The largest ratio of a combination's rate to the start's so far."""
+    def largest_docs_per_s(self) -> float:
+        """The indexing rate of the fastest combination so far; 0 where none is known."""
         rate = METRICS["rate"]
-        effects = (effect for each in read_stages(self.folder.path) for effect in each.effects)
-        of_rate = (effect.ratio for effect in effects if (effect.metric, effect.scope) == (rate.name, rate.scope))
-        return max((ratio for ratio in of_rate if ratio is not None), default=1.0)
+        figures = (figure for each in read_stages(self.folder.path) for figure in each.figures)
+        of_rate = (figure.median for figure in figures if (figure.name, figure.scope) == (rate.name, rate.scope))
+        return max((median for median in of_rate if median is not None), default=0.0)
 
     def resize(self, wanted: LoadSizes, suite: Suite, folder: SuiteFolder) -> SuitePlan:
         """Give the loads of a stage these sizes, in its servers' bench and in its plan; the plan as it is then."""
@@ -343,13 +342,6 @@ class TuneExecution:
         """Have runs that count use these profiles."""
         profiles = {variant.name: variant.profile for variant in suite.variants}
         self.bench.replace(profiles, self.profiles.datasets(suite))
-
-
-def sizes_of(plan: SuitePlan) -> LoadSizes | None:
-    """The sizes of a stage's loads; `None` where its warm-up is still to tell them."""
-    if plan.limit_docs_per_s is None:
-        return None
-    return LoadSizes(plan.limit_docs_per_s, plan.rate_docs_per_s, plan.times)
 
 
 def growth(plan: SuitePlan, sizes: LoadSizes | None) -> float:

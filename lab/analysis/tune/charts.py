@@ -85,7 +85,9 @@ def _scatter(places: Sequence[Place], front: Sequence[Place], label: str) -> str
         }
         for place in places
     ]
-    steps = [{"x": place.x, "y": place.y, "name": place.name} for place in front]
+    steps = [{"x": place.x, "y": place.y} for place in front]
+    # Names of neighbours on the front would lie upon each other: the note below has them.
+    recommended = [value for value in values if value["colour"] == GREEN]
     x, y = (
         _axis("x:Q", [place.x for place in places], "size on disk"),
         _axis("y:Q", [p.y for p in places], label, up=True),
@@ -97,7 +99,7 @@ def _scatter(places: Sequence[Place], front: Sequence[Place], label: str) -> str
         .encode(x=x, y=y, color=alt.Color("colour:N", scale=None))
     )
     names = (
-        alt.Chart(inline(steps))
+        alt.Chart(inline(recommended))
         .mark_text(align="left", dx=7, dy=-7, fontSize=11, fill="currentColor", limit=LONGEST_NAME)
         .encode(x=x, y=y, text="name:N")
     )

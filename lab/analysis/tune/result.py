@@ -148,6 +148,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         chosen=tuned.chosen,
         is_confirmed=tuned.is_confirmed,
         confirmation=tuned.confirmation,
+        contributions=contributed,
         known=tuned.known,
         stages=tuned.begun,
         has_start=any(each.suite.of_variant(START) for each in tuned.stages),

@@ -10,9 +10,10 @@ from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, Estimates, breaks,
 from lab.analysis.tune.goals import LABELS, METRICS
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
-from lab.records.tune import START, Combination, GoalName, TunePlan, combination_name
+from lab.records.tune import START, Combination, Contribution, GoalName, TunePlan, combination_name
 
 KEEP = "Keep the start."
+NOT_SHOWN = ("undecided", "same within 5 %")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Findings:
 
     Attributes:
         confirmation: Effects of the last stage.
+        contributions: Of the candidates of what was chosen.
         known: What the search says.
         stages: How many have begun.
         has_start: Whether a run of the start is verified.
@@ -31,6 +33,7 @@ class Findings:
     chosen: Combination | None
     is_confirmed: bool
     confirmation: Sequence[Effect]
+    contributions: Sequence[Contribution]
     known: Estimates
     stages: int
     has_start: bool
@@ -100,6 +103,8 @@ def findings(search: Findings) -> Iterator[str]:
             how = "kept" if keeps(bound, by_bound) else "not shown to be broken, nor to be kept"
             yield f"{bound.text} is {how}: {change(by_bound)}."
     estimate = search.known.on(search.chosen, goal.metric)
+    if search.is_confirmed:
+        yield from without_gain(search.contributions)
     if estimate is not None and estimate.ratio is not None:
         yield (
             f"The search had estimated {change_text(estimate.ratio)}. The best of many noisy estimates is"
@@ -116,6 +121,16 @@ def findings(search: Findings) -> Iterator[str]:
     check = search.of(START + AGAIN, goal.metric)
     if check is not None:
         yield f"The start against itself (A/A), which should show nothing: {change(check)}."
+
+
+def without_gain(contributions: Sequence[Contribution]) -> Iterator[str]:
+    """Which of the settings that were chosen were not shown to add anything to the others."""
+    names = [
+        each.candidate for each in contributions if each.given == "the others" and each.effect.verdict in NOT_SHOWN
+    ]
+    if names:
+        which = "it" if len(names) == 1 else "any one of them"
+        yield f"Not shown to add anything to the others: {', '.join(names)}. You may leave {which} out."
 
 
 def _labels(plan: TunePlan) -> list[GoalName]:

@@ -38,15 +38,17 @@ def a_plan(*, repeats: int = 2, names: Sequence[str] = NAMES) -> SuitePlan:
     )
 
 
-def a_result(*, verified: bool = True, seconds: float = 1.0, steal_percent: float = 0.0) -> Result:
-    """A result of 1009 documents whose load took so long."""
+def a_result(
+    *, verified: bool = True, seconds: float = 1.0, steal_percent: float = 0.0, documents: int = 1009
+) -> Result:
+    """A result whose load took so long."""
     stolen = Metric(name="machine_steal_percent_mean", scope="run", unit="%", value=steal_percent)
     problems = () if verified else ("3 documents are missing",)
-    documents = dict.fromkeys(Documents.model_fields, 0) | {"produced": 1009}
+    counts = dict.fromkeys(Documents.model_fields, 0) | {"produced": documents}
     return Result.model_construct(
         status="verified" if verified else "failed",
         phases=(Phase(name="load", started_s=0, ended_s=seconds),),
-        documents=Documents(**documents),
+        documents=Documents(**counts),
         verification=Verification(verified=verified, problems=problems),
         metrics=(stolen,),
     )

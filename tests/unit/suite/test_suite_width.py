@@ -269,26 +269,51 @@ def test_starts_share_the_time_evenly(tmp_path: Path) -> None:
     assert len(bench.restarts) == 1
 
 
-@pytest.mark.parametrize(("takes_s", "times"), [(25.0, 1), (20.0, 1), (12.0, 2), (3.0, 8), (0.01, MOST_TIMES)], ids=str)
-def test_drains_are_lengthened_once_by_the_rate_of_the_warm_up(tmp_path: Path, takes_s: float, times: int) -> None:
-    """To 20 s and a fifth more, since others may be faster; what is long enough stays."""
+class Servers(Bench):
+    """Drains take a second for so many documents, and so long before their first one."""
+
+    def __init__(self, takes_s: float, starts_s: float = 0.0) -> None:
+        super().__init__()
+        self.takes_s, self.starts_s, self.times = takes_s, starts_s, 1
+
+    def run(self, variant: Variant, folder: RunFolder, *, warm_up: bool, short: bool, **_: object) -> Result:
+        """A run of its size."""
+        super().run(variant, folder, warm_up=warm_up, short=short)
+        times = 1 if short else self.times
+        return a_result(seconds=self.starts_s + times * self.takes_s, documents=times * 1009)
+
+
+def sizes_of_drains(tmp_path: Path, bench: Servers) -> list[int | None]:
+    """What the loads of a suite with windows of 20 s are multiplied by, one after the other."""
     plan = a_plan(names=NAMES).model_copy(update={"window_s": 20.0})
     variants = tuple(variant.model_copy(update={"documents": 1009}) for variant in plan.variants)
     folder = SuiteFolder.begin(tmp_path, plan.model_copy(update={"variants": variants}))
-    asked = []
+    sizes = []
 
     def resize(wanted: LoadSizes) -> SuitePlan:
-        asked.append(wanted.times)
+        sizes.append(wanted.times)
+        bench.times = wanted.times or 1
         folder.write_plan(folder.plan().model_copy(update=vars(wanted)))
         return folder.plan()
 
-    bench = Bench(warm_up_s=[takes_s])
     SuiteExecution(folder, bench, Silent(), is_warm=lambda rates: len(rates) > 1, resize=resize).execute()
-    assert asked == [times]
+    return sizes
+
+
+@pytest.mark.parametrize(("takes_s", "times"), [(25.0, 1), (20.0, 1), (12.0, 2), (3.0, 8), (0.01, MOST_TIMES)], ids=str)
+def test_drains_are_lengthened_once_by_the_rate_of_the_warm_up(tmp_path: Path, takes_s: float, times: int) -> None:
+    """To 20 s and a fifth more, since others may be faster; what is long enough stays."""
+    bench = Servers(takes_s)
+    assert sizes_of_drains(tmp_path, bench) == [times]
     # Where runs that count are longer, the control has an uncounted one of that length, too, as all others have.
     uncounted = [name for name, warm_up in bench.ran if warm_up]
     assert uncounted.count("control") - bench.short.count("control") == (times > 1)
     assert bench.short == ["control"] * 2
+
+
+def test_drains_are_lengthened_again_where_the_first_long_one_is_over_too_soon(tmp_path: Path) -> None:
+    """Most of a short warm-up is the start of its load: it tells a third of the rate."""
+    assert sizes_of_drains(tmp_path, Servers(takes_s=1.0, starts_s=2.0)) == [8, 20]
 
 
 @pytest.mark.parametrize(("rate", "expected"), [("600", 600.0), ("70 %", 0.7 * 1009 / 4)])

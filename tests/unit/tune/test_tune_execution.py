@@ -14,6 +14,7 @@ from lab.analysis.tune.goals import compared_metrics, parsed_goal
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX, best_yaml, write_recommended
 from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import analyse_tune
+from lab.analysis.tune.sentences import without_gain
 from lab.cli.tune import OneDataset
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
@@ -252,6 +253,17 @@ def test_what_each_setting_gives_is_told_given_the_others(finished: Finished) ->
     assert found["refresh_interval=30s"].effect.ratio == pytest.approx(exp(0.12), rel=0.03)
 
 
+def test_a_setting_that_adds_nothing_shown_is_named(finished: Finished) -> None:
+    """Only where it was measured given the others, and the choice as a whole is confirmed."""
+    _, result, _ = finished
+    assert not any("Not shown to add" in text for text in result.findings)
+    gains, nothing = result.contributions
+    effect = nothing.effect.model_copy(update={"verdict": "undecided"})
+    nothing = nothing.model_copy(update={"effect": effect})
+    (text,) = without_gain([gains, nothing])
+    assert text == f"Not shown to add anything to the others: {nothing.candidate}. You may leave it out."
+
+
 def test_the_recommended_profile_can_be_run(finished: Finished) -> None:
     """It is the start with what was confirmed, of the size that the user asked for."""
     path, result, _ = finished
@@ -332,7 +344,7 @@ def test_loads_grow_where_a_candidate_is_much_faster(tmp_path: Path, plan: TuneP
     execution(folder, start, bench).execute()
 
     times = [stage.plan().times for _, stage in folder.stages()]
-    assert (times[0], set(times[1:])) == (1, {3})
+    assert (times[0], set(times[1:])) == (1, {4})
     assert len(bench.ran) * RUN_S <= 600 + RUN_S
 
 
