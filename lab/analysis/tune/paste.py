@@ -24,6 +24,7 @@ YOURS: Mapping[str, str] = {
     "connection.url": "YOUR-ELASTICSEARCH-URL",
     "index.name": "YOUR-INDEX",
     "errors.deadletterqueue.topic.name": "YOUR-DEAD-LETTER-TOPIC",
+    "errors.deadletterqueue.topic.replication.factor": "YOUR-REPLICATION-FACTOR",
 }
 """Connector settings whose value is the run's own, and what stands for the user's."""
 OF_THE_RUN = frozenset({"name", "topic.to.external.resource.mapping"})
