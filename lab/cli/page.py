@@ -45,6 +45,7 @@ def page(
 ) -> None:
     """Show runs and suites in a browser, live and past; start, stop and compare them. Ends with Ctrl-C."""
     check_runs(runs)
+    bind = known_address(bind)
     password = None if is_here(bind) else page_password(bind)
     with listening(bind, port) as taking:
         from lab.page.server import Page  # noqa: PLC0415 - the help needs no server
@@ -57,20 +58,26 @@ def page(
             console.print("stopped")  # which is how it is meant to end
 
 
-def is_here(address: str) -> bool:
-    """Whether only this machine can reach an address.
+def known_address(address: str) -> str:
+    """An address as browsers write it.
 
     Raises:
-        ProfileError: It is no address.
+        ProfileError: It is none, or one that no browser can call.
     """
     if address == "localhost":
-        return True
+        return address
     try:
-        return ip_address(address).is_loopback
+        known = ip_address(address)
     except ValueError:
-        raise ProfileError(
-            f"--bind: got {address}, expected an address of this machine, such as 192.168.1.7 or {HERE}"
-        ) from None
+        known = None
+    if known is None or known.is_unspecified:
+        raise ProfileError(f"--bind: got {address}, expected an address of this machine, such as 192.168.1.7 or {HERE}")
+    return str(known)
+
+
+def is_here(address: str) -> bool:
+    """Whether only this machine can reach an address."""
+    return address == "localhost" or ip_address(address).is_loopback
 
 
 def page_password(address: str) -> str:

@@ -1,6 +1,7 @@
 """The page's HTTP server: addresses, and what each of them answers."""
 
 import difflib
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -66,12 +67,13 @@ class Server:
         self.hub = Hub(Watch(tree, page, self.running.view))
         self.history = History(RunTree(self.runs))
         self.catalogue = Catalogue()
+        self.comparing = threading.Lock()
 
     def run_under_way(self) -> Any:
-        """The progress of a run whose process is there; `None` where there is none."""
+        """The progress of a run, or of the last one of a suite, whose process is there; `None` where there is none."""
         self.hub.now()
         run = self.hub.watch.run
-        return run.progress if run and run.is_alive else None
+        return run.progress if run and (run.is_alive or self.hub.watch.suite_is_under_way) else None
 
 
 Answer = Callable[[Request], Awaitable[Response]]
@@ -192,7 +194,7 @@ async def compare(server: Server, request: Request) -> Response:
     if not 2 <= len(names) <= MOST_COMPARED or len(set(names)) != len(names):
         raise ProfileError(f"run: got {len(names)}, expected 2 to {MOST_COMPARED} different ones")
     folders = [folder_of(server.runs, name) for name in names]
-    return json(await run_in_threadpool(compared, server, names, folders))
+    return json(await run_in_threadpool(compared_alone, server, names, folders))
 
 
 def folder_of(runs: Path, name: str) -> Path:
@@ -209,6 +211,12 @@ def folder_of(runs: Path, name: str) -> Path:
     if not folder.is_relative_to(runs.resolve()) or not has_ended:
         raise ProfileError(f"{name[:80]}: no such run or suite that has ended")
     return folder
+
+
+def compared_alone(server: Server, names: list[str], folders: list[Path]) -> dict[str, Any]:
+    """The same as `compared`, one after the other: each starts processes on a machine that may be measuring."""
+    with server.comparing:
+        return compared(server, names, folders)
 
 
 def compared(server: Server, names: list[str], folders: list[Path]) -> dict[str, Any]:

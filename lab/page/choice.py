@@ -14,14 +14,33 @@ from lab.console import as_called
 from lab.errors import ProfileError
 from lab.profiles import Profile, effective, list_profiles, load_profile, profile_names
 from lab.profiles.files import file_of
-from lab.profiles.loader import stated_values
+from lab.profiles.loader import split_key, stated_values
 from lab.profiles.problems import suggestion
 from lab.profiles.suites import FOLDER as SUITES
 from lab.profiles.suites import list_suites, load_suite, suite_names
 from lab.stack.places import ROOT
 
-NOT_FROM_HERE = ("sink.command", "sink.plugin_path")
-"""Settings that start a program of one's choice: whoever gets hold of a browser is not to do that."""
+NOT_FROM_HERE = ("sink.command", "sink.plugin_path", "producer.client")
+"""Settings that start a program or load a library of one's choice: whoever gets hold of a browser is not to do that."""
+OF_THE_CLIENT = frozenset(
+    {
+        "acks",
+        "batch.num.messages",
+        "batch.size",
+        "compression.codec",
+        "compression.level",
+        "compression.type",
+        "linger.ms",
+        "max.in.flight",
+        "max.in.flight.requests.per.connection",
+        "message.max.bytes",
+        "queue.buffering.max.kbytes",
+        "queue.buffering.max.messages",
+        "queue.buffering.max.ms",
+        "sticky.partitioning.linger.ms",
+    }
+)
+"""Settings of Kafka's client that may be set all the same; others name libraries, files or programs."""
 MOST_SETTINGS, MOST_CHARACTERS = 100, 4000
 LEAST_MINUTES = 1.0
 
@@ -94,6 +113,8 @@ def settings_of(given: object) -> tuple[str, ...]:
         raise ProfileError(f"settings: got more, expected at most {most}")
     for setting in settings:
         key = setting.partition("=")[0].strip()
+        if split_key(key) in {("producer", "client", name) for name in OF_THE_CLIENT}:
+            continue
         if any(f"{key}.".startswith(f"{each}.") or f"{each}.".startswith(f"{key}.") for each in NOT_FROM_HERE):
             raise ProfileError(f"{key}: cannot be set from the page, expected it in a profile's file")
     return tuple(settings)

@@ -20,6 +20,8 @@ LOOK_EVERY_S = 0.25
 """So soon after it was written a sample is shown; its interval is a second."""
 FIND_EVERY_S = 1.0
 """How often the newest run is looked for."""
+TIME_LEFT_EVERY_S = 5.0
+"""How often a suite's time left is told while a run of it lasts."""
 ALIVE_EVERY_S = 10.0
 COMPLAIN_EVERY_S = 60.0
 MOST_WAITING = 200
@@ -60,6 +62,13 @@ class Watch:
     _alive: bool = field(default=False, init=False)
     _child: Facts | None = field(default=None, init=False)
     _shown: RunView | None = field(default=None, init=False)
+    _suite_runs: bool = field(default=False, init=False)
+    _suite_told_s: float = field(default=float("-inf"), init=False)
+
+    @property
+    def suite_is_under_way(self) -> bool:
+        """Whether the command of the suite that is followed is there: between its runs, too."""
+        return self.suite is not None and self.run is not None and self.run.has_process
 
     def look(self) -> list[Event]:
         """What has happened since the last look."""
@@ -117,17 +126,27 @@ class Watch:
         return events
 
     def _of_suite(self) -> list[Event]:
-        if self.suite is None or not self.suite.look():
+        if self.suite is None:
             return []
-        view = self.suite.view(self.run.folder if self.run else None)
+        has_changed, runs = self.suite.look(), self.suite_is_under_way
+        is_due = runs and self.clock() - self._suite_told_s >= TIME_LEFT_EVERY_S
+        if not has_changed and runs == self._suite_runs and not is_due:
+            return []
+        self._suite_runs, self._suite_told_s = runs, self.clock()
+        view = self._view_of_suite()
         return [Event("suite", view)] if view else []
+
+    def _view_of_suite(self) -> Facts | None:
+        if self.suite is None:
+            return None
+        return self.suite.view(self.run.folder if self.run and self.suite_is_under_way else None)
 
     def now(self) -> Facts:
         """NOW of the contract, as of the last look."""
-        run, suite = self._shown_run(), self.suite
+        run = self._shown_run()
         return {
             "run": run.now() if run else None,
-            "suite": suite.view(run.folder if run else None) if suite else None,
+            "suite": self._view_of_suite(),
             "page": self.page,
             "child": self._child,
             "server_s": time.time(),

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from lab.analysis.figures.limits import stage_text
 from lab.analysis.page.live import Spec, live_charts
 from lab.monitor.processes import usable_cores
+from lab.page.history import of_result
 from lab.page.pipeline import pipeline
 from lab.page.points import BEFORE, OTHERS, LivePoint, points_of
 from lab.page.so_far import Judgement, judged
@@ -47,6 +48,7 @@ class RunView:
     _judgement: Judgement = field(default_factory=Judgement, init=False)
     _has_replicas: bool = field(default=False, init=False)
     _has_report: bool = field(default=False, init=False)
+    _outcome: dict[str, Any] | None = field(default=None, init=False)
     _progress_ns: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +63,16 @@ class RunView:
         has_report = self._has_report or (self.folder / "report.html").is_file()
         changed |= has_report != self._has_report
         self._has_report = has_report
+        if self._outcome is None and (outcome := self._read_outcome()):
+            self._outcome, changed = outcome, True
         return new, changed
+
+    def _read_outcome(self) -> dict[str, Any] | None:
+        """The run as the history has it; `None` before it has a result."""
+        try:
+            return of_result(self.folder / "result.json", self.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def _read_progress(self) -> bool:
         """Whether `progress.json` was written again, and can be read."""
@@ -104,7 +115,12 @@ class RunView:
     @property
     def is_alive(self) -> bool:
         """Whether the process of the run is there, and still the one that began it."""
-        return self.progress is not None and self.progress.ended is None and is_same_process(self.progress)
+        return self.progress is not None and self.progress.ended is None and self.has_process
+
+    @property
+    def has_process(self) -> bool:
+        """Whether the command of the run is there still: that of a suite runs all of its runs."""
+        return self.progress is not None and is_same_process(self.progress)
 
     def state(self) -> dict[str, Any]:
         """Where the run is, STATE of the contract; of a run of an older version, next to nothing."""
@@ -116,6 +132,7 @@ class RunView:
             "left_s": left_s(progress) if progress and self.is_alive else None,
             "alive": self.is_alive,
             "report": f"/runs/{self.name}/report.html" if self._has_report else None,
+            "outcome": self._outcome,
             "limit": limit and {"stage": stage_text(limit.stage, self._product), "evidence": limit.evidence},
             "warnings": [
                 {"heading": warning.kind.heading, "seen": warning.seen, "remedy": warning.remedy}

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN_HEADER = "X-Sluice-Token"  # noqa: S105 - its name, not a token
 HERE = ("127.0.0.1", "localhost")
+HTTP = 80
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -48,7 +49,9 @@ class Access:
     def hosts(self) -> frozenset[str]:
         """The names by which a browser may call the server: no other, or any site could have its own name for it."""
         names = {*HERE, self.host}
-        return frozenset(f"{f'[{name}]' if ':' in name else name}:{self.port}" for name in names)
+        written = {f"[{name}]" if ":" in name else name for name in names}
+        # Browsers leave out the port of HTTP itself.
+        return frozenset({f"{name}:{self.port}" for name in written} | (written if self.port == HTTP else set()))
 
     @property
     def address(self) -> str:
@@ -70,7 +73,7 @@ class Refusal:
         return JSONResponse({"error": self.sentence}, self.status, headers={**HEADERS, **asks})
 
 
-def refusal(access: Access, method: str, headers: Headers) -> Refusal | None:
+def refusal(access: Access, method: str, headers: Headers, path: str = "/") -> Refusal | None:
     """Why a request is refused; `None` if it may pass."""
     host = headers.get("host", "")
     if len(headers.getlist("host")) != 1 or host.lower() not in access.hosts:
@@ -79,6 +82,9 @@ def refusal(access: Access, method: str, headers: Headers) -> Refusal | None:
         return Refusal(401, "Authorization: got no valid password, expected the one that this page was started with")
     if method not in {"GET", "HEAD", "POST"}:
         return Refusal(405, f"method: got {shown(method)}, expected GET or POST")
+    if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+        # It could read no answer, but what is asked costs time on a machine that may be measuring.
+        return Refusal(403, "Sec-Fetch-Site: got a request of another site, expected one of this page")
     return of_a_writer(access, host, headers) if method == "POST" else None
 
 
@@ -127,7 +133,7 @@ class Guard:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        refused = refusal(self._access, scope["method"], Headers(scope=scope))
+        refused = refusal(self._access, scope["method"], Headers(scope=scope), scope["path"])
         if refused is not None:
             await refused.response()(scope, receive, send)
             return

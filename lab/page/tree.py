@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.run.folder import SUITES
+from lab.run.folder import SUITES, TUNES
 
 RUN_ID = re.compile(r"\d{8}-\d{6}(-\d+)?")
 """How a folder is called that holds one run, or one suite."""
@@ -64,15 +64,25 @@ class RunTree:
         return max(newest, key=lambda run: began(run.name), default=None)
 
     def newest_suite(self) -> Path | None:
-        """The suite in whose folder something was written last: an interrupted one may be resumed."""
-        return max(self.suite_folders(), key=written_ns, default=None)
+        """The suite in whose folder something was written last: an interrupted one may be resumed.
+
+        A stage of a tune is one, too.
+        """
+        return max([*self.suite_folders(), *self._stages()], key=written_ns, default=None)
+
+    def _stages(self) -> Iterator[Path]:
+        """The folders of all stages of tunes."""
+        for folder, listing in self._below(self.runs / TUNES):
+            for name in listing.ids:
+                stages = folder / name / "stages"
+                yield from (stages / stage for stage in self._listing(stages).others)
 
     def _single(self) -> Iterator[tuple[Path, Listing]]:
         """The folders that hold runs which are no suite's."""
         top = self._listing(self.runs)
         yield self.runs, top
         for name in top.others:
-            if name != SUITES:
+            if name not in {SUITES, TUNES}:
                 yield from self._below(self.runs / name)
 
     def _below(self, folder: Path) -> Iterator[tuple[Path, Listing]]:

@@ -5,6 +5,7 @@ import { compared } from "./compare.js";
 import { count, figured, instant, sentence, several } from "./text.js";
 
 const PAGE = 50, MOST = 500;
+const MOST_COMPARED = 6;
 const SEARCH_MS = 200;
 const AGAIN_MS = 1000;
 const WIDE = "(min-width: 1000px)";
@@ -114,8 +115,9 @@ function tick(row) {
 function showTicks() {
   const amount = ticked.size;
   reveal(find("compare-bar"), amount > 0);
-  find("compare-go").disabled = amount < 2;
-  say(find("compare-words"), amount === 1 ? "1 ticked: tick another to compare" : `${count(amount)} ticked`);
+  find("compare-go").disabled = amount < 2 || amount > MOST_COMPARED;
+  const more = amount === 1 ? ": tick another to compare" : amount > MOST_COMPARED ? `: at most ${MOST_COMPARED} can be compared` : "";
+  say(find("compare-words"), `${count(amount)} ticked${more}`);
 }
 
 /** The rate; that of a load too short for a measured window is marked, and says what it is. */

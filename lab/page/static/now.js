@@ -1,7 +1,6 @@
 // The view of the run under way: phase, key figures, what limits it, charts, tasks.
 import { LiveChart } from "./charts.js";
 import { find, hasChanged, make, measured, nothing, rebuild, reveal, say, tabulate } from "./dom.js";
-import { read } from "./server.js";
 import { count, duration, figure, sentence } from "./text.js";
 
 const TILES = [
@@ -19,13 +18,10 @@ const BROKEN_OFF = 130;
 
 let charts = [];
 let drawnFor = "";
-let outcome = { id: null, row: null };
-let latest = null;
 
 /** Shows the model's run; where none was there yet, how to start one. */
 export function show(model) {
   const { run } = model;
-  latest = () => show(model.latest());
   reveal(find("now-run"), Boolean(run));
   say(find("now-question"), run && !model.isStarting() ? run.question : idleWords(model));
   showChild(model.child);
@@ -34,7 +30,7 @@ export function show(model) {
   showState(run, state, last);
   // The end-to-end latency of a drain is the time in a topic that was filled beforehand.
   const hidden = run.load === "drain" ? ["end_to_end_latency_ms_p99"] : [];
-  showTiles(hidden, state.ended ? { ...last, indexing_latency_ms: resultOf(run)?.indexing_latency_ms } : last);
+  showTiles(hidden, state.ended ? { ...last, indexing_latency_ms: state.outcome?.indexing_latency_ms } : last);
   showTasks(state.pipeline?.tasks ?? []);
   showPhases(state, model);
   showCharts(run);
@@ -72,17 +68,15 @@ function showState(run, state, last) {
   const tone = isAlive(run) ? TONES[state.ended] ?? "" : "failed";
   find("now-answer").className = `answer ${tone}`.trim();
   say(find("now-phase"), state.ended || !isAlive(run) ? inShort(run) : `● ${inShort(run)}`);
-  const value = find("now-rate"), rate = figure((state.ended ? resultOf(run) : last)?.indexing_rate_docs_per_s, "/s");
-  rebuild(value, rate, () => measured(rate));
+  const value = find("now-rate"), of = state.ended ? state.outcome : last;
+  const rate = figure(of?.indexing_rate_docs_per_s, "/s"), rough = of?.is_rough ? "≈ " : "";
+  rebuild(value, [rough, rate], () => [rough, ...measured(rate)]);
   say(find("now-step"), state.ended ? sentence(state.reason) : stepWords(state));
   showProgress(state);
   showLimit(state);
   showWarnings(state.warnings ?? []);
   showOutcome(run, state);
 }
-
-/** What the history says of a run that has ended. */
-const resultOf = ({ id }) => outcome.id === id ? outcome.row : null;
 
 function stepWords(state) {
   const step = state.step || state.phase || "starting";
@@ -116,20 +110,11 @@ function showWarnings(warnings) {
   rebuild(find("now-warnings"), texts, () => texts.map((text) => make("li", {}, sentence(text))));
 }
 
-/** What came out, with the way to the report: known from the history once the run has ended. */
+/** What came out, with the way to the report: known once the run has its result. */
 function showOutcome(run, state) {
   const place = find("now-verdict");
   if (!state.ended) return reveal(place, false);
-  if (outcome.id !== run.id) {
-    const mine = outcome = { id: run.id, row: null };
-    read(`/api/history?q=${encodeURIComponent(run.id)}&limit=1`)
-      .then(({ rows }) => {
-        mine.row = rows[0] ?? null;
-        if (outcome === mine && !find("now-run").closest("section").hidden) latest();
-      })
-      .catch(() => {});
-  }
-  const report = state.report ?? outcome.row?.report, verdict = outcome.row?.verdict;
+  const report = state.report, verdict = state.outcome?.verdict;
   reveal(place, Boolean(report || verdict));
   rebuild(place, [verdict, report], () => [
     verdict ? `${sentence(verdict)} ` : "",

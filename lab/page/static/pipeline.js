@@ -65,7 +65,9 @@ function taskRows(tasks) {
   const inOrder = [...bad, ...tasks.filter(({ state }) => state === RUNNING)];
   const shown = inOrder.slice(0, MOST_TASKS).map(({ id, state, reason }) =>
     row(`${state === RUNNING ? "●" : "✗"} ${id}`, state.toLowerCase(), { isBad: state !== RUNNING, note: reason }));
-  return inOrder.length > MOST_TASKS ? [...shown, row(`${inOrder.length - MOST_TASKS} more`, "running")] : shown;
+  const rest = inOrder.slice(MOST_TASKS), down = rest.filter(({ state }) => state !== RUNNING).length;
+  const words = down ? `${down} not running` : "running";
+  return rest.length ? [...shown, row(`${rest.length} more`, words, { isBad: down > 0 })] : shown;
 }
 
 function bulkRows(bulk) {

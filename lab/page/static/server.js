@@ -45,6 +45,8 @@ async function asked(path, request) {
 export function follow(heard) {
   let source, lastMs = performance.now();
   const connect = () => {
+    source?.close();
+    if (document.hidden) return;
     source = new EventSource("/api/events");
     source.onopen = () => { lastMs = performance.now(); heard.found(); };
     source.onerror = again;
@@ -55,6 +57,11 @@ export function follow(heard) {
       });
     }
   };
+  // A browser has six connections to a server over all its tabs: one that nobody looks at must not hold any.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) source?.close();
+    else connect();
+  });
   const again = () => {
     source.close();
     heard.lost();
@@ -62,7 +69,7 @@ export function follow(heard) {
   };
   // A server that hangs closes no connection: where nothing was heard for a while, it is asked whether it is there.
   setInterval(async () => {
-    if (source.readyState !== EventSource.OPEN || performance.now() - lastMs < QUIET_MS) return;
+    if (source?.readyState !== EventSource.OPEN || performance.now() - lastMs < QUIET_MS) return;
     lastMs = performance.now();
     const answer = await fetch("/static/icon.svg", { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) })
       .catch(() => null);

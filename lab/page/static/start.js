@@ -28,8 +28,8 @@ export function bind(started) {
 
 /** Offers what can be done now: start where nothing runs, stop where something does. */
 export function offer(model) {
-  const { run, suite } = model;
-  const isBusy = Boolean((run && !run.state.ended && isAlive(run)) || runningOf(suite) || model.isStarting());
+  const { run, suite, child } = model;
+  const isBusy = Boolean((run && !run.state.ended && isAlive(run)) || runningOf(suite) || child?.running);
   reveal(find("open-start"), !isBusy);
   reveal(find("open-stop"), isBusy && mayWrite());
   const what = suite && isBusy ? `the suite ${suite.name}` : run ? `the run ${run.profile} ${run.id}` : "the run";

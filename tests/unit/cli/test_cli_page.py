@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from lab.cli import page
-from lab.cli.page import PASSWORD, is_here, is_wanted, page_password
+from lab.cli.page import PASSWORD, is_here, is_wanted, known_address, page_password
 from lab.errors import ProfileError
 
 
@@ -31,19 +31,25 @@ def test_a_page_is_served_where_a_person_sees_its_address(
 
 @pytest.mark.parametrize(
     ("address", "here"),
-    [("127.0.0.1", True), ("127.0.0.7", True), ("::1", True), ("localhost", True), ("0.0.0.0", False)],  # noqa: S104
+    [("127.0.0.1", True), ("127.0.0.7", True), ("::1", True), ("localhost", True), ("192.168.1.7", False)],
 )
 def test_an_address_that_others_can_reach_is_known(address: str, *, here: bool) -> None:
-    """All of this machine's at once is one of them."""
-    assert is_here(address) == here
+    """It needs a password."""
+    assert is_here(known_address(address)) == here
 
 
-def test_a_name_is_no_address() -> None:
-    """It might lead anywhere."""
+@pytest.mark.parametrize("address", ["example.org", "0.0.0.0", "::"])  # noqa: S104
+def test_what_no_browser_can_call_is_no_address(address: str) -> None:
+    """A name might lead anywhere; all addresses at once are none that a request could name."""
     with pytest.raises(ProfileError) as refusal:
-        is_here("example.org")
-    expected = "--bind: got example.org, expected an address of this machine, such as 192.168.1.7 or 127.0.0.1"
+        known_address(address)
+    expected = f"--bind: got {address}, expected an address of this machine, such as 192.168.1.7 or 127.0.0.1"
     assert str(refusal.value) == expected
+
+
+def test_an_address_is_written_as_browsers_write_it() -> None:
+    """A request names it in small letters, and as short as it can be."""
+    assert known_address("2001:DB8:0::1") == "2001:db8::1"
 
 
 def test_a_password_comes_from_the_environment_and_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:

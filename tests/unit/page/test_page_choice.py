@@ -79,12 +79,22 @@ def test_a_name_that_is_no_profile_of_the_list_is_refused(name: Any) -> None:
         ("sink={command: [id]}", "sink"),
         (" sink.plugin_path =/tmp", "sink.plugin_path"),
         ("sink.command.0=id", "sink.command.0"),
+        ("producer.client.plugin.library.paths=/tmp/x.so", "producer.client.plugin.library.paths"),
+        ("producer.client.ssl.engine.location=/tmp/x.so", "producer.client.ssl.engine.location"),
+        ("producer.client.sasl.kerberos.kinit.cmd=id", "producer.client.sasl.kerberos.kinit.cmd"),
+        ("producer.client={plugin.library.paths: /tmp/x.so}", "producer.client"),
+        ("producer={client: {plugin.library.paths: /tmp/x.so}}", "producer"),
     ],
 )
 def test_a_program_of_ones_choice_cannot_be_started_from_the_page(setting: str, key: str) -> None:
     """However the setting is written."""
     body = {"kind": "run", "name": "quickstart", "settings": [setting]}
     assert refused(body) == f"{key}: cannot be set from the page, expected it in a profile's file"
+
+
+def test_what_only_tunes_kafkas_client_can_be_set_from_the_page() -> None:
+    """It names no file, library or program."""
+    Choice.of({"kind": "run", "name": "quickstart", "settings": ["producer.client.linger.ms=7"]}).check()
 
 
 def test_a_profile_says_its_values_and_where_they_come_from() -> None:

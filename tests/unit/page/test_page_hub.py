@@ -12,11 +12,12 @@ import orjson
 import psutil
 import pytest
 
+from lab.analysis.result import analyse, write_result
 from lab.page.hub import Event, Hub, Watch
 from lab.page.points import points_of
 from lab.page.tree import RunTree
 from tests.unit.analysis.suite.suite_folders import AGAIN, small, suite_folder
-from tests.unit.analysis.synthetic import Truth, samples
+from tests.unit.analysis.synthetic import Truth, run, samples, written
 from tests.unit.page.run_folders import append, begun, goes_on
 
 PAGE = {"command": None, "ends_with_it": False}
@@ -169,7 +170,7 @@ def test_a_process_that_appears_gives_the_charts_another_line(tmp_path: Path) ->
 def test_a_suite_shows_its_ladder_as_it_fills(tmp_path: Path) -> None:
     """Ratios and intervals of the blocks that are done; the result of no run is read twice."""
     folder = suite_folder(tmp_path / "suites/synthetic/20270115-080000", small(after=2))
-    run = begun(folder / "runs/aladin-static/20270115-090000")
+    counted = begun(folder / "runs/aladin-static/20270115-090000")
     watch = watch_of(tmp_path)
     (event,) = watch.look()
     suite = event.facts["suite"]
@@ -185,8 +186,35 @@ def test_a_suite_shows_its_ladder_as_it_fills(tmp_path: Path) -> None:
     for result in folder.glob("runs/*/result.json"):
         result.write_text("{}", "utf-8")
     (folder / "runs.ndjson").touch()
-    append(run, samples(Truth())[0])
+    append(counted, samples(Truth())[0])
     assert names(watch.look()) == ["charts", "points", "suite"]
+
+
+def test_a_suite_is_under_way_between_its_runs_and_not_when_its_command_is_gone(tmp_path: Path) -> None:
+    """It leaves no other trace than its process when it is broken off."""
+    folder = suite_folder(tmp_path / "suites/synthetic/20270115-080000", small(after=2))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        started_s = psutil.Process(child.pid).create_time()
+        own = {"pid": child.pid, "process_started_s": started_s, "ended": "verified"}
+        begun(folder / "runs/aladin-static/20270115-090000", **own)
+        watch = watch_of(tmp_path)
+        (event,) = watch.look()
+        assert (watch.suite_is_under_way, event.facts["suite"]["running"]) == (True, "aladin/static")
+        child.kill()
+        child.wait()
+    (event,) = watch.look()
+    assert (event.name, event.facts["running"], watch.suite_is_under_way) == ("suite", None, False)
+
+
+def test_what_came_of_a_run_is_told_when_it_has_its_result(tmp_path: Path) -> None:
+    """Which is after it has ended; of a suite's run, too, which the history does not list."""
+    folder = begun(tmp_path / "suites/a-a/20260101-000007/runs/control/20260101-000011", ended="verified")
+    watch = watch_of(tmp_path)
+    watch.look()
+    assert state_of(watch)["outcome"] is None
+    write_result(analyse(written(folder, run(Truth()), samples(Truth()))))
+    watch.look()
+    assert state_of(watch)["outcome"]["verdict"] == "limited by Elasticsearch"
 
 
 async def first_events(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, Any]]:

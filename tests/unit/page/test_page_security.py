@@ -124,3 +124,28 @@ def test_the_token_is_behind_the_hash() -> None:
     six = Access("::1", 7, "t")
     assert six.address == "http://[::1]:7/#token=t"
     assert refused(six, "GET", {"Host": "[::1]:7"}) is None
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_has_nothing_computed_here(site: str) -> None:
+    """An image of it could have runs compared, on a machine that may be measuring; a link to the page itself works."""
+    headers = Headers({**OWN, "Sec-Fetch-Site": site})
+    found = refusal(HERE, "GET", headers, "/api/compare")
+    assert found is not None
+    expected = "Sec-Fetch-Site: got a request of another site, expected one of this page"
+    assert (found.status, found.sentence) == (403, expected)
+    assert refusal(HERE, "GET", headers, "/") is None
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_page_itself_and_whoever_types_an_address_may_ask(site: str) -> None:
+    """Tools that say nothing of a site, too."""
+    assert refusal(HERE, "GET", Headers({**OWN, "Sec-Fetch-Site": site}), "/api/now") is None
+    assert refusal(HERE, "GET", Headers(OWN), "/api/now") is None
+
+
+def test_at_the_port_of_http_browsers_name_none() -> None:
+    """Origins, too."""
+    access = Access("127.0.0.1", 80, "token-of-this-page")
+    writes = {"Host": "127.0.0.1", "Origin": "http://127.0.0.1", "X-Sluice-Token": "token-of-this-page"}
+    assert refused(access, "POST", writes) is None

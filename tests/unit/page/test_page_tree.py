@@ -53,6 +53,17 @@ def test_a_suite_that_is_resumed_is_the_newest_again(tmp_path: Path) -> None:
     assert tree.newest_suite() == older
 
 
+def test_a_stage_of_a_tune_is_followed_as_a_suite_and_the_tune_is_no_run(tmp_path: Path) -> None:
+    """Its folder is called as a run's is."""
+    (single,) = made(tmp_path, "quickstart/20260101-000007")
+    (tune,) = made(tmp_path, "tunes/quickstart/20260101-000011")
+    tree = RunTree(tmp_path)
+    assert tree.newest_run() == single
+    (run,) = made(tune, "stages/1-alone/runs/start/20260101-000013")
+    assert (tree.newest_suite(), tree.newest_run()) == (tune / "stages/1-alone", run)
+    assert (tree.run_folders(), tree.suite_folders()) == ([single], [])
+
+
 def test_folders_in_which_nothing_is_new_are_not_listed_again(tmp_path: Path) -> None:
     """2,003 runs cost a look at the folders above them."""
     made(tmp_path, *(f"profile-{number % 7}/20260101-{number:06}" for number in range(2003)))
