@@ -23,7 +23,7 @@ const COLUMNS = [
 
 const wanted = { q: "", kind: "", sort: "started_s", order: "desc", limit: PAGE };
 const ticked = new Map();
-let hasStarted = false, asked = 0, typing;
+let hasStarted = false, asked = 0, opener = "", typing;
 
 /** Shows the history, read anew: a run may have ended since. */
 export function show() {
@@ -41,7 +41,7 @@ function start() {
   find("history-kind").addEventListener("change", (event) => search({ kind: event.target.value }));
   find("history-more").addEventListener("click", () => { wanted.limit = Math.min(MOST, wanted.limit + PAGE); load(); });
   find("compare-go").addEventListener("click", () => compared([...ticked.values()]));
-  find("compare-none").addEventListener("click", () => { ticked.clear(); load(); });
+  find("compare-none").addEventListener("click", () => { ticked.clear(); find("history-q").focus(); load(); });
   find("report-close").addEventListener("click", closeReport);
 }
 
@@ -56,7 +56,7 @@ async function load() {
   try {
     const { total, rows, left } = await read(`/api/history?${query}`);
     if (call !== asked) return;
-    list(total, rows);
+    list(total, rows, left);
     // Folders that the index lacks are read one by one: until then, the list is not whole.
     if (left) setTimeout(() => call === asked && load(), AGAIN_MS);
   } catch (error) {
@@ -64,8 +64,10 @@ async function load() {
   }
 }
 
-function list(total, rows) {
-  say(find("history-total"), wanted.q || wanted.kind ? `${count(total)} found` : several(total, "entry").replace("entrys", "entries"));
+function list(total, rows, left) {
+  const words = wanted.q || wanted.kind ? `${count(total)} found` : several(total, "entry").replace("entrys", "entries");
+  const cut = total > rows.length && rows.length >= MOST ? `, ${count(MOST)} shown: search for the others` : "";
+  say(find("history-total"), left ? "Reading the runs…" : `${words}${cut}`);
   reveal(find("history-more"), total > rows.length && wanted.limit < MOST);
   showTicks();
   const place = find("history-rows");
@@ -95,7 +97,7 @@ function cells(row) {
     () => rate(row),
     () => spark(row.spark ?? []),
     figured(row.indexing_latency_ms, "ms"),
-    () => make("span", { title: row.verdict }, inShort(row.verdict ?? "")),
+    () => verdict(row.verdict ?? ""),
     () => row.report ? reportLink(row) : "",
   ];
 }
@@ -126,7 +128,12 @@ function rate({ indexing_rate_docs_per_s: value, is_rough: isRough }) {
   return isRough ? make("span", { title: "Documents ÷ drain time: the load was too short for a measured window" }, `≈ ${text}`) : text;
 }
 
-/** The first sentence of a verdict. */
+/** A verdict: its first sentence, which opens the others. */
+function verdict(text) {
+  const first = inShort(text);
+  return first.length + 1 >= text.length ? make("span", {}, first) : make("details", {}, make("summary", {}, first), text.replaceAll("`", ""));
+}
+
 const inShort = (verdict) => verdict.split(/\.\s/)[0].replaceAll("`", "");
 
 const lastPart = (id) => id.split("/").at(-1);
@@ -143,10 +150,11 @@ function spark(values) {
 
 function reportLink(row) {
   return make("a", {
-    href: row.report, target: "_blank", rel: "noopener", "aria-label": `Report of ${row.profile} ${lastPart(row.id)}`,
+    href: row.report, target: "_blank", rel: "noopener", "data-name": `report ${row.id}`, "aria-label": `Report of ${row.profile} ${lastPart(row.id)}`,
     onclick: (event) => {
       if (!matchMedia(WIDE).matches || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
+      opener = `report ${row.id}`;
       openReport(row);
     },
   }, "report");
@@ -165,5 +173,5 @@ function closeReport() {
   find("report-frame").removeAttribute("src");
   find("history-beside").classList.remove("is-open");
   reveal(find("history-report"), false);
-  find("history-q").focus();
+  (find("history-rows").querySelector(`[data-name="${CSS.escape(opener)}"]`) ?? find("history-q")).focus();
 }
