@@ -40,6 +40,8 @@ SAMPLE = 20_000
 LOAD_BYTES = 48_000_000
 """Documents of each load of a comparison: some seconds on 2 cores."""
 
+REMEDY = "store such a field without searching it: --no-search FIELD"
+
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 SampleOption = Annotated[int, typer.Option(min=1, help="Documents to read, at most, spread over the file.")]
@@ -150,7 +152,7 @@ def checked_text(cluster: ElasticsearchClient, proposal: Proposal, read: Sample,
     with index_for_check(cluster, proposal.content) as index:
         done = index_documents(cluster, index, documents_of(read.path, most, read.extent))
         settings = cluster.index_settings(index)
-    refuse_rejections(done, f"{path}: not written")
+    refuse_rejections(done, f"{path}: not written", [REMEDY])
     return "; ".join([f"checked: {done.documents:,} documents indexed, none rejected", *analyzers_text(settings)])
 
 

@@ -33,6 +33,7 @@ from lab.endpoints import words_without_secrets
 from lab.errors import ProfileError, VerificationError, is_interrupt
 from lab.profiles import Profile
 from lab.profiles.datasets import known_datasets
+from lab.profiles.models import NOT_KAFKA
 from lab.profiles.spaces import Start, allowed_problem, candidates_of, load_space
 from lab.profiles.suites import rate_docs_per_s
 from lab.records.tune import Candidate, LeftOut, TunePlan, TuneResult
@@ -58,6 +59,7 @@ from producers.dataset import Dataset
 
 MINUTES = 60.0
 OF_A_FILE = "file"
+RESUME = "--resume"
 
 
 def tune(
@@ -91,7 +93,7 @@ def tune(
     documents: Annotated[int | None, typer.Option(help="How many documents of it.")] = None,
     settings: SettingsOption = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried; start nothing.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the last one, which was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option(RESUME, help="Continue the last one, which was interrupted.")] = False,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
@@ -203,14 +205,19 @@ class Tuning:
         servers.fitted(start.profile)
         datasets = OneDataset()
         there = datasets(start.profile).documents
-        small = sized(start, there)
+        if goal.rate and start.profile.load.via in NOT_KAFKA:
+            raise ProfileError(
+                f"--goal: latency at {goal.rate}: got a load without Kafka, which has no end-to-end latency, expected"
+                " another goal"
+            )
+        small = sized(start, there, streams=goal.rate is not None)
         bounded = there if known_datasets()[start.profile.dataset.name].is_bounded else None
         window_s = window_of(goal.rate)
         check_rate(goal.rate, window_s, bounded)
         candidates, left_out = candidates_of(space, small, options.allow)
         fit, lacking, side_by_side = fitted(candidates, small, servers)
         base = datasets(small.profile).documents
-        takes = expected(base, bounded, window_s, started=not servers.may_be_started_anew())
+        takes = expected(base, None if goal.rate else bounded, window_s, started=not servers.may_be_started_anew())
         number = fitting(fit, options.minutes, takes)
         check_time(fit, number, options.minutes, takes, space.name)
         plan = TunePlan(
@@ -245,8 +252,8 @@ class Tuning:
         was = begun.plan()
         if self.identity(was) != self.identity(self.plan):
             raise ProfileError(
-                f"{begun.path}: cannot be resumed: start, space, goal, time, seed or target are not those that it was"
-                " begun with; start it anew without --resume"
+                f"{begun.path}: cannot be resumed: start, space, goal, --keep, --allow, time, seed or target are not"
+                f" those that it was begun with; expected: {shlex.join(was.command)} --resume"
             )
         return Tuning(
             was, self.start, self.servers, self.takes, self.dataset_of, self.documents, side_by_side=self.side_by_side
@@ -287,9 +294,10 @@ class Tuning:
             try:
                 execution.execute()
             except BaseException as error:
-                if not folder.removed_if_empty() and is_interrupt(error):
-                    again = escape(shlex.join(self.plan.command))
-                    console.print(f"interrupted; resume with: {again} --resume", soft_wrap=True)
+                if not folder.removed_if_empty():
+                    again = escape(shlex.join(word for word in self.plan.command if word != RESUME))
+                    what = "interrupted" if is_interrupt(error) else "not finished"
+                    console.print(f"{what}; resume with: {again} {RESUME}", soft_wrap=True)
                 raise
         return folder
 

@@ -30,7 +30,8 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
     """What will be tried, what not, and how long it will take."""
     console.print(f"[bold]tune {escape(plan.profile)}[/bold]: {escape(plan.question)}")
     kept = "".join(f", keeping {bound.text}" for bound in plan.bounds)
-    at = f" at {plan.goal.rate} documents/s" if plan.goal.rate else ""
+    rate = plan.goal.rate or ""
+    at = f" at {rate} of the limit" if rate.endswith("%") else f" at {rate} documents/s" if rate else ""
     console.print(f"goal: {LABELS[plan.goal.name]}{at}{escape(kept)}")
     rows = (
         (
@@ -84,7 +85,7 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
         console.print(table_of(rows, "what each gives", "ratio", "verdict (interval)", right=("ratio",)))
     print_tried(result)
     if result.no_difference:
-        console.print(f"made no difference: {escape(', '.join(result.no_difference))}", soft_wrap=True)
+        console.print(f"less than 5 % either way: {escape(', '.join(result.no_difference))}", soft_wrap=True)
     if result.not_tried:
         names = ", ".join(each.name for each in result.not_tried)
         console.print(f"not tried: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)

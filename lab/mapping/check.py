@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -163,11 +163,12 @@ def reason_text(status: int, error: Mapping[str, Any]) -> str:
     return f"{general.cause} ({why})" if why.strip("… ") else general.cause
 
 
-def refuse_rejections(indexed: Indexed, what: str) -> None:
+def refuse_rejections(indexed: Indexed, what: str, remedies: Sequence[str] = ()) -> None:
     """Raise VerificationError if a mapping has rejected documents.
 
     Args:
         what: The mapping, and what becomes of it: `mapping books: not written`.
+        remedies: What may be done about it, a line each.
     """
     if not indexed.rejected:
         return
@@ -179,6 +180,7 @@ def refuse_rejections(indexed: Indexed, what: str) -> None:
                 f"{what}: it rejects {indexed.rejected:,} of {indexed.documents:,} documents, expected none:",
                 *lines,
                 *([f"… and {rest:,} more"] if rest else []),
+                *remedies,
             ]
         )
     )

@@ -113,6 +113,7 @@ class Numbers:
 
     Attributes:
         least, most: The smallest and the largest; `None` before the first.
+        smallest: The smallest magnitude that is not zero.
         decimals: Most digits after the point.
         significant: Most digits from the first to the last that is no zero.
         digits: How many digits whole numbers have.
@@ -121,6 +122,7 @@ class Numbers:
     count: int = 0
     least: float | None = None
     most: float | None = None
+    smallest: float | None = None
     decimals: int = 0
     significant: int = 0
     digits: set[int] = field(default_factory=set)
@@ -130,12 +132,21 @@ class Numbers:
         self.count += 1
         self.least = value if self.least is None else min(self.least, value)
         self.most = value if self.most is None else max(self.most, value)
+        if value:
+            self.smallest = abs(value) if self.smallest is None else min(self.smallest, abs(value))
         if isinstance(value, int):
-            self.digits.add(len(str(abs(value))))
+            digits = str(abs(value))
+            self.digits.add(len(digits))
+            self.significant = max(self.significant, len(digits.rstrip("0")))
             return
         exact = Decimal(repr(value)).normalize().as_tuple()
         self.decimals = max(self.decimals, -int(exact.exponent))
         self.significant = max(self.significant, len(exact.digits))
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.least or 0), abs(self.most or 0))
 
     def lie_in(self, instants: range) -> bool:
         """Whether all of them do; false without any."""
@@ -262,9 +273,11 @@ class Field:
 
     @property
     def is_place(self) -> bool:
-        """Whether it holds a latitude and a longitude, and nothing else."""
+        """Whether each of its objects holds a latitude and a longitude, and nothing else."""
+        # Servers reject a place of which one is null or missing.
         if self.children.keys() != {"lat", "lon"} or not all(
-            child.kinds and child.kinds <= {"long", "double"} for child in self.children.values()
+            child.kinds <= {"long", "double"} and child.numbers.count == self.objects > 0
+            for child in self.children.values()
         ):
             return False
         latitude, longitude = (self.children[name].numbers for name in ("lat", "lon"))

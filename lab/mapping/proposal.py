@@ -71,7 +71,7 @@ def propose(sample: Sample, wishes: Wishes = NO_WISHES, has_type: Callable[[str]
     """
     check_wishes(sample.root, wishes)
     is_strict = sample.whole
-    rules = Rules(sample.documents, wishes, has_type)
+    rules = Rules(sample.documents, wishes, has_type, sample.whole)
     properties, fields = declared_below(sample.root, rules, with_empty=is_strict)
     refuse_too_many(sample.root, len(fields))
     used = {of.choice.declaration.get("analyzer") for of in fields}

@@ -1,7 +1,7 @@
 """The rules: which type a field gets, from what a sample shows of it, and why."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,10 @@ HEADROOM = 10
 WIDTHS = (("byte", 8), ("short", 16), ("integer", 32))
 FLOAT_DIGITS = 6
 """A float of 32 bits gives back every number of six significant digits."""
+FLOAT_RANGE = (1.2e-38, 3.4e38)
+"""Of the magnitudes of floats of 32 bits: servers reject what is larger, and smaller ones become 0."""
+EXACT = 2**53
+"""A double gives back every whole number up to it, and `scaled_float` is computed by doubles."""
 MOST_DECIMALS = 4
 SCALED = "scaled_float"
 FLATTENED = "flattened"
@@ -83,15 +87,19 @@ class Rules:
     Attributes:
         documents: Of the sample.
         has_type: Whether the servers have a type that not all builds have.
+        is_whole: Whether the sample is all there is; otherwise longer strings may come.
     """
 
     documents: int
     wishes: Wishes = field(default_factory=Wishes)
     has_type: Callable[[str], bool] = lambda _: False
+    is_whole: bool = True
 
     def choice(self, of: Field) -> Choice:
         """What a field becomes."""
         chosen = self.by_values(of)
+        if chosen.declaration == {"type": "keyword"} and not self.is_whole:
+            chosen = replace(chosen, declaration=BOUNDED)
         if of.name in self.wishes.unsearched:
             return Choice(without_index(chosen.declaration), "never searched, as you said")
         if of.name in self.wishes.searched:
@@ -173,16 +181,18 @@ class Rules:
     def of_decimals(self, of: Field) -> Choice:
         """Prices, and numbers with a point."""
         numbers = of.numbers
-        if names_price(of.name) and 0 < numbers.decimals <= MOST_DECIMALS:
-            factor = 10**numbers.decimals
+        factor = 10**numbers.decimals
+        if names_price(of.name) and 0 < numbers.decimals <= MOST_DECIMALS and numbers.largest * factor < EXACT:
             if self.has_type(SCALED):
                 return Choice({"type": SCALED, "scaling_factor": factor}, f"a price of {numbers.decimals} decimals")
             why = f"a price; {SCALED} by {factor:,} is smaller where servers have it"
             return Choice({"type": "double"}, why)
         vector = len(of.array_lengths) == 1 and max(of.array_lengths) >= LEAST_DIMENSIONS
-        if numbers.significant <= FLOAT_DIGITS:
+        least, most = FLOAT_RANGE
+        is_in_range = least <= (numbers.smallest or 1.0) and numbers.largest <= most
+        if numbers.significant <= FLOAT_DIGITS and is_in_range:
             return Choice({"type": "float"}, VECTOR if vector else f"{FLOAT_DIGITS} significant digits or fewer")
-        return Choice({"type": "double"}, VECTOR if vector else f"{numbers.significant} significant digits")
+        return Choice({"type": "double"}, VECTOR if vector else why_double(numbers))
 
 
 LEAST_DIMENSIONS = 16
@@ -196,10 +206,16 @@ NAMES = {
 }
 
 
+def why_double(numbers: Numbers) -> str:
+    """Why a float would not do."""
+    if numbers.significant > FLOAT_DIGITS:
+        return f"{numbers.significant} significant digits"
+    return f"from {numbers.smallest:g} to {numbers.largest:g}, beyond the range of a float"
+
+
 def width(numbers: Numbers) -> str:
     """The narrowest type that holds ten times what was seen."""
-    largest = max(abs(numbers.least or 0), abs(numbers.most or 0))
-    return next((name for name, bits in WIDTHS if HEADROOM * largest < 2 ** (bits - 1)), "long")
+    return next((name for name, bits in WIDTHS if HEADROOM * numbers.largest < 2 ** (bits - 1)), "long")
 
 
 # --- strings --------------------------------------------------------------------------------------------------------
@@ -258,9 +274,13 @@ def of_text(strings: Strings) -> Choice:
     return Choice({"type": "text"}, f"{words}; analyzer standard")
 
 
-def keyword(strings: Strings) -> dict[str, Any]:
+BOUNDED: Mapping[str, Any] = MappingProxyType({"type": "keyword", "ignore_above": LONGEST_TERM})
+"""A keyword whose longer strings are stored only: Lucene would reject their documents."""
+
+
+def keyword(strings: Strings) -> Mapping[str, Any]:
     """A keyword, whose terms Lucene takes."""
-    return {"type": "keyword", "ignore_above": LONGEST_TERM} if strings.longest > LONG_STRING else {"type": "keyword"}
+    return BOUNDED if strings.longest > LONG_STRING else {"type": "keyword"}
 
 
 def why_keyword(strings: Strings) -> str:

@@ -29,7 +29,7 @@ from lab.run.phases import RunProgress
 from lab.suite.execution import MOST_TIMES, Bench, SuiteExecution, SuiteProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes, resized, sizes_of
-from lab.suite.plan import INTERRUPTED_S, make_plan, next_block, pairs_of_part
+from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, make_plan, next_block, pairs_of_part
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import Expected
 from lab.tune.search import Search, Times
@@ -180,7 +180,11 @@ class Profiles:
 
     def capped(self, sizes: LoadSizes) -> LoadSizes:
         """Sizes for which there are documents."""
-        if self.documents is None or sizes.times is None:
+        if self.documents is None:
+            return sizes
+        if sizes.rate_docs_per_s is not None:
+            return replace(sizes, rate_docs_per_s=min(sizes.rate_docs_per_s, self.documents / self.plan.window_s))
+        if sizes.times is None:
             return sizes
         each = self.dataset_of(self.start.profile).documents
         return replace(sizes, times=max(1, min(sizes.times, self.documents // each)))
@@ -333,10 +337,19 @@ class TuneExecution:
         """Give the loads of a stage these sizes, in its servers' bench and in its plan; the plan as it is then."""
         sizes = self.profiles.capped(wanted)
         self.use(self.profiles.with_sizes(suite, sizes))
-        planned = self.planned(suite, sizes)
-        plan = folder.plan().model_copy(update={"variants": planned.variants, **vars(sizes)})
+        planned, plan = self.planned(suite, sizes), folder.plan()
+        plan = plan.model_copy(update={"variants": planned.variants, **vars(sizes), **self.blocks_in_time(plan, sizes)})
         folder.write_plan(plan)
         return plan
+
+    def blocks_in_time(self, plan: SuitePlan, sizes: LoadSizes) -> dict[str, object]:
+        """The blocks that there is time for where the warm-up tells that runs take longer than was expected."""
+        if plan.repeats is None or sizes.times is None:
+            return {}
+        documents = self.profiles.dataset_of(self.profiles.start.profile).documents * sizes.times
+        share = self.takes.run_s / (RUN_BASE_S + documents / sizes.limit_docs_per_s)
+        blocks = min(plan.repeats, max(1, int(plan.repeats * share)))
+        return {"repeats": blocks, "order": plan.order[:blocks], "started": plan.started[:blocks]}
 
     def use(self, suite: Suite) -> None:
         """Have runs that count use these profiles."""

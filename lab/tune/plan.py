@@ -38,17 +38,18 @@ class Expected:
         return Times(left_s, budget_s, self.run_s, self.first_s)
 
 
-def sized(start: Start, documents: int) -> Start:
+def sized(start: Start, documents: int, *, streams: bool = False) -> Start:
     """The start with no more documents than a warm-up needs; runs that count get more of them again.
 
     Args:
         documents: Those that it has.
+        streams: Whether runs that count are streams, which end after a time: so many of a file are sent, not all.
     """
-    if documents <= BASE_DOCUMENTS:
+    if documents <= BASE_DOCUMENTS and not streams:
         return start
     section = start.profile.dataset
     stated = {key: size for key in COUNTS if (size := getattr(section, key)) is not None} or {"documents": documents}
-    smaller = {f"dataset.{key}": max(1, size * BASE_DOCUMENTS // documents) for key, size in stated.items()}
+    smaller = {f"dataset.{key}": max(1, min(size, size * BASE_DOCUMENTS // documents)) for key, size in stated.items()}
     return start.changed(smaller)
 
 

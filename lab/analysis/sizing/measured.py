@@ -94,6 +94,8 @@ def unsuitable(analysis: RunAnalysis) -> str | None:
         return "got a run that is not verified, expected one whose figures count"
     if run.delivery is None or not result.documents.indexed:
         return "got a load without Kafka and a sink that stores, expected one through both"
+    if run.query_load is not None:
+        return "got a load with queries beside it, whose CPU is not that of indexing, expected a load alone"
     if not servers_are_here(run) or elasticsearch_cpu_us(analysis) is None:
         return "got servers whose CPU is not known, expected servers that Sluice has started"
     if result.measured_window is None or copies(analysis) is None or bulk_s(analysis) is None:
@@ -153,9 +155,9 @@ def source_bytes(analysis: RunAnalysis) -> float | None:
 
 
 def stored_bytes(analysis: RunAnalysis) -> float | None:
-    """Bytes on disk of one copy of a document."""
+    """Bytes on disk of one copy, for a record that was sent: one that overwrites a document adds none."""
     size = value(analysis, "store_size_bytes", "primaries")
-    return size / analysis.result.documents.indexed if size else None
+    return size / analysis.result.documents.loaded if size else None
 
 
 def written_bytes(analysis: RunAnalysis) -> float | None:

@@ -239,6 +239,10 @@ def tasks_needed(target: Target, measured: Measured, assumed: Assumptions, *, wo
 # --- limits that no machine removes ---------------------------------------------------------------------------------
 
 
+MOST_PRIMARIES = 1024
+"""Of one index, unless a node is started with es.index.max_number_of_shards. Source: Elasticsearch's IndexMetadata."""
+
+
 def with_limits(outcome: Sizing) -> Sizing:
     """The same, with what must be changed beside machines."""
     return replace(outcome, limits=tuple(limits(outcome)))
@@ -252,6 +256,11 @@ def limits(outcome: Sizing) -> Iterator[str]:
         yield (
             f"shards: {shards_of_node:,.0f} on each node, Elasticsearch allows {assumed.shards_per_node:,.0f}: "
             "make shards larger, or nodes smaller and more"
+        )
+    if outcome.primaries_written > MOST_PRIMARIES:
+        yield (
+            f"primaries: {outcome.primaries_written:,} to write to at a time, an index may have {MOST_PRIMARIES:,}: "
+            "split the documents over several indices"
         )
     if outcome.rollover_hours < 1:
         yield (

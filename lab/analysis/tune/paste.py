@@ -1,7 +1,7 @@
 """What a tune recommends, as files: a profile, and the settings of index and connector for the servers themselves."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ from lab.analysis.folder import read_profile, read_record
 from lab.analysis.tune.folder import StageRecords, read_stages
 from lab.endpoints import HIDDEN
 from lab.errors import writing
+from lab.profiles import Profile
 from lab.profiles.loader import split_key
-from lab.profiles.mapping import index_body, load_mapping
+from lab.profiles.mapping import index_body, mapping_for
 from lab.records.run import Run
 from lab.records.tune import TuneResult, combination_name
 
@@ -23,11 +24,14 @@ YOURS: Mapping[str, str] = {
     "topics": "YOUR-TOPIC",
     "connection.url": "YOUR-ELASTICSEARCH-URL",
     "index.name": "YOUR-INDEX",
+    "topic.to.external.resource.mapping": "YOUR-TOPIC:YOUR-INDEX",
     "errors.deadletterqueue.topic.name": "YOUR-DEAD-LETTER-TOPIC",
     "errors.deadletterqueue.topic.replication.factor": "YOUR-REPLICATION-FACTOR",
 }
 """Connector settings whose value is the run's own, and what stands for the user's."""
-OF_THE_RUN = frozenset({"name", "topic.to.external.resource.mapping"})
+OF_THE_RUN = frozenset({"name"})
+OURS = "io.sluice."
+"""How the classes of our own connector begin."""
 OF_A_SECRET = "YOUR-SECRET"  # noqa: S105 - a placeholder
 ANALYZER_TYPE = (".analysis.analyzer.", ".type")
 
@@ -51,18 +55,24 @@ def best_yaml(result: TuneResult) -> str:
     tree: dict[str, Any] = {"question": f"How fast is {plan.profile} with the settings that a search has found?"}
     tree["extends"] = whole_path(plan.profile) if plan.profile.endswith((".yaml", ".yml")) else plan.profile
     stated = dict(text.partition("=")[::2] for text in plan.overrides)
-    known = {key: yaml.safe_load(text) for key, text in stated.items() if text != HIDDEN}
+    known = {key.strip(): yaml.safe_load(text) for key, text in stated.items() if text != HIDDEN}
     values = known | result.settings
     if isinstance(path := values.get("dataset.path"), str):
         values["dataset.path"] = whole_path(path)
     for key, value in values.items():
         section: dict[str, Any] = tree
-        *names, last = split_key(key)
+        *names, last = split_key(key.strip())
         for name in names:
             section = section.setdefault(name, {})
         section[last] = value
-    remarks = [result.headline, *(f"Risk: {risk}" for risk in result.risks), *result.notes]
-    head = "".join(f"# {remark}\n" for remark in remarks)
+    hidden = [key.strip() for key, text in stated.items() if text == HIDDEN]
+    remarks = [
+        result.headline,
+        *(f"Risk: {risk}" for risk in result.risks),
+        *result.notes,
+        *(f"{key}: not written here; give it again with --set" for key in hidden),
+    ]
+    head = "".join(f"# {line}\n" for remark in remarks for line in remark.splitlines())
     return head + yaml.safe_dump(tree, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -81,17 +91,28 @@ def pasted(folder: Path, result: TuneResult) -> dict[str, str]:
     if run_folder is None or profile is None:
         return {}
     run = read_record(run_folder / "run.json")
-    texts = {INDEX: as_json(index_of(profile, run))}
+    index = index_of(profile, run)
+    texts = {INDEX: as_json(index)}
     dev_tools = [f"PUT YOUR-INDEX\n{texts[INDEX]}"]
     curl = [
         "# ES and CONNECT are the addresses of your servers; an index takes these settings when it is made",
+        *without_replicas(index),
         f'curl -X PUT "$ES/YOUR-INDEX" -H "Content-Type: application/json" --data-binary @{INDEX}',
     ]
     if "command" not in run.environment.connector and run.environment.connector:
         texts[CONNECTOR] = as_json(connector_of(run))
+        if str(run.environment.connector.get("connector.class")).startswith(OURS):
+            curl.append("# the Connect worker needs the plugin of Sluice: connect/README.md says how to install it")
         to = '"$CONNECT/connectors/YOUR-CONNECTOR/config"'
         curl.append(f'curl -X PUT {to} -H "Content-Type: application/json" --data-binary @{CONNECTOR}')
     return texts | {DEV_TOOLS: "\n".join(dev_tools), CURL: "\n".join(curl) + "\n"}
+
+
+def without_replicas(index: Mapping[str, Any]) -> Iterator[str]:
+    """A remark on an index that has none."""
+    settings = index["settings"]["index"]
+    if str(settings.get("number_of_replicas", settings.get("index.number_of_replicas"))) == "0":
+        yield "# number_of_replicas is 0, as it was measured: the loss of one node loses its shards; set 1 or more"
 
 
 def last_run(folder: Path, variant: str) -> Path | None:
@@ -110,7 +131,8 @@ def index_of(profile: Mapping[str, Any], run: Run) -> dict[str, Any]:
     in_effect = run.environment.index_settings.items()
     first, last = ANALYZER_TYPE
     chosen = {str(value) for key, value in in_effect if first in f".{key}" and str(key).endswith(last)}
-    return index_body(load_mapping(profile["mapping"]), profile["index"], chosen.__contains__)
+    mapping = mapping_for(Profile.model_validate(profile))
+    return index_body(mapping, profile["index"], chosen.__contains__)
 
 
 def connector_of(run: Run) -> dict[str, str]:

@@ -122,7 +122,8 @@ class Tuned:
         if len(by_goal.ratios) < LEAST_CONFIRM_BLOCKS:
             return False
         broken = (
-            effect is None or effect.ratio is None or breaks(bound, effect)
+            # An interval that reaches beyond a bound breaks it no more than it keeps it; an estimate beyond does.
+            effect is None or effect.ratio is None or bound.is_broken(effect.ratio) or breaks(bound, effect)
             for bound in self.plan.bounds
             for effect in [self.of_chosen(bound.metric)]
         )
@@ -222,7 +223,8 @@ def why_dropped(tuned: Tuned, combination: Combination) -> str | None:
     if combination == tuned.chosen:
         return None
     if gain is None:
-        return "its runs failed"
+        has_run = any(each.suite.of_variant(combination_name(combination)) for each in tuned.searched)
+        return "no figure" if has_run else "its runs failed"
     bound = known.broken(combination)
     of_best = known.log_gain(tuned.chosen) if tuned.chosen else None
     reasons = (
@@ -236,9 +238,10 @@ def why_dropped(tuned: Tuned, combination: Combination) -> str | None:
 
 def no_difference(tuned: Tuned) -> Iterator[str]:
     """Candidates of which the interval says that alone they change the goal by less than 5 %."""
+    recommended = (tuned.chosen or ()) if tuned.is_confirmed else ()
     for candidate in tuned.plan.candidates:
         alone = tuned.known.on((candidate.name,), tuned.plan.goal.metric)
-        if alone is not None and alone.verdict == "same within 5 %":
+        if alone is not None and alone.verdict == "same within 5 %" and candidate.name not in recommended:
             yield candidate.name
 
 
@@ -251,6 +254,8 @@ def never_ran(tuned: Tuned) -> Iterator[LeftOut]:
 
 def why_failed(tuned: Tuned, variant: str) -> str:
     """Why a variant has no figure, by its last run that gives a reason."""
+    if any(each.suite.of_variant(variant) for each in tuned.stages):
+        return "its runs have no figure of the goal"
     runs = [run for each in tuned.stages for run in each.suite.runs if run.variant == variant and run.reason]
     return f"its runs failed: {runs[-1].reason}" if runs else "not reached"
 

@@ -46,6 +46,12 @@ class Findings:
         return None
 
     @property
+    def has_figures(self) -> bool:
+        """Whether the search has compared anything by its goal."""
+        goal = self.plan.goal.metric
+        return any(known.ratio is not None for (_, metric), known in self.known.effects.items() if metric == goal)
+
+    @property
     def goal(self) -> Effect | None:
         """The confirmation of what was chosen, by the goal."""
         return self.of(combination_name(self.chosen), self.plan.goal.metric) if self.chosen else None
@@ -68,6 +74,8 @@ def headline(search: Findings) -> str:
         return f"Not finished: {begun} begun; resume it."
     if not search.has_start:
         return "This tune is void: no run of the start is verified; the report of stage 1 says why."
+    if search.chosen is None and not search.has_figures:
+        return f"Nothing was measured: no two runs have a figure of the {LABELS[search.plan.goal.name]}. {KEEP}"
     if search.chosen is None:
         return f"Nothing better than the start was found: no candidate seems to gain more than 1 %. {KEEP}"
     return of_choice(search, search.chosen)
@@ -84,7 +92,7 @@ def of_choice(search: Findings, chosen: Combination) -> str:
         return f"Confirmed: {label} {change(effect)} against the start, in {blocks}. Change {name}."
     for bound in search.plan.bounds:
         by_bound = search.of(name, bound.metric)
-        if by_bound is None or breaks(bound, by_bound):
+        if by_bound is None or by_bound.ratio is None or bound.is_broken(by_bound.ratio) or breaks(bound, by_bound):
             return f"{name}: {label} {change(effect)}, but {bound.text} is not kept: {change(by_bound)}. {KEEP}"
     return f"Nothing better than the start was confirmed: {name} gives {label} {change(effect)} in {blocks}. {KEEP}"
 

@@ -48,6 +48,10 @@ DATE = {"type": "date", "format": "strict_date_optional_time"}
         ),
         ("x", [1, 2.5], {"type": "float"}, "6 significant digits or fewer"),
         ("x", [1234567.5], {"type": "double"}, "8 significant digits"),
+        ("x", [123456789, 0.5], {"type": "double"}, "9 significant digits"),
+        ("x", [1e39, 1.5], {"type": "double"}, "from 1.5 to 1e+39, beyond the range of a float"),
+        ("x", [1e-40, 0.0, 1.5], {"type": "double"}, "from 1e-40 to 1.5, beyond the range of a float"),
+        ("price", [9007199254740993, 1.5], {"type": "double"}, "16 significant digits"),
         ("price", [1, 12.5, 9.99], {"type": "double"}, "a price; scaled_float by 100 is smaller where servers have it"),
         ("x", [2**63, 1], {"type": "keyword"}, "numbers beyond 64 bits and whole numbers: keyword takes all"),
         ("x", [[0.5] * 16, [0.25] * 16], {"type": "float"}, "arrays of one length: a vector? see mappings/vectors.*"),
@@ -93,6 +97,19 @@ DATE = {"type": "date", "format": "strict_date_optional_time"}
         ("x", [{"a": 1}, 7], dict(UNINDEXED), "objects and other values: no type takes both"),
         ("x", [None, []], dict(UNINDEXED), "only null or empty: any value is stored, none indexed"),
         ("x", [{str(n): 1 for n in range(201)}], dict(UNINDEXED), "its names are values: each would be a field"),
+        ("x", [{"lat": 1.5, "lon": 2}], {"type": "geo_point"}, "latitude and longitude"),
+        (
+            "x",
+            [{"lat": 1.5, "lon": 2.5}, {"lat": None, "lon": None}],
+            {"properties": {"lat": {"type": "float"}, "lon": {"type": "float"}}},
+            "an object",
+        ),
+        (
+            "x",
+            [{"lat": 1.5, "lon": 2.5}, {}],
+            {"properties": {"lat": {"type": "float"}, "lon": {"type": "float"}}},
+            "an object",
+        ),
         ("x", [{"a": 1}, {"a": 2.5}], {"properties": {"a": {"type": "float"}}}, "an object"),
         ("x", [[{"a": 1}, {"a": 2}]], {"properties": {"a": {"type": "byte"}}}, "an object"),
         (
@@ -200,6 +217,14 @@ def test_a_price_is_a_scaled_float_where_servers_have_it(sampled: Sampled) -> No
     proposal = propose(sampled({"salePrice": 12.5}, {"salePrice": 9.995}), has_type={"scaled_float"}.__contains__)
 
     assert proposal.content["mappings"]["properties"]["salePrice"] == {"type": "scaled_float", "scaling_factor": 1000}
+
+
+def test_a_longer_string_than_those_of_a_sample_rejects_no_document(sampled: Sampled) -> None:
+    """Where the whole file was read, there is none."""
+    documents = [{"x": f"c{n}"} for n in range(7)]
+    of_some = propose(sampled(*documents, most=3)).content["mappings"]["properties"]["x"]
+    assert of_some == {"type": "keyword", "ignore_above": 8191}
+    assert propose(sampled(*documents)).content["mappings"]["properties"]["x"] == {"type": "keyword"}
 
 
 def test_an_array_need_not_be_nested(sampled: Sampled) -> None:

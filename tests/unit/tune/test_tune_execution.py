@@ -4,16 +4,17 @@ import json
 import random
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 
 import pytest
 
 from lab.analysis.result import analyse, write_result
-from lab.analysis.tune.goals import compared_metrics, parsed_goal
+from lab.analysis.tune.goals import SIZE, compared_metrics, parsed_bounds, parsed_goal
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX, best_yaml, write_recommended
 from lab.analysis.tune.report import write_tune_report
-from lab.analysis.tune.result import analyse_tune
+from lab.analysis.tune.result import Tuned, analyse_tune, tune_result
 from lab.analysis.tune.sentences import without_gain
 from lab.cli.tune import OneDataset
 from lab.errors import ProfileError
@@ -27,6 +28,7 @@ from lab.records.tune import START, Stage, TunePlan, TuneResult
 from lab.run.folder import RunFolder
 from lab.run.load.sink import connector_config
 from lab.suite.folder import SuiteFolder
+from lab.suite.loads import LoadSizes
 from lab.tune.execution import Profiles, TuneExecution
 from lab.tune.folder import TuneFolder, find_tune, tune_at
 from lab.tune.plan import expected
@@ -301,7 +303,9 @@ def test_no_secret_is_written_into_the_profile(finished: Finished) -> None:
     _, result, _ = finished
     hidden = (*result.plan.overrides, "sink.config.connection.password=(hidden)")
     told = best_yaml(result.model_copy(update={"plan": result.plan.model_copy(update={"overrides": hidden})}))
-    assert ("password" in told, "batch.size" in told) == (False, True)
+    lines = [line for line in told.splitlines() if "password" in line]
+    assert lines == ["# sink.config.connection.password: not written here; give it again with --set"]
+    assert "batch.size" in told
 
 
 def test_the_report_tells_what_was_tried_and_what_was_not(finished: Finished) -> None:
@@ -336,6 +340,34 @@ def test_later_stages_need_no_warm_up(finished: Finished) -> None:
     _, _, bench = finished
     uncounted = [name for name, warm_up in bench.ran if warm_up]
     assert sorted(uncounted) == sorted([START, START, "tasks=2", "refresh_interval=30s", "codec=best_compression"])
+
+
+def test_the_first_stage_has_fewer_blocks_where_runs_take_longer(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """Than was expected before there was one; at least one is left."""
+    folder = TuneFolder.begin(tmp_path, plan)
+    tune = execution(folder, start, Bench(GAINS))
+    stage = Stage(number=1, kind="alone", combinations=(("tasks=2",),), blocks=6)
+    suite = tune.begin(stage).plan()
+    assert tune.blocks_in_time(suite, LoadSizes(5000.0, times=1))["repeats"] == 6
+    slow = tune.blocks_in_time(suite, LoadSizes(1000.0, times=1))
+    assert (slow["repeats"], slow["order"]) == (2, suite.order[:2])
+    assert tune.blocks_in_time(suite, LoadSizes(7.0, times=1))["repeats"] == 1
+
+
+def test_a_bound_beyond_which_the_estimate_lies_is_not_kept(finished: Finished) -> None:
+    """Even where its interval reaches back within it."""
+    path, result, _ = finished
+    bound = parsed_bounds(["size<=1.1x"], result.plan.goal)[0]
+    tuned = Tuned.read(path)
+    plan = tuned.plan.model_copy(update={"bounds": (bound,)})
+    effects = [
+        each.model_copy(update={"ratio": 1.14, "low": 1.05, "high": 1.24}) if each.metric == SIZE.name else each
+        for each in tuned.confirmation
+    ]
+    beyond = replace(tuned, plan=plan)
+    vars(beyond)["confirmation"] = tuple(effects)
+    assert (tuned.is_confirmed, beyond.is_confirmed) == (True, False)
+    assert "but size<=1.1x is not kept: +14 %" in tune_result(beyond, ended=True).headline
 
 
 def test_loads_grow_where_a_candidate_is_much_faster(tmp_path: Path, plan: TunePlan, start: Start) -> None:

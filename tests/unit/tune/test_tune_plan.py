@@ -86,6 +86,18 @@ def test_a_file_is_read_from_its_beginning_and_no_further_than_its_end(tmp_path:
     assert made.capped(LoadSizes(9000.0, times=1)) == LoadSizes(9000.0, times=1)
 
 
+def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path) -> None:
+    """It sends as many of its documents as rate and time ask for; at a share of the limit no more than there are."""
+    path = tmp_path / "few.ndjson"
+    path.write_text("".join(f'{{"id": {number}}}\n' for number in range(4001)))
+    start = sized(Start.of("file", (f"dataset.path={path}",)), 4001, streams=True)
+    assert start.profile.dataset.documents == 4001
+    made = profiles(start, "latency at 50%", documents=4001)
+    stream = made.with_sizes(first_suite(made), LoadSizes(200.0, rate_docs_per_s=100.0)).variants[0].profile
+    assert (stream.dataset.documents, stream.load.rate_docs_per_s) == (2000, 100.0)
+    assert made.capped(LoadSizes(9000.0, rate_docs_per_s=4500.0)).rate_docs_per_s == pytest.approx(4001 / 20)
+
+
 @pytest.mark.parametrize(("minutes", "number"), [(3, 0), (15, 7), (60, 14)])
 def test_more_time_tries_more_candidates(minutes: int, number: int) -> None:
     """One block of them alone has to fit beside all that follows; the least time is that of one."""

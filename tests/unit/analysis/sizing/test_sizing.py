@@ -112,7 +112,7 @@ def test_what_machines_do_not_help_against_is_said() -> None:
     """A cluster too large, a group too large, shards too many, shards full too soon."""
     assert [limit.partition(":")[0] for limit in sized().limits] == ["nodes"]
     huge = sized(replace(TARGET, rate_docs_per_s=500_000_000), "disk_tb=4000")
-    assert [limit.partition(":")[0] for limit in huge.limits] == ["shards", "rollover", "tasks", "nodes"]
+    assert [limit.partition(":")[0] for limit in huge.limits] == ["shards", "primaries", "rollover", "tasks", "nodes"]
     assert [limit.partition(":")[0] for limit in sized(replace(TARGET, days=0.1)).limits] == ["rollover"]
 
 
