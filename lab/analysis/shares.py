@@ -1,7 +1,7 @@
 """The delivery records of several drivers, put together: whether they are one load, whole, and sent when it was due."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lab.analysis.figures.limits import LATE
@@ -10,6 +10,8 @@ from lab.errors import ProfileError, VerificationError
 from lab.records.shares import PLAN, DeliveryRecord
 from producers.delivery import Delivered, in_words, side_by_side
 
+MOST_APART = 0.05
+"""By so much the rate of all may be told too high."""
 A_RECORD = "a file that `sluice produce --record` has written"
 
 
@@ -31,7 +33,8 @@ def gathered(records: Mapping[str, DeliveryRecord], planned: Mapping[str, object
 
     Raises:
         ProfileError: They are not the shares of one load, or a share is missing or there twice.
-        VerificationError: A driver could not keep the schedule, or documents were not delivered: there are no figures.
+        VerificationError: A driver could not keep the schedule, their clocks were too far apart, or documents were not
+            delivered: there are no figures.
     """
     refuse_other_loads(records, planned)
     if problems := list(uncounted(records)):
@@ -40,6 +43,8 @@ def gathered(records: Mapping[str, DeliveryRecord], planned: Mapping[str, object
     if problems := [problem for record in ordered for problem in broken(record)]:
         raise VerificationError("; ".join(problems))
     delivered = side_by_side([record.delivered for record in ordered])
+    if problem := apart(ordered, delivered.last_acknowledged_s - delivered.first_intended_s):
+        raise VerificationError(problem)
     if delivered.produced != ordered[0].documents:
         raise VerificationError(
             f"all shares: got {delivered.produced:,} documents, expected {ordered[0].documents:,}: one is cut short"
@@ -77,6 +82,25 @@ def uncounted(records: Mapping[str, DeliveryRecord]) -> Iterator[str]:
             yield f"share {share}/{of}: got no delivery record, expected one"
         elif len(names) > 1:
             yield f"share {share}/{of}: got {len(names)} delivery records ({', '.join(names)}), expected one"
+
+
+def apart(records: Sequence[DeliveryRecord], load_s: float) -> str | None:
+    """Why shares were not sent side by side: clocks that certainly differ by more than a small part of the load's time.
+
+    Each driver keeps the schedule by its own clock, so that all together needed so much longer than any of them says.
+    """
+    known = [(record, record.clock) for record in records if record.clock is not None]
+    if not known:
+        return None
+    first, ahead = max(known, key=lambda each: each[1].ahead_ms - each[1].bound_ms)
+    last, behind = min(known, key=lambda each: each[1].ahead_ms + each[1].bound_ms)
+    least_s = (ahead.ahead_ms - ahead.bound_ms - behind.ahead_ms - behind.bound_ms) / 1000
+    if least_s <= MOST_APART * load_s:
+        return None
+    return (
+        f"{first.name} and {last.name}: their clocks are at least {least_s:.1f} s apart, expected at most"
+        f" {MOST_APART:.0%} of the load's {load_s:.0f} s: they did not send at the same time; synchronize the clocks"
+    )
 
 
 def broken(record: DeliveryRecord) -> Iterator[str]:

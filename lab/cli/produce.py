@@ -395,7 +395,9 @@ def rows_of(delivered: Delivered) -> Iterator[tuple[str, str]]:
 
 
 def clock_rows(records: Iterable[DeliveryRecord]) -> Iterator[tuple[str, str]]:
-    """The clock of each driver that has compared its own."""
+    """The clock of each driver; of one driver alone only if it has compared its own."""
     for record in records:
         if record.clock is not None:
             yield f"clock of {record.name}", f"{clock_text(record.clock)} the broker's"
+        elif record.of > 1:
+            yield f"clock of {record.name}", "not compared: see --clock-topic"

@@ -159,3 +159,15 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     file.write_text("{}\n")
     with pytest.raises(ProfileError, match=rf"^{file}: not a delivery record: sluice_version: Field required"):
         read_delivery(file)
+
+
+@pytest.mark.parametrize(("ahead_ms", "are_apart"), [(60_000.0, True), (-60_000.0, True), (300.0, False)])
+def test_drivers_that_did_not_send_at_the_same_time_have_no_figures(ahead_ms: float, *, are_apart: bool) -> None:
+    """Each kept the schedule, by a clock of its own: the broker never had the rate of both."""
+    clocks = ClockOffset(ahead_ms=0.0, bound_ms=2.0), ClockOffset(ahead_ms=ahead_ms, bound_ms=2.0)
+    records = {f"{share}.json": record(share, clock=clock) for share, clock in enumerate(clocks, 1)}
+    if not are_apart:
+        assert gathered(records).produced == 2018
+        return
+    with pytest.raises(VerificationError, match="clocks are at least 60"):
+        gathered(records)
