@@ -35,7 +35,8 @@ from lab.cli.suite_display import SuiteDisplay, show_plan
 from lab.console import console, print_json
 from lab.display import print_report, print_warnings
 from lab.errors import ProfileError, VerificationError, is_interrupt
-from lab.profiles.suites import Measures, Suite, ad_hoc_suite, checked_rate, load_suite
+from lab.profiles.races import ad_hoc_suite
+from lab.profiles.suites import Measures, Suite, checked_rate, load_suite
 from lab.records.suite import SuitePlan, SuiteResult, Variant
 from lab.run.folder import SUITES, become_latest, check_runs
 from lab.suite.duets import DuetExecution

@@ -253,7 +253,7 @@ class Tuning:
         if self.identity(was) != self.identity(self.plan):
             raise ProfileError(
                 f"{begun.path}: cannot be resumed: start, space, goal, --keep, --allow, time, seed or target are not"
-                f" those that it was begun with; expected: {shlex.join(was.command)} --resume"
+                f" those that it was begun with; expected: {resuming(was.command)}"
             )
         return Tuning(
             was, self.start, self.servers, self.takes, self.dataset_of, self.documents, side_by_side=self.side_by_side
@@ -294,12 +294,17 @@ class Tuning:
             try:
                 execution.execute()
             except BaseException as error:
-                if not folder.removed_if_empty():
-                    again = escape(shlex.join(word for word in self.plan.command if word != RESUME))
+                # What a server has refused, or a file cannot give, it would again.
+                if not folder.removed_if_empty() and not isinstance(error, ProfileError):
                     what = "interrupted" if is_interrupt(error) else "not finished"
-                    console.print(f"{what}; resume with: {again} {RESUME}", soft_wrap=True)
+                    console.print(f"{what}; resume with: {escape(resuming(self.plan.command))}", soft_wrap=True)
                 raise
         return folder
+
+
+def resuming(command: Sequence[str]) -> str:
+    """The command that goes on with what another has begun."""
+    return shlex.join([*(word for word in command if word != RESUME), RESUME])
 
 
 def check_rate(rate: str | None, window_s: float, documents: int | None) -> None:

@@ -194,7 +194,7 @@ async def compare(server: Server, request: Request) -> Response:
     if not 2 <= len(names) <= MOST_COMPARED or len(set(names)) != len(names):
         raise ProfileError(f"run: got {len(names)}, expected 2 to {MOST_COMPARED} different ones")
     folders = [folder_of(server.runs, name) for name in names]
-    return json(await run_in_threadpool(compared_alone, server, names, folders))
+    return json(await run_in_threadpool(compared, server, names, folders))
 
 
 def folder_of(runs: Path, name: str) -> Path:
@@ -213,23 +213,19 @@ def folder_of(runs: Path, name: str) -> Path:
     return folder
 
 
-def compared_alone(server: Server, names: list[str], folders: list[Path]) -> dict[str, Any]:
-    """The same as `compared`, one after the other: each starts processes on a machine that may be measuring."""
-    with server.comparing:
-        return compared(server, names, folders)
-
-
 def compared(server: Server, names: list[str], folders: list[Path]) -> dict[str, Any]:
     """The comparisons of all with the first one, or why there is none."""
     first, *others = (name.removeprefix("suites/") for name in names)
     comparisons: list[Any] = []
     errors: list[str] = []
-    for other in others:
-        arguments = ("compare", first, other, "--json", "--runs", str(server.runs))
-        status, output, said = answer_of(server.starter, arguments)
-        if status:
-            errors.append(refusal_in(said))
-        comparisons += orjson.loads(output) if output.strip() else []
+    # One after the other, whoever asks: each starts a process on a machine that may be measuring.
+    with server.comparing:
+        for other in others:
+            arguments = ("compare", first, other, "--json", "--runs", str(server.runs))
+            status, output, said = answer_of(server.starter, arguments)
+            if status:
+                errors.append(refusal_in(said))
+            comparisons += orjson.loads(output) if output.strip() else []
     texts = [profile_of_run(folder) for folder in folders]
     diffs = [unified(texts[0], text, names[0], name) for text, name in zip(texts[1:], names[1:], strict=True)]
     refusal = {"error": "\n".join(errors)} if errors else {}

@@ -9,7 +9,6 @@ from math import inf
 from pathlib import Path
 from typing import Annotated
 
-import yaml
 from pydantic import BeforeValidator, Field, JsonValue, PositiveInt
 from pydantic_core import PydanticCustomError
 
@@ -268,82 +267,16 @@ def load_suite(name_or_path: str, *, overrides: tuple[str, ...] = (), root: Path
     file, tree, problems = read_model(path, label_of(path, root), SuiteFile, what="a suite")
     if file is None:
         raise refusal(problems)
-    return _Expansion(file, tree, root, overrides).suite(
+    return Expansion(file, tree, root, overrides).suite(
         path.stem if name_or_path.endswith(path.suffix) else name_or_path
     )
-
-
-def ad_hoc_suite(profile: str, settings: Sequence[str], root: Path = REPOSITORY) -> Suite:
-    """The suite that compares some values of a profile's settings: each combination, against that of the first ones.
-
-    Args:
-        settings: `dotted.key=value,value`; one with a single value is set for all variants.
-
-    Raises:
-        ProfileError: No setting has several values, or every problem of the profile.
-    """
-    stated = {key: values.split(",") for key, _, values in (text.partition("=") for text in settings)}
-    factors = {key: [_level(text) for text in values] for key, values in stated.items() if len(values) > 1}
-    if not factors:
-        raise ProfileError(
-            "--set: got no setting with several values, expected one, such as sink.config.batch.size=2000,500,5000"
-        )
-    fixed = tuple(text for text in settings if text.partition("=")[0] not in factors)
-    for key, levels in factors.items():
-        for level in levels:
-            load_profile(profile, overrides=(*fixed, override(key, level)), root=root)
-    values = {key: levels[0] for key, levels in factors.items()}
-    first = load_profile(
-        profile, overrides=(*fixed, *(override(key, value) for key, value in values.items())), root=root
-    )
-    file = SuiteFile.model_validate(
-        {
-            "question": f"What does {' and '.join(factors)} change in {profile}?",
-            "control": cell_name(values),
-            "grid": {"profile": profile, "factors": factors},
-            "set": _size_of_warm_ups(first, settings),
-            "minutes": RACE_MINUTES,
-            "window_s": RACE_WINDOW_S,
-            "metrics": OF_QUERIES if first.load.mode == "query" else OF_LOADS,
-        }
-    )
-    return _Expansion(file, Located({}, Place("--set", None)), root, fixed).suite(f"race-{profile.replace('/', '-')}")
-
-
-def _size_of_warm_ups(profile: Profile, stated: Sequence[str]) -> dict[str, int]:
-    """What makes the drains of a race as small as a warm-up needs; those that count get more documents again.
-
-    Args:
-        stated: Settings of the command line, which win.
-    """
-    if profile.load.mode != "drain" or profile.dataset.name == "file":
-        return {}
-    sizes = {f"dataset.{count}": getattr(profile.dataset, count) or 0 for count in ("documents", "books")}
-    keys = {text.partition("=")[0] for text in stated}
-    return {} if keys & sizes.keys() else {key: RACE_DOCUMENTS for key, size in sizes.items() if size > RACE_DOCUMENTS}
-
-
-def _level(text: str) -> JsonValue:
-    """A value as YAML has it; what is no YAML is a text, and so is a date, which JSON does not know."""
-    try:
-        value: JsonValue = yaml.safe_load(text)
-        json.dumps(value)
-    except (yaml.YAMLError, TypeError):
-        return text
-    return value
-
-
-OF_LOADS = ["cpu_s_per_million_docs/elasticsearch", "indexing_rate_docs_per_s/primaries"]
-OF_QUERIES = ["query_service_time_ms_mean/run", "query_rate_per_s/run", "query_cpu_ms/elasticsearch"]
-RACE_MINUTES, RACE_WINDOW_S, RACE_DOCUMENTS = 10.0, 10.0, 60_000
-"""What a comparison takes that somebody asks for at the command line."""
 
 
 # --- from a file to variants ----------------------------------------------------------------------------------------
 
 
 @dataclass
-class _Expansion:
+class Expansion:
     """Makes the variants of one file, and collects what is wrong with them."""
 
     file: SuiteFile

@@ -179,11 +179,20 @@ class Profiles:
         return resized(suite, sizes, {name: dataset.documents for name, dataset in self.datasets(suite).items()})
 
     def capped(self, sizes: LoadSizes) -> LoadSizes:
-        """Sizes for which there are documents."""
+        """Sizes for which there are documents.
+
+        Raises:
+            ProfileError: There are too few for a stream at a share of the limit, which only the warm-up tells.
+        """
         if self.documents is None:
             return sizes
-        if sizes.rate_docs_per_s is not None:
-            return replace(sizes, rate_docs_per_s=min(sizes.rate_docs_per_s, self.documents / self.plan.window_s))
+        if sizes.rate_docs_per_s and sizes.rate_docs_per_s * self.plan.window_s > self.documents:
+            needed = sizes.rate_docs_per_s * self.plan.window_s
+            share = int(100 * self.documents / self.plan.window_s / sizes.limit_docs_per_s)
+            raise ProfileError(
+                f"--goal: latency at {self.plan.goal.rate}: got a file of {self.documents:,} documents, expected"
+                f" {needed:,.0f} for {self.plan.window_s:g} s; choose {share} % or less"
+            )
         if sizes.times is None:
             return sizes
         each = self.dataset_of(self.start.profile).documents

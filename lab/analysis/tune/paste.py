@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from lab.analysis.folder import read_profile, read_record
 from lab.analysis.tune.folder import StageRecords, read_stages
@@ -61,7 +62,7 @@ def best_yaml(result: TuneResult) -> str:
         values["dataset.path"] = whole_path(path)
     for key, value in values.items():
         section: dict[str, Any] = tree
-        *names, last = split_key(key.strip())
+        *names, last = split_key(key)
         for name in names:
             section = section.setdefault(name, {})
         section[last] = value
@@ -87,16 +88,21 @@ def whole_path(path: str) -> str:
 def pasted(folder: Path, result: TuneResult) -> dict[str, str]:
     """Index and connector as the last run of what is recommended had them, with placeholders for what is the user's."""
     run_folder = last_run(folder, combination_name(result.recommended))
-    profile = read_profile(run_folder / "profile.json") if run_folder else None
-    if run_folder is None or profile is None:
+    stated = read_profile(run_folder / "profile.json") if run_folder else None
+    if run_folder is None or stated is None:
         return {}
+    try:
+        profile = Profile.model_validate(stated)
+    except ValidationError:
+        return {}  # of an older version
     run = read_record(run_folder / "run.json")
     index = index_of(profile, run)
     texts = {INDEX: as_json(index)}
-    dev_tools = [f"PUT YOUR-INDEX\n{texts[INDEX]}"]
+    remarks = list(without_replicas(index))
+    dev_tools = [*remarks, f"PUT YOUR-INDEX\n{texts[INDEX]}"]
     curl = [
         "# ES and CONNECT are the addresses of your servers; an index takes these settings when it is made",
-        *without_replicas(index),
+        *remarks,
         f'curl -X PUT "$ES/YOUR-INDEX" -H "Content-Type: application/json" --data-binary @{INDEX}',
     ]
     if "command" not in run.environment.connector and run.environment.connector:
@@ -126,13 +132,12 @@ def last_run(folder: Path, variant: str) -> Path | None:
     return None
 
 
-def index_of(profile: Mapping[str, Any], run: Run) -> dict[str, Any]:
+def index_of(profile: Profile, run: Run) -> dict[str, Any]:
     """The body of the request that made the run's index, as far as profile and mapping decide it."""
     in_effect = run.environment.index_settings.items()
     first, last = ANALYZER_TYPE
     chosen = {str(value) for key, value in in_effect if first in f".{key}" and str(key).endswith(last)}
-    mapping = mapping_for(Profile.model_validate(profile))
-    return index_body(mapping, profile["index"], chosen.__contains__)
+    return index_body(mapping_for(profile), profile.index, chosen.__contains__)
 
 
 def connector_of(run: Run) -> dict[str, str]:

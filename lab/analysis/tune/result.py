@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from lab.analysis.statistics.effects import among_comparisons, effect
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.result import judged_effects
-from lab.analysis.tune.estimates import A_TIE, LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates, breaks
+from lab.analysis.tune.estimates import A_TIE, LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.sentences import Findings, findings, headline
 from lab.errors import writing
@@ -122,8 +122,8 @@ class Tuned:
         if len(by_goal.ratios) < LEAST_CONFIRM_BLOCKS:
             return False
         broken = (
-            # An interval that reaches beyond a bound breaks it no more than it keeps it; an estimate beyond does.
-            effect is None or effect.ratio is None or bound.is_broken(effect.ratio) or breaks(bound, effect)
+            # Where the interval reaches to both sides of a bound, the estimate decides: users asked to have it kept.
+            effect is None or effect.ratio is None or bound.is_broken(effect.ratio)
             for bound in self.plan.bounds
             for effect in [self.of_chosen(bound.metric)]
         )

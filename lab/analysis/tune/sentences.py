@@ -92,7 +92,7 @@ def of_choice(search: Findings, chosen: Combination) -> str:
         return f"Confirmed: {label} {change(effect)} against the start, in {blocks}. Change {name}."
     for bound in search.plan.bounds:
         by_bound = search.of(name, bound.metric)
-        if by_bound is None or by_bound.ratio is None or bound.is_broken(by_bound.ratio) or breaks(bound, by_bound):
+        if by_bound is None or by_bound.ratio is None or bound.is_broken(by_bound.ratio):
             return f"{name}: {label} {change(effect)}, but {bound.text} is not kept: {change(by_bound)}. {KEEP}"
     return f"Nothing better than the start was confirmed: {name} gives {label} {change(effect)} in {blocks}. {KEEP}"
 

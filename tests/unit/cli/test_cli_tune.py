@@ -141,6 +141,10 @@ SPACE = "question: Which?\nknobs:\n  sink.taks: {values: [2]}\n"
         ((), "tune: got no profile, expected PROFILE, or --path FILE for your own documents"),
         (("quickstrat",), 'unknown profile "quickstrat", did you mean `quickstart`?'),
         (("quickstart", "--goal", "speed"), '--goal: got "speed", expected rate, cpu, size, or latency at a rate'),
+        (
+            ("sink/direct", "--goal", "latency at 5000"),
+            "--goal: latency at 5000: got a load without Kafka, which has no end-to-end latency, expected another goal",
+        ),
         (("quickstart", "--keep", "size"), '--keep: got "size", expected a bound relative to the start'),
         (("quickstart", "--space", "defalt"), 'unknown space "defalt", did you mean `default`?'),
         (("quickstart", "--space", "mine.yaml"), "mine.yaml:3: knobs.sink.taks: unknown key, did you mean `tasks`?"),

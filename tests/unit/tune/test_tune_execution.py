@@ -294,7 +294,9 @@ def test_settings_to_paste_are_those_that_ran(finished: Finished) -> None:
     assert connector["batch.size"] == "1009"
     assert (connector["topics"], connector["connection.password"]) == ("YOUR-TOPIC", "YOUR-SECRET")
     assert "the-runs" not in (path / CONNECTOR).read_text() + (path / DEV_TOOLS).read_text()
-    assert (path / DEV_TOOLS).read_text() == "PUT YOUR-INDEX\n" + (path / INDEX).read_text()
+    remark = "# number_of_replicas is 0, as it was measured: the loss of one node loses its shards; set 1 or more\n"
+    assert (path / DEV_TOOLS).read_text() == remark + "PUT YOUR-INDEX\n" + (path / INDEX).read_text()
+    assert remark in (path / CURL).read_text()
     assert f"--data-binary @{INDEX}" in (path / CURL).read_text()
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from lab.analysis.tune.goals import compared_metrics, parsed_goal
 from lab.cli.tune import OneDataset
+from lab.errors import ProfileError
 from lab.profiles.spaces import Start, candidates_of, load_space
 from lab.records.tune import START, Stage, TunePlan
 from lab.suite.loads import LoadSizes
@@ -87,7 +88,7 @@ def test_a_file_is_read_from_its_beginning_and_no_further_than_its_end(tmp_path:
 
 
 def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path) -> None:
-    """It sends as many of its documents as rate and time ask for; at a share of the limit no more than there are."""
+    """It sends as many of its documents as rate and time ask for; at a share of the limit, too few are refused."""
     path = tmp_path / "few.ndjson"
     path.write_text("".join(f'{{"id": {number}}}\n' for number in range(4001)))
     start = sized(Start.of("file", (f"dataset.path={path}",)), 4001, streams=True)
@@ -95,7 +96,10 @@ def test_a_stream_of_a_small_file_ends_after_its_time(tmp_path: Path) -> None:
     made = profiles(start, "latency at 50%", documents=4001)
     stream = made.with_sizes(first_suite(made), LoadSizes(200.0, rate_docs_per_s=100.0)).variants[0].profile
     assert (stream.dataset.documents, stream.load.rate_docs_per_s) == (2000, 100.0)
-    assert made.capped(LoadSizes(9000.0, rate_docs_per_s=4500.0)).rate_docs_per_s == pytest.approx(4001 / 20)
+    with pytest.raises(ProfileError) as refusal:
+        made.capped(LoadSizes(900.0, rate_docs_per_s=450.0))
+    expected_words = "got a file of 4,001 documents, expected 9,000 for 20 s; choose 22 % or less"
+    assert str(refusal.value) == f"--goal: latency at 50 %: {expected_words}"
 
 
 @pytest.mark.parametrize(("minutes", "number"), [(3, 0), (15, 7), (60, 14)])

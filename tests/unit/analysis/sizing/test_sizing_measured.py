@@ -1,5 +1,6 @@
 """What a document costs, from runs whose every figure is known beforehand; and the command that sizes from them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from lab.analysis.result import analyse
 from lab.analysis.sizing.measured import measured
 from lab.cli.app import app
 from lab.errors import ProfileError
+from lab.records.queries import QueryLoadResult
 from lab.records.run import Run
 from lab.records.samples import Sample
 from tests.unit.analysis.synthetic import Truth, directly, elsewhere, run, samples, with_samples, written
@@ -103,6 +105,24 @@ def unverified(truth: Truth) -> tuple[Run, list[Sample]]:
     return made.model_copy(update={"verification": made.verification.model_copy(update={"verified": False})}), samples(
         truth
     )
+
+
+def test_a_record_that_overwrites_a_document_adds_no_bytes(tmp_path: Path) -> None:
+    """Half of them updates: a rate of all records fills a disk half as fast as one of new documents."""
+    made = analyse(folder(tmp_path / "a"))
+    stored = made.result.documents.indexed
+    counts = made.result.documents.model_copy(update={"indexed": stored // 2, "already_there": stored - stored // 2})
+    updates = replace(made, result=made.result.model_copy(update={"documents": counts}))
+    assert updates.result.documents.loaded == made.result.documents.loaded
+    assert measured([updates]).costs.stored_bytes == measured([made]).costs.stored_bytes
+
+
+def test_a_load_with_queries_beside_it_is_refused(tmp_path: Path) -> None:
+    """Their CPU is in that of the nodes."""
+    made = analyse(folder(tmp_path / "a"))
+    queried = made.folder.run.model_copy(update={"query_load": QueryLoadResult.model_construct()})
+    with pytest.raises(ProfileError, match="got a load with queries beside it"):
+        measured([replace(made, folder=replace(made.folder, run=queried))])
 
 
 def test_runs_that_differ_are_not_put_together(tmp_path: Path) -> None:
