@@ -67,8 +67,8 @@ class Watch:
 
     @property
     def suite_is_under_way(self) -> bool:
-        """Whether the command of the suite that is followed is there: between its runs, too."""
-        return self.suite is not None and self.run is not None and self.run.has_process
+        """Whether the suite that is followed has not ended, and its command is there: between its runs, too."""
+        return self.suite is not None and not self.suite.has_ended and self.run is not None and self.run.has_process
 
     def look(self) -> list[Event]:
         """What has happened since the last look."""

@@ -55,6 +55,11 @@ class SuiteView:
     _effects: tuple[Effect, ...] = field(default=(), init=False)
     _records: SuiteRecords | None = field(default=None, init=False)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it came to its end: one that was interrupted never says so."""
+        return (self.folder / "suite.json").is_file()
+
     def look(self) -> bool:
         """Read what has changed since the last look; whether anything has, and can be read."""
         stamp = tuple(changed_ns(self.folder / name) for name in FILES)
@@ -111,7 +116,7 @@ class SuiteView:
             "variants": [self._variant(plan, variant.name, variant.against) for variant in plan.variants],
             "headline": headline(plan, self._ended, self._effects),
             "report": f"/runs/{self.name}/report.html" if (self.folder / "report.html").is_file() else None,
-            "ended": (self.folder / "suite.json").is_file(),
+            "ended": self.has_ended,
         }
 
     def _metrics(self, plan: SuitePlan) -> list[dict[str, str]]:

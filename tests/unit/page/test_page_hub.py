@@ -200,6 +200,9 @@ def test_a_suite_is_under_way_between_its_runs_and_not_when_its_command_is_gone(
         watch = watch_of(tmp_path)
         (event,) = watch.look()
         assert (watch.suite_is_under_way, event.facts["suite"]["running"]) == (True, "aladin/static")
+        (folder / "suite.json").write_text("{}", "utf-8")
+        assert not watch.suite_is_under_way
+        (folder / "suite.json").unlink()
         child.kill()
         child.wait()
     (event,) = watch.look()
