@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,14 +54,27 @@ time_t time(time_t *now) {
     return precise.tv_sec;
 }
 
-/* A wait until an instant of the wall clock, which the kernel knows by its own; one of the monotonic clock is small. */
+/* Waits until an instant of the wall clock, which the kernel knows by its own; one of the monotonic clock is small. */
+static struct timespec known_by_kernel(const struct timespec *until) {
+    struct timespec instant = *until;
+    if (until->tv_sec > SECOND) shift(&instant, -ahead_ns());
+    return instant;
+}
+
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until) {
     static int (*original)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-    struct timespec known_by_kernel = *until;
+    struct timespec instant = known_by_kernel(until);
     /* On x86-64 the plain name may be that of another, older kind of condition. */
     if (!original) *(void **)&original = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
     if (!original) *(void **)&original = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
-    if (until->tv_sec > SECOND) shift(&known_by_kernel, -ahead_ns());
-    return original(condition, mutex, &known_by_kernel);
+    return original(condition, mutex, &instant);
+}
+
+/* The C library's own calls of the function above do not come here. */
+int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict until) {
+    static int (*original)(cnd_t *, mtx_t *, const struct timespec *);
+    struct timespec instant = known_by_kernel(until);
+    if (!original) *(void **)&original = dlsym(RTLD_NEXT, "cnd_timedwait");
+    return original(condition, mutex, &instant);
 }
