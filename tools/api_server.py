@@ -2,8 +2,8 @@
 
     PYTHONPATH=. PYTHON -m tools.api_server FOLDER
 
-Needs Go, Maven and a JDK, 5 GB of disk and some 20 CPU minutes; everything comes from Go's module proxy and from Maven
-Central. Then: `pytest tests/endurance -s --api-server FOLDER`.
+Needs Go, Maven, a JDK of 21 or later, 5 GB of disk and some 20 CPU minutes; everything comes from Go's module proxy and
+from Maven Central. Then: `pytest tests/endurance -s --api-server FOLDER`.
 """
 
 import argparse
@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+from lab.stack.jdk import NEWEST_KNOWN, JavaRange, choose_jdk, find_jdks
 
 KUBERNETES = "v1.37.2"
 LIBRARIES = "v0.37.2"
@@ -28,6 +30,7 @@ STRIMZI_KINDS = {
     "KafkaConnector": "connector.KafkaConnector",
 }
 """Kind → its class below `io.strimzi.api.kafka.model`."""
+JAVA_OF_GENERATOR = JavaRange(21, NEWEST_KNOWN)
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>sluice</groupId><artifactId>crds</artifactId><version>1</version>
@@ -100,7 +103,8 @@ def write_crds(folder: Path) -> None:
         f"io.strimzi.api.kafka.model.{name}={crds / f'strimzi-{kind}.yaml'}" for kind, name in STRIMZI_KINDS.items()
     ]
     classpath = (maven / "classpath").read_text("utf-8").strip()
-    run("java", "-cp", classpath, "io.strimzi.crdgenerator.CrdGenerator", "--yaml", *outputs, folder=maven)
+    java = choose_jdk(find_jdks(), JAVA_OF_GENERATOR, "Strimzi's generator").java
+    run(java, "-cp", classpath, "io.strimzi.crdgenerator.CrdGenerator", "--yaml", *outputs, folder=maven)
 
 
 def main() -> None:

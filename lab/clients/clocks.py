@@ -12,6 +12,8 @@ from lab.endpoints import HttpAccess
 from lab.errors import ProfileError
 from lab.records.drivers import ClockOffset
 
+BROKERS_TIME = {"message.timestamp.type": "LogAppendTime"}
+"""Settings of a topic with which a broker says what time it is."""
 BROKER_ASKED = 40
 BROKER_PAUSE_S = 0.005
 BROKER_RESOLUTION_S = 0.001

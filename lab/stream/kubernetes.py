@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from lab.clients.clocks import BROKERS_TIME
 from lab.clients.target import cluster_of
 from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
@@ -21,7 +22,7 @@ from lab.run.load.drivers import produce_words
 from lab.run.load.sink import connector_config, placeholders
 from lab.run.names import Names, index_name
 from lab.run.prepare import create_index
-from lab.stream.prepare import refuse_unsuitable, suffix
+from lab.stream.prepare import copies_of, refuse_unsuitable, suffix
 
 FOLDER = Path("deploy") / "kubernetes" / "profiles"
 CLUSTER = "sluice"
@@ -29,6 +30,7 @@ CLUSTER = "sluice"
 API = "kafka.strimzi.io/v1"
 CONNECTORS = frozenset({"elasticsearch", "empty"})
 """Templates whose plugins are in the image."""
+COPIES_OF_DEAD_LETTERS = "errors.deadletterqueue.topic.replication.factor"
 SINK_USER = "/mnt/sink"
 """Where the worker finds the Secret of the sink's user."""
 
@@ -104,7 +106,7 @@ def is_suitable(profile: Profile) -> bool:
 
 
 def resources(root: Path, profile: Profile) -> list[Resource]:
-    """ConfigMap, topic, dead-letter topic, connector."""
+    """ConfigMap, topic, dead-letter topic, topic of the producers' clocks, connector."""
     names = Names.of(profile, stream_id(profile))
     topic = profile.topic
     return [
@@ -116,6 +118,7 @@ def resources(root: Path, profile: Profile) -> list[Resource]:
         },
         topic_resource(names.topic, topic.partitions, topic.replication_factor, topic.config),
         topic_resource(names.dead_letter_topic, 1, topic.replication_factor, {"retention.ms": -1}),
+        topic_resource(names.clock_topic, 1, topic.replication_factor, BROKERS_TIME),
         connector_resource(root, profile, names),
     ]
 
@@ -130,6 +133,7 @@ def settings(profile: Profile, names: Names) -> dict[str, str]:
         "ELASTICSEARCH_JAVA_OPTIONS": f"-Xms{cluster.heap_mb}m -Xmx{cluster.heap_mb}m",
         "ELASTICSEARCH_MEMORY": f"{cluster.memory_limit_mb or cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}Mi",
         "TOPIC": names.topic,
+        "CLOCK_TOPIC": names.clock_topic,
         # A shell takes them apart at their spaces.
         "PRODUCE": " ".join(produce_words(profile)),
     }
@@ -153,6 +157,9 @@ def topic_resource(name: str, partitions: int, copies: int, config: Mapping[str,
 def connector_resource(root: Path, profile: Profile, names: Names) -> Resource:
     """The connector with the configuration that a run gives it; the operator keeps name, class and tasks apart."""
     config = connector_config(root, profile, placeholders(profile, SERVERS, names), SERVERS.access)
+    if COPIES_OF_DEAD_LETTERS in config:
+        # The worker makes the topic where the operator has not yet.
+        config[COPIES_OF_DEAD_LETTERS] = str(copies_of(profile))
     apart = {"name", "connector.class", "tasks.max"}
     return {
         "apiVersion": API,

@@ -118,12 +118,18 @@ def find_stream(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Prof
     return names if names.topic in topics.names() else None
 
 
+def copies_of(profile: Profile) -> int:
+    """How many brokers keep each partition; a profile that asks for one leaves it to the brokers."""
+    asked = profile.topic.replication_factor
+    return asked if asked > 1 else BROKERS_DEFAULT
+
+
 def begin(cluster: ElasticsearchClient, topics: KafkaTopics, profile: Profile, names: Names, stream_id: str) -> int:
     """Make index and topics; what earlier streams and runs of the profile left goes. Shards without a node."""
     unassigned = create_index(cluster, profile, names.index, stream_id)
     remove_topics(topics, names)
     topic = profile.topic
-    copies = topic.replication_factor if topic.replication_factor > 1 else BROKERS_DEFAULT
+    copies = copies_of(profile)
     bounded = {
         **KEPT,
         "retention.bytes": RETAINED_BYTES // topic.partitions,

@@ -187,6 +187,7 @@ def test_what_kubernetes_is_told_streams_into_the_index(
 
     words = told["data"]["PRODUCE"].split()
     bootstrap = streams.environment["SLUICE_KAFKA_BOOTSTRAP_SERVERS"]
-    sent = sluice("produce", told["data"]["TOPIC"], "--bootstrap-servers", bootstrap, *words)
+    clock = ("--clock-topic", told["data"]["CLOCK_TOPIC"])
+    sent = sluice("produce", told["data"]["TOPIC"], "--bootstrap-servers", bootstrap, *words, *clock)
     assert (sent.status, sent.errors) == (0, "")
     wait_until(lambda: elasticsearch.get("/sluice-quickstart/_count").json()["count"] == LAP)

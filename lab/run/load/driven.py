@@ -16,7 +16,7 @@ from lab import VERSION
 from lab.analysis.folder import parsed
 from lab.analysis.shares import gathered
 from lab.analysis.text import duration
-from lab.clients.clocks import ahead_of_agent, ahead_of_broker
+from lab.clients.clocks import BROKERS_TIME, ahead_of_agent, ahead_of_broker
 from lab.clients.target import topics_of
 from lab.console import console
 from lab.endpoints import urls_of
@@ -34,7 +34,6 @@ from producers.share import Share
 POLL_S = 0.2
 LOG_LINES_SHOWN = 6
 GRACE_S = 10.0
-BROKERS_TIME = {"message.timestamp.type": "LogAppendTime"}
 
 
 class Way(ABC):

@@ -86,7 +86,7 @@ def test_a_profile_decides_topic_connector_and_cluster() -> None:
     """All that a run of it would be given."""
     overrides = ("elasticsearch.data_nodes=3", "topic.partitions=7", "sink.tasks=5", "sink.config.batch.size=997")
     profile = load_profile("aladin/stream", overrides=overrides)
-    config, topic, dead_letters, connector = resources(ROOT, profile)
+    config, topic, dead_letters, clock, connector = resources(ROOT, profile)
     name = Names.of(profile, stream_id(profile)).topic
 
     assert config["data"] == {
@@ -96,15 +96,25 @@ def test_a_profile_decides_topic_connector_and_cluster() -> None:
         "ELASTICSEARCH_JAVA_OPTIONS": "-Xms1024m -Xmx1024m",
         "ELASTICSEARCH_MEMORY": "1536Mi",
         "TOPIC": name,
+        "CLOCK_TOPIC": f"{name}-clock",
         "PRODUCE": "--dataset aladin --seed 1 --documents 200000 --option model=nested --option shops_mean=1.5 "
         "--option shops_max=50 --option updates=0.0 --option key_order=shuffled --processes 1 --rate 2000",
     }
     assert (topic["metadata"]["name"], topic["spec"]) == (name, {"partitions": 7})
     assert dead_letters["metadata"]["name"] == f"{name}-dead-letters"
+    assert clock["metadata"]["name"] == f"{name}-clock"
     spec = connector["spec"]
     assert (spec["tasksMax"], spec["config"]["topics"], spec["config"]["batch.size"]) == (5, name, "997")
     assert spec["config"]["connection.password"] == "${directory:/mnt/sink:password}"
     assert spec["config"]["errors.deadletterqueue.topic.name"] == f"{name}-dead-letters"
+
+
+@pytest.mark.parametrize(("asked", "stated"), [(1, "-1"), (2, "2")])
+def test_dead_letters_have_the_copies_of_the_documents_whoever_makes_their_topic(asked: int, stated: str) -> None:
+    """Operator or worker; one copy is what a profile says that leaves it to the brokers."""
+    profile = load_profile("quickstart", overrides=(f"topic.replication_factor={asked}",))
+    connector = resources(ROOT, profile)[-1]
+    assert connector["spec"]["config"]["errors.deadletterqueue.topic.replication.factor"] == stated
 
 
 def test_a_changed_profile_is_another_stream() -> None:
