@@ -5,6 +5,7 @@ pytest tests/endurance --faults 60               # each part of a cluster is kil
 pytest tests/endurance --soak 60                 # a stream of updates and deletes; what grows meanwhile?
 pytest tests/endurance --drain 10000000          # does a drain slow down?
 pytest tests/endurance --metricbeat PATH         # the real Metricbeat against our sampler
+pytest tests/endurance --page-blocks 5           # what does the live page cost?
 pytest tests/endurance --api-server FOLDER       # does a real API server take deploy/kubernetes?
 """
 
@@ -34,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--rate", type=int, metavar="RECORDS_PER_S", help="the rate of the soak; default: 70 % of the limit"
     )
     parser.addoption("--drain", type=documents_of_drain, metavar="DOCUMENTS", help="how many documents are drained")
+    parser.addoption("--page-blocks", type=int, metavar="N", help="how many blocks of runs, watched and not")
     parser.addoption("--metricbeat", type=program, metavar="PATH", help="a Metricbeat, such as 7.17.29")
     parser.addoption("--api-server", type=Path, metavar="FOLDER", help="what tools/api_server.py has built")
     parser.addoption("--report", type=Path, metavar="FOLDER", help="where reports go; default: a temporary folder")
@@ -100,6 +102,12 @@ def soak_rate(request: pytest.FixtureRequest) -> int | None:
 def drain_documents(request: pytest.FixtureRequest) -> int:
     """How many documents are drained."""
     return int(wanted(request, "--drain", "10000000"))
+
+
+@pytest.fixture
+def page_blocks(request: pytest.FixtureRequest) -> int:
+    """How many blocks of runs measure the page."""
+    return int(wanted(request, "--page-blocks", "5"))
 
 
 @pytest.fixture
