@@ -5,9 +5,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import httpx
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from lab.records.result import Result
@@ -15,6 +17,7 @@ from lab.stack.shape import StackShape
 from tests.compose.machine import EngineMissingError
 from tests.integration.conftest import NOT_TRIED, Sluice
 from tests.integration.live_page import BrowserLog, Server, chromium, rows
+from tests.unit.page.test_page_history import many_runs
 
 pytestmark = pytest.mark.integration
 
@@ -339,3 +342,45 @@ def test_every_view_fits_a_phone_and_is_reached_by_keyboard(browser: Browser, se
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, view
         page.locator(f"nav a[data-view={view}]").focus()
     page.close()
+
+
+@pytest.mark.parametrize(("width", "colours"), [(1280, "light"), (400, "dark")])
+def test_a_screen_reader_gets_all_of_every_view(
+    watched: Watched, browser: Browser, server: Server, width: int, colours: str
+) -> None:
+    """Names, roles, headings, tables and contrast, as axe-core checks them; the form that starts a run, too."""
+    assert watched.outcome
+    page = browser.new_page(viewport={"width": width, "height": 860}, color_scheme=colours)
+    page.goto(server.url)
+    checked = {}
+    for view in VIEWS:
+        page.locator(f"nav a[data-view={view}]").click()
+        expect(page.locator(f"main > section[data-of={view}] .card").first).to_be_visible(timeout=PATIENCE_MS)
+        checked[view] = Axe().run(page)
+    page.get_by_role("button", name="Start a run…").click()
+    checked["form"] = Axe().run(page)
+    assert {view: found.generate_report() for view, found in checked.items() if found.violations_count} == {}
+    page.close()
+
+
+def test_every_run_of_a_long_history_is_reached(browser: Browser, sluice: Sluice, tmp_path: Path) -> None:
+    """By pages of fifty; a search begins at the first page again."""
+    page_of = Server(Sluice(sluice.state, many_runs(tmp_path / "runs", 117)))
+    page_of.start()
+    page = browser.new_page()
+    page.goto(f"{page_of.origin}/#history")
+    back, forth = (page.get_by_role("button", name=name) for name in ("Previous", "Next"))
+    shown = set()
+    for words in ("1 to 50", "51 to 100", "101 to 117"):
+        expect(page.locator("#history-total")).to_have_text(f"117 entries, {words} shown", timeout=PATIENCE_MS)
+        shown |= {cells[2] for cells in rows(page, "#history-rows")}
+        if forth.is_enabled():
+            forth.focus()
+            page.keyboard.press("Enter")
+    assert len(shown) == 117
+    expect(back).to_be_focused()
+    page.get_by_label("Search").fill("profile-3")
+    expect(page.locator("#history-total")).to_have_text("17 found", timeout=PATIENCE_MS)
+    expect(back).to_be_hidden()
+    page.close()
+    page_of.stop()

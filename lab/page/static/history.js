@@ -4,7 +4,7 @@ import { read } from "./server.js";
 import { compared } from "./compare.js";
 import { count, figured, instant, sentence, several } from "./text.js";
 
-const PAGE = 50, MOST = 500;
+const PAGE = 50;
 const MOST_COMPARED = 6;
 const SEARCH_MS = 200;
 const AGAIN_MS = 1000;
@@ -21,7 +21,7 @@ const COLUMNS = [
   ["indexing_latency_ms", "indexing latency"], ["", "verdict"], ["", "report"],
 ];
 
-const wanted = { q: "", kind: "", sort: "started_s", order: "desc", limit: PAGE };
+const wanted = { q: "", kind: "", sort: "started_s", order: "desc", offset: 0, limit: PAGE };
 const ticked = new Map();
 let hasStarted = false, asked = 0, opener = "", typing;
 
@@ -39,15 +39,25 @@ function start() {
     typing = setTimeout(() => search({ q: event.target.value.trim() }), SEARCH_MS);
   });
   find("history-kind").addEventListener("change", (event) => search({ kind: event.target.value }));
-  find("history-more").addEventListener("click", () => { wanted.limit = Math.min(MOST, wanted.limit + PAGE); load(); });
+  find("history-back").addEventListener("click", () => turn(-PAGE));
+  find("history-next").addEventListener("click", () => turn(PAGE));
   find("compare-go").addEventListener("click", () => compared([...ticked.values()]));
   find("compare-none").addEventListener("click", () => { ticked.clear(); find("history-q").focus(); load(); });
   find("report-close").addEventListener("click", closeReport);
 }
 
 function search(change) {
-  Object.assign(wanted, change, { limit: PAGE });
+  Object.assign(wanted, change, { offset: 0 });
   return load();
+}
+
+async function turn(by) {
+  wanted.offset += by;
+  await load();
+  find("history-rows").scrollIntoView();
+  // A button that can no longer be pressed holds no focus.
+  const [pressed, other] = by > 0 ? ["history-next", "history-back"] : ["history-back", "history-next"];
+  if (find(pressed).disabled) find(other).focus();
 }
 
 async function load() {
@@ -56,6 +66,8 @@ async function load() {
   try {
     const { total, rows, left } = await read(`/api/history?${query}`);
     if (call !== asked) return;
+    // Runs may have gone since.
+    if (!rows.length && wanted.offset) return search({});
     list(total, rows, left);
     // Folders that the index lacks are read one by one: until then, the list is not whole.
     if (left) setTimeout(() => call === asked && load(), AGAIN_MS);
@@ -66,9 +78,12 @@ async function load() {
 
 function list(total, rows, left) {
   const words = wanted.q || wanted.kind ? `${count(total)} found` : several(total, "entry").replace("entrys", "entries");
-  const cut = total > rows.length && rows.length >= MOST ? `, ${count(MOST)} shown: search for the others` : "";
-  say(find("history-total"), left ? "Reading the runs…" : `${words}${cut}`);
-  reveal(find("history-more"), total > rows.length && wanted.limit < MOST);
+  const last = wanted.offset + rows.length;
+  const which = total > rows.length ? `, ${count(wanted.offset + 1)} to ${count(last)} shown` : "";
+  say(find("history-total"), left ? "Reading the runs…" : `${words}${which}`);
+  reveal(find("history-pages"), total > PAGE);
+  find("history-back").disabled = wanted.offset === 0;
+  find("history-next").disabled = last >= total;
   showTicks();
   const place = find("history-rows");
   if (!rows.length) return nothing(place, wanted.q || wanted.kind ? "Nothing found." : "No run has been made here yet.");

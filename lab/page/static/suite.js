@@ -107,7 +107,7 @@ function ladder(rows, suite) {
   return make("table", {},
     make("caption", { class: "unseen" }, `Each variant as a ratio to ${suite.control}`),
     make("thead", {}, make("tr", {},
-      make("th", { scope: "col" }, "variant"), make("th", { scope: "col", class: "along" }, head),
+      make("th", { scope: "col" }, "variant"), make("th", { scope: "col", class: "along" }, make("span", { class: "unseen" }, "interval"), head),
       make("th", { scope: "col" }, "verdict (interval)"), make("th", { scope: "col" }, "runs"))),
     make("tbody", {}, rows.map((row) => rung(row, axis, suite))));
 }
