@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from lab.analysis.tune.goals import compared_metrics, parsed_bounds, parsed_goal
-from lab.analysis.tune.paste import write_recommended
+from lab.analysis.tune.paste import recommended_files, write_recommended
 from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import analyse_tune
 from lab.cli import complete
@@ -374,6 +374,7 @@ def conclude_tune(folder: TuneFolder, runs: Path, *, open_it: bool, as_json: boo
     """
     result = analyse_tune(folder.path, ended=True)
     become_latest(folder.path, runs / TUNES)
+    write_recommended(folder.path, result)
     report_tune(folder.path, result, open_it=open_it, as_json=as_json)
     if result.environment is None:
         raise VerificationError(
@@ -383,9 +384,8 @@ def conclude_tune(folder: TuneFolder, runs: Path, *, open_it: bool, as_json: boo
 
 
 def report_tune(folder: Path, result: TuneResult, *, open_it: bool, as_json: bool) -> None:
-    """Write what is recommended and the report, and print both."""
-    files = write_recommended(folder, result)
-    print_tune(result, files)
+    """Write the report, and print it with what was written before."""
+    print_tune(result, recommended_files(folder))
     print_report(write_tune_report(folder), open_it=open_it)
     if as_json:
         print_json(result)

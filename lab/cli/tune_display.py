@@ -90,7 +90,8 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
         names = ", ".join(each.name for each in result.not_tried)
         console.print(f"not tried: {escape(names)} [dim](the report says why)[/dim]", soft_wrap=True)
     if BEST in files:
-        console.print(f"written: {files[BEST]} and, to paste, {', '.join(sorted(set(files) - {BEST}))}", soft_wrap=True)
+        pasted = ", ".join(sorted(set(files) - {BEST}))
+        console.print(f"written: {files[BEST]}{pasted and f' and, to paste, {pasted}'}", soft_wrap=True)
 
 
 def print_tried(result: TuneResult) -> None:

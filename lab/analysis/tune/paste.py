@@ -37,6 +37,11 @@ OF_A_SECRET = "YOUR-SECRET"  # noqa: S105 - a placeholder
 ANALYZER_TYPE = (".analysis.analyzer.", ".type")
 
 
+def recommended_files(folder: Path) -> dict[str, Path]:
+    """What was written when the tune ended, by name. It stays: mapping and files may have changed since."""
+    return {name: folder / name for name in (BEST, INDEX, CONNECTOR, DEV_TOOLS, CURL) if (folder / name).is_file()}
+
+
 def write_recommended(folder: Path, result: TuneResult) -> dict[str, Path]:
     """Write `best.yaml` and, where a run of what is recommended has left records, what to paste; the files by name."""
     texts = {BEST: best_yaml(result), **pasted(folder, result)}

@@ -231,9 +231,14 @@ def why_dropped(tuned: Tuned, combination: Combination) -> str | None:
         (bound is not None, f"beyond {bound.text}" if bound else ""),
         (known.is_worse(combination), "worse than the start"),
         (gain <= LEAST_GAIN, "no gain seen"),
-        (of_best is not None and gain >= of_best - A_TIE, "as good, and changes more"),
+        (of_best is not None and gain >= of_best - A_TIE, as_good(combination, tuned.chosen or ())),
     )
     return next((text for holds, text in reasons if holds), "others gained more")
+
+
+def as_good(combination: Combination, chosen: Combination) -> str:
+    """Why one was not chosen that gives as much as the chosen one."""
+    return "as good, and changes more" if len(combination) > len(chosen) else "as good within 1 %"
 
 
 def no_difference(tuned: Tuned) -> Iterator[str]:

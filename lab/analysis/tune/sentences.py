@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import exp
+from math import prod
 
 from lab.analysis.statistics.effects import change_text
 from lab.analysis.suite.names import ratio_text
-from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, Estimates, breaks, keeps
+from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates, breaks, keeps
 from lab.analysis.tune.goals import LABELS, METRICS
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
@@ -77,8 +77,20 @@ def headline(search: Findings) -> str:
     if search.chosen is None and not search.has_figures:
         return f"Nothing was measured: no two runs have a figure of the {LABELS[search.plan.goal.name]}. {KEEP}"
     if search.chosen is None:
-        return f"Nothing better than the start was found: no candidate seems to gain more than 1 %. {KEEP}"
+        return f"Nothing better than the start was found: {why_nothing(search)}. {KEEP}"
     return of_choice(search, search.chosen)
+
+
+def why_nothing(search: Findings) -> str:
+    """That nothing gains; or what gains most, and the bound that it is beyond."""
+    known, goal = search.known, search.plan.goal
+    gains = {name: known.log_gain((name,)) or 0.0 for name, metric in known.effects if metric == goal.metric}
+    for name in sorted(gains, key=gains.__getitem__, reverse=True):
+        bound = known.broken((name,))
+        if gains[name] > LEAST_GAIN and bound is not None:
+            gain, beyond = (change(known.on((name,), metric)) for metric in (goal.metric, bound.metric))
+            return f"{name} gives {LABELS[goal.name]} {gain}, but is beyond {bound.text}: {beyond}"
+    return "no candidate seems to gain more than 1 %"
 
 
 def of_choice(search: Findings, chosen: Combination) -> str:
@@ -118,13 +130,12 @@ def findings(search: Findings) -> Iterator[str]:
             f"The search had estimated {change_text(estimate.ratio)}. The best of many noisy estimates is"
             " usually too high; only the confirmation counts."
         )
-    gains = [search.known.log_gain((each,)) for each in search.chosen]
-    together = search.known.log_gain(search.chosen)
-    if len(gains) > 1 and together is not None and None not in gains:
-        alone = exp(sum(gain for gain in gains if gain is not None))
+    singles = [search.known.on((each,), goal.metric) for each in search.chosen]
+    alone = [effect.ratio for effect in singles if effect is not None and effect.ratio is not None]
+    if estimate is not None and len(alone) == len(search.chosen) > 1:
         yield (
-            f"In the search, all together gave {ratio_text(exp(together))} times the start; the product of their single"
-            f" effects is {ratio_text(alone)}."
+            f"In the search, {LABELS[goal.name]} of all together was {ratio_text(estimate.ratio)} times the start's;"
+            f" the product of their single effects is {ratio_text(prod(alone))}."
         )
     check = search.of(START + AGAIN, goal.metric)
     if check is not None:
