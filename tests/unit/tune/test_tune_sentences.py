@@ -84,7 +84,8 @@ def test_without_a_gain_no_bound_is_named() -> None:
         (
             "cpu",
             (0.5, 0.8, 0.45),
-            "Elasticsearch's CPU per document of all together was 0.45 times the start's; the product of their single effects is 0.40.",
+            "Elasticsearch's CPU per document of all together was 0.45 times the start's;"
+            " the product of their single effects is 0.40.",
         ),
     ],
 )
