@@ -64,7 +64,8 @@ class Server:
         tree = RunTree(self.runs)
         self.running = RunningCommand(self.starter, self.runs)
         page = {"command": self.command, "ends_with_it": self.ends_with_it}
-        self.hub = Hub(Watch(tree, page, self.running.view))
+        since_s = time.time() if self.ends_with_it else None
+        self.hub = Hub(Watch(tree, page, self.running.view, since_s=since_s))
         self.history = History(RunTree(self.runs))
         self.catalogue = Catalogue()
         self.comparing = threading.Lock()

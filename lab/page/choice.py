@@ -70,7 +70,7 @@ class Choice:
         if unknown := sorted(body.keys() - {"kind", "name", "settings", "minutes"}):
             raise ProfileError(f"body: unknown key {unknown[0]}, expected kind, name, settings or minutes")
         kind, name = body.get("kind"), body.get("name")
-        if kind not in {"run", "suite"}:
+        if kind not in ("run", "suite"):  # which may be unhashable
             raise ProfileError(f"kind: got {kind}, expected run or suite")
         minutes = minutes_of(kind, body.get("minutes"))
         return cls(kind, known_name(kind, name), settings_of(body.get("settings")), minutes)

@@ -25,6 +25,8 @@ VERSION = 2
 SPARKS = 24
 SORTS = ("started_s", "profile", "status", *(name for name, _ in (RATE, LATENCY)))
 KINDS = ("run", "suite")
+SHOWN_AS = {"failed": "void", "broken": "failed"}
+"""Status of a run → the word that browsers show, and that is searched."""
 MOST_ROWS = 500
 
 Row = dict[str, Any]
@@ -181,7 +183,8 @@ class History:
 
 def fits(row: Row, question: Question) -> bool:
     """Whether a row is asked for."""
-    text = " ".join(str(row[name]) for name in ("id", "profile", "status", "verdict")).casefold()
+    status = SHOWN_AS.get(row["status"], row["status"])
+    text = " ".join(str(word) for word in (row["id"], row["profile"], status, row["verdict"])).casefold()
     return question.kind in (None, row["kind"]) and all(word in text for word in question.words)
 
 

@@ -49,12 +49,14 @@ class Watch:
     Attributes:
         page: What the page says of itself.
         child: What became of the command that the page started.
+        since_s: Of runs that began before, none is shown; `None` where any is.
     """
 
     tree: RunTree
     page: Facts
     child: Callable[[], Facts | None] = lambda: None
     clock: Callable[[], float] = time.monotonic
+    since_s: float | None = None
     run: RunView | None = field(default=None, init=False)
     suite: SuiteView | None = field(default=None, init=False)
     _found_s: float = field(default=float("-inf"), init=False)
@@ -93,7 +95,10 @@ class Watch:
 
     def _shown_run(self) -> RunView | None:
         """The newest run, once it has said where it is; those of older versions never do."""
-        return self.run if self.run and self.run.progress else None
+        if self.run is None or self.run.progress is None:
+            return None
+        is_before = self.since_s is not None and self.run.progress.started_s < self.since_s
+        return None if is_before and not self.run.is_alive else self.run
 
     def _name(self, folder: Path) -> str:
         return folder.relative_to(self.tree.runs).as_posix()
@@ -112,7 +117,7 @@ class Watch:
         if run is None:
             return []
         new, changed = run.look()
-        if run.progress is None:
+        if self._shown_run() is None:
             return []
         alive, before = run.is_alive, self._alive
         self._alive = alive
@@ -126,7 +131,7 @@ class Watch:
         return events
 
     def _of_suite(self) -> list[Event]:
-        if self.suite is None:
+        if self.suite is None or (self.since_s is not None and self._shown_run() is None):
             return []
         has_changed, runs = self.suite.look(), self.suite_is_under_way
         is_due = runs and self.clock() - self._suite_told_s >= TIME_LEFT_EVERY_S
@@ -146,7 +151,7 @@ class Watch:
         run = self._shown_run()
         return {
             "run": run.now() if run else None,
-            "suite": self._view_of_suite(),
+            "suite": self._view_of_suite() if run or self.since_s is None else None,
             "page": self.page,
             "child": self._child,
             "server_s": time.time(),

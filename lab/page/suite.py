@@ -26,7 +26,7 @@ from lab.errors import ProfileError
 from lab.records.result import Result
 from lab.records.suite import Effect, SuitePlan, SuiteRun
 from lab.suite.folder import folder_name
-from lab.suite.plan import estimate, seconds_left
+from lab.suite.plan import INTERRUPTED_S, estimate, seconds_left, taken_s
 
 FILES = ("plan.json", "runs.ndjson", "suite.json", "report.html")
 """What changes as a suite goes on."""
@@ -94,7 +94,7 @@ class SuiteView:
         """SUITE of the contract; `None` before the plan can be read.
 
         Args:
-            run: The folder of the run under way, if it is the suite's.
+            run: The folder of the run under way, if it is the suite's; `None` where the suite is not under way.
         """
         plan = self._plan
         if plan is None or self._records is None:
@@ -111,12 +111,13 @@ class SuiteView:
             "blocks_planned": plan.repeats and len(plan.order),
             "runs_done": len(self._records.final),
             "runs_planned": len(planned_runs(plan)) if plan.repeats is not None else None,
-            "left_s": self._left_s(plan),
+            "left_s": self._left_s(plan) if run is not None else None,
             "running": self._running(plan, run),
             "variants": [self._variant(plan, variant.name, variant.against) for variant in plan.variants],
             "headline": headline(plan, self._ended, self._effects),
             "report": f"/runs/{self.name}/report.html" if (self.folder / "report.html").is_file() else None,
             "ended": self.has_ended,
+            "under_way": run is not None,
         }
 
     def _metrics(self, plan: SuitePlan) -> list[dict[str, str]]:
@@ -150,7 +151,8 @@ class SuiteView:
             return seconds_left(plan, self._ended, self._expected)
         if plan.minutes is None:
             return None
-        return max(0.0, 60 * plan.minutes - (time.time() - plan.started_s))
+        last_s = self._ended[-1].ended_s if self._ended else plan.started_s
+        return max(0.0, 60 * plan.minutes - taken_s(self._ended) - min(INTERRUPTED_S, time.time() - last_s))
 
 
 def changed_ns(path: Path) -> int:

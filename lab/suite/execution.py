@@ -24,7 +24,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import RunProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
-from lab.suite.plan import INTERRUPTED_S, WARM_SHARE, WARM_UPS, next_block, pairs_of_part
+from lab.suite.plan import INTERRUPTED_S, WARM_SHARE, WARM_UPS, next_block, pairs_of_part, taken_s
 from producers.dataset import Dataset
 
 FIRST_BLOCKS = 4
@@ -237,10 +237,7 @@ class SuiteExecution:
 
     def spent_s(self) -> float:
         """Time that the suite has taken, without the time for which it was interrupted."""
-        before = self.ended[: self.earlier]
-        gaps_s = (after.started_s - run.ended_s for run, after in pairwise(before))
-        pauses_s = sum(gap_s for gap_s in gaps_s if gap_s < INTERRUPTED_S)
-        return sum(run.ended_s - run.started_s for run in before) + pauses_s + self.clock() - self.begun_s
+        return taken_s(self.ended[: self.earlier]) + self.clock() - self.begun_s
 
     def expected_s(self, order: Sequence[str]) -> float:
         """How long a block will take: each run as long as those of its variant so far, with what came before it."""

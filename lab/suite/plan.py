@@ -261,6 +261,12 @@ def block_s(plan: SuitePlan, names: Sequence[str], each: Mapping[str, float]) ->
     return sum(max(each[first], each[second]) for first, second in zip(names[::2], names[1::2], strict=True))
 
 
+def taken_s(runs: Sequence[SuiteRun]) -> float:
+    """Time that runs have taken, in their order, with the pauses between them and without interruptions."""
+    gaps_s = (after.started_s - before.ended_s for before, after in pairwise(runs))
+    return sum(run.ended_s - run.started_s for run in runs) + sum(gap_s for gap_s in gaps_s if gap_s < INTERRUPTED_S)
+
+
 def suite_walls_s(runs: Path, plan: SuitePlan) -> dict[str, float]:
     """By variant the median wall time of a run, with what came before it, in the last suite here like the plan.
 

@@ -29,7 +29,7 @@ from lab.run.phases import RunProgress
 from lab.suite.execution import MOST_TIMES, Bench, SuiteExecution, SuiteProgress
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes, resized, sizes_of
-from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, make_plan, next_block, pairs_of_part
+from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, make_plan, next_block, pairs_of_part, taken_s
 from lab.tune.folder import TuneFolder
 from lab.tune.plan import Expected
 from lab.tune.search import Search, Times
@@ -265,9 +265,7 @@ class TuneExecution:
 
     def spent_s(self) -> float:
         """Time that the tune has taken, without the time for which it was interrupted."""
-        gaps_s = (after.started_s - run.ended_s for run, after in pairwise(self.earlier))
-        pauses_s = sum(gap_s for gap_s in gaps_s if gap_s < INTERRUPTED_S)
-        return sum(run.ended_s - run.started_s for run in self.earlier) + pauses_s + self.clock() - self.begun_s
+        return taken_s(self.earlier) + self.clock() - self.begun_s
 
     def confirm_minutes(self) -> float:
         """What is left for the confirmation, and never less than its fewest blocks need."""

@@ -38,7 +38,7 @@ export function show(model) {
 
 function idleWords({ page, child }) {
   if (child?.running) return `Starting: ${child.command}`;
-  if (page?.command) return `Starting its servers: ${page.command}`;
+  if (page?.ends_with_it) return `Starting: ${page.command}`;
   return "No run is under way. Start one here, or with ./sluice run in a shell.";
 }
 

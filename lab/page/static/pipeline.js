@@ -1,6 +1,6 @@
 // One drawing of the pipeline: producers → topic → tasks → bulk requests → nodes; the bottleneck has its own colour.
 import { draw, find, reveal, say, tabulate } from "./dom.js";
-import { UNKNOWN, count, figured, number } from "./text.js";
+import { UNKNOWN, count, figured, number, sentence } from "./text.js";
 
 const GAP = 34, LINE = 21, PAD = 12, HEAD = 66, BAR_WIDTH = 0.36;
 const LETTER_PX = 6.9;
@@ -27,8 +27,9 @@ export function show(model) {
 
 function slowWords(model, pipeline) {
   if (!model.run) return "No run is under way.";
+  const { limit, ended, outcome } = model.run.state;
+  if (ended) return sentence(outcome?.verdict ?? "");
   if (!pipeline) return "The pipeline is drawn once the load begins.";
-  const { limit } = model.run.state;
   if (!pipeline.slow) return limit ? `Limited by ${limit.stage} – ${limit.evidence}` : "No bottleneck found.";
   return `⚠ Bottleneck: ${NAMES[pipeline.slow].toLowerCase()}${pipeline.why ? ` – ${pipeline.why}` : ""}`;
 }

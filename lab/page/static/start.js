@@ -28,11 +28,12 @@ export function bind(started) {
 
 /** Offers what can be done now: start where nothing runs, stop where something does. */
 export function offer(model) {
-  const { run, suite, child } = model;
+  const { run, suite, child, page } = model;
   const isBusy = Boolean((run && !run.state.ended && isAlive(run)) || runningOf(suite) || child?.running);
-  reveal(find("open-start"), !isBusy);
+  // The command of the page has no run yet: it is starting its servers.
+  reveal(find("open-start"), !isBusy && !(page?.ends_with_it && !run));
   reveal(find("open-stop"), isBusy && mayWrite());
-  const what = suite && isBusy ? `the suite ${suite.name}` : run ? `the run ${run.profile} ${run.id}` : "the run";
+  const what = model.isStarting() ? child.command : runningOf(suite) ? `the suite ${suite.name}` : run ? `the run ${run.profile} ${run.id}` : "the run";
   say(find("stop-words"), `This stops ${what}. What it has measured so far stays in its folder, marked as interrupted.`);
 }
 

@@ -68,7 +68,7 @@ function showTiles(suite) {
   const tiles = [
     ["Blocks done", outOf(suite.blocks_done, suite.blocks_planned)],
     ["Runs done", outOf(suite.runs_done, suite.runs_planned)],
-    ["Time left", suite.ended ? "ended" : suite.left_s == null ? UNKNOWN : `≈ ${duration(Math.round(suite.left_s))}`],
+    ["Time left", suite.ended ? "ended" : !suite.under_way ? "interrupted" : suite.left_s == null ? UNKNOWN : `≈ ${duration(Math.round(suite.left_s))}`],
     ["Narrow enough", `${of.filter(({ decided }) => decided).length} of ${of.length}`],
     ["Running now", suite.running ?? UNKNOWN],
   ];
@@ -121,7 +121,7 @@ function rung({ name, runs, skipped, effect }, axis, suite) {
       effect?.against && effect.against !== suite.control && make("small", {}, `÷ ${effect.against}`),
       name === suite.running && make("small", { class: "running" }, "● running")),
     make("td", { class: "along" }, strip(name, effect, axis)),
-    make("td", { class: "verdict" }, effect ? [`${effect.text} `, make("small", {}, effect.decided ? "✓ narrow enough" : suite.ended ? "" : "still narrowing")] : skipped ? `skipped: ${skipped}` : ""),
+    make("td", { class: "verdict" }, effect ? [`${effect.text} `, make("small", {}, effect.decided ? "✓ narrow enough" : suite.under_way ? "still narrowing" : "")] : skipped ? `skipped: ${skipped}` : ""),
     make("td", { class: "number", "data-head": "runs" }, count(runs)));
 }
 

@@ -44,6 +44,7 @@ def test_a_setting_is_refused_with_the_sentence_of_the_command_line() -> None:
             "body: unknown key user, expected kind, name, settings or minutes",
         ),
         ({"kind": "race", "name": "quickstart"}, "kind: got race, expected run or suite"),
+        ({"kind": ["run"], "name": "quickstart"}, "kind: got ['run'], expected run or suite"),
         ({"kind": "run", "name": "quikstart"}, 'unknown profile "quikstart", did you mean `quickstart`?'),
         (
             {"kind": "run", "name": "quickstart", "settings": "sink.tasks=2"},

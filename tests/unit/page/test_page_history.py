@@ -126,6 +126,7 @@ def test_rows_are_found_sorted_and_cut(tmp_path: Path) -> None:
     assert ids(q="PROFILE-3 000010") == ["profile-3/20260101-000010"]
     assert ids(sort="indexing_rate_docs_per_s", limit="1") == ["profile-1/20260101-000022"]
     assert ids(q="void") == ["profile-0/20260101-000000"]
+    assert ids(q="failed") == []
     assert ids(kind="suite") == []
     read.rows["profile-1/20260101-000022"]["indexing_rate_docs_per_s"] = None
     assert ids(sort="indexing_rate_docs_per_s", order="asc")[-1] == "profile-1/20260101-000022"

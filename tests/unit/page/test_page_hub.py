@@ -17,7 +17,7 @@ from lab.page.hub import Event, Hub, Watch
 from lab.page.points import points_of
 from lab.page.tree import RunTree
 from tests.unit.analysis.suite.suite_folders import AGAIN, small, suite_folder
-from tests.unit.analysis.synthetic import Truth, run, samples, written
+from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
 from tests.unit.page.run_folders import append, begun, goes_on
 
 PAGE = {"command": None, "ends_with_it": False}
@@ -207,6 +207,20 @@ def test_a_suite_is_under_way_between_its_runs_and_not_when_its_command_is_gone(
         child.wait()
     (event,) = watch.look()
     assert (event.name, event.facts["running"], watch.suite_is_under_way) == ("suite", None, False)
+    assert (event.facts["under_way"], event.facts["left_s"]) == (False, None)
+
+
+def test_the_page_of_a_command_shows_no_run_from_before_it(tmp_path: Path) -> None:
+    """While its servers start there is none; the figures of another run would be taken for its own."""
+    began_s = START_S + 50
+    folder = suite_folder(tmp_path / "suites/synthetic/20270115-080000", small(after=2))
+    begun(folder / "runs/aladin-static/20270115-090000", ended="verified")
+    watch = Watch(RunTree(tmp_path), PAGE, clock=Clock(), since_s=began_s)
+    assert watch.look() == []
+    assert (watch.now()["run"], watch.now()["suite"]) == (None, None)
+    begun(tmp_path / "quickstart/20270115-090100", started_s=began_s + 3)
+    watch.look()
+    assert watch.now()["run"]["id"] == "20270115-090100"
 
 
 def test_what_came_of_a_run_is_told_when_it_has_its_result(tmp_path: Path) -> None:
