@@ -58,13 +58,18 @@ def cost_text(effect: Effect | None) -> str:
     if effect.verdict == TOO_FEW:
         return TOO_FEW
     ends = f"{_share(1 - effect.high)} to {_share(1 - effect.low)}"
-    if effect.verdict == UNDECIDED:
+    if not _is_decided(effect):
         return f"{UNDECIDED} ({ends})"
     return f"{_share(1 - effect.ratio)} % ({ends})"
 
 
+def _is_decided(effect: Effect) -> bool:
+    """Whether its interval leaves out "no cost"."""
+    return effect.low is not None and effect.high is not None and not effect.low <= 1 <= effect.high
+
+
 def _decided(effect: Effect | None) -> float:
-    return 1.0 if effect is None or effect.verdict in (UNDECIDED, TOO_FEW) else _ratio(effect)
+    return 1.0 if effect is None or effect.verdict == TOO_FEW or not _is_decided(effect) else _ratio(effect)
 
 
 def _ratio(effect: Effect | None) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import inf
 from typing import Any
 
 from lab.mapping.values import NOTATIONS, date_format, is_on_earth, words_of_text
@@ -40,6 +41,8 @@ class Strings:
         words: Of all of them together.
         longest: Characters of the longest.
         distinct: Hashes of the first thousand different ones.
+        told_apart: Strings until those were together.
+        known: Strings after that which are one of them.
         dates: Those that are dates.
         date_formats: Formats that take all of these together.
         no_dates: Those that are none; where they are too many for a field of dates, not all are looked at any more.
@@ -54,6 +57,8 @@ class Strings:
     words: int = 0
     longest: int = 0
     distinct: set[int] = field(default_factory=set)
+    told_apart: int = 0
+    known: int = 0
     dates: int = 0
     date_formats: set[str] = field(default_factory=set)
     no_dates: int = 0
@@ -74,6 +79,9 @@ class Strings:
         self.ideographs += words.ideographs
         if len(self.distinct) < VALUES_TOLD_APART:
             self.distinct.add(hash(text))
+            self.told_apart = self.count
+        else:
+            self.known += hash(text) in self.distinct
         if self.notations:
             self.notations = {name for name in self.notations if NOTATIONS[name](text)}
             self.leading_zeros += "digits" in self.notations and len(text) > 1 and text[0] == "0"
@@ -99,7 +107,18 @@ class Strings:
     @property
     def repeat(self) -> bool:
         """Whether a value occurs twice or more on average, as a category's does."""
-        return len(self.distinct) < VALUES_TOLD_APART and 2 * len(self.distinct) <= self.count
+        return 2 * self.values <= self.count
+
+    @property
+    def values(self) -> float:
+        """How many different ones there are; where they are too many to be told apart, as many as is likely.
+
+        Of V values that are equally frequent, a thousand are known, and of the later strings 1,000/V are one of those.
+        """
+        later = self.count - self.told_apart
+        if not later:
+            return len(self.distinct)
+        return len(self.distinct) * later / self.known if self.known else inf
 
     @property
     def words_mean(self) -> float:

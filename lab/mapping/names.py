@@ -40,8 +40,9 @@ def names_time(name: str) -> bool:
 
 
 def names_price(name: str) -> bool:
-    """Whether one of its words is one for money."""
-    return not PRICES.isdisjoint(words_of(name))
+    """Whether its last word is one for money, such as `listPrice`."""
+    words = words_of(name)
+    return bool(words) and words[-1] in PRICES
 
 
 def key_rank(name: str) -> int:

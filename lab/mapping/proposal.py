@@ -1,7 +1,7 @@
 """A mapping file, proposed from what a sample shows of the fields: each with its type, and why."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,7 @@ def propose(sample: Sample, wishes: Wishes = NO_WISHES, has_type: Callable[[str]
     rules = Rules(sample.documents, wishes, has_type, sample.whole)
     properties, fields = declared_below(sample.root, rules, with_empty=is_strict)
     refuse_too_many(sample.root, len(fields))
+    refuse_lost_wishes(wishes, fields)
     used = {of.choice.declaration.get("analyzer") for of in fields}
     analyzers = {name: list(choices) for name, choices in ANALYZERS.items() if name in used}
     meta = {"inferred_from": sample.text, "why": {of.name: of.choice.why for of in fields}}
@@ -115,6 +116,22 @@ def refuse_too_many(root: Field, fields: int) -> None:
         )
 
 
+def refuse_lost_wishes(wishes: Wishes, fields: Sequence[ProposedField]) -> None:
+    """Raise ProfileError if a field that is searched lies below one of which nothing is indexed."""
+    declared = {of.name: of.choice for of in fields}
+    for name in sorted(wishes.searched - declared.keys()):
+        above = next(parent for parent in parents_of(name) if parent in declared)
+        remedy = f"leave out --no-search {above}" if above in wishes.unsearched else f"search {above}"
+        raise ProfileError(f"--search {name}: nothing below {above} is indexed: {declared[above].why}; {remedy}")
+
+
+def parents_of(name: str) -> Iterator[str]:
+    """The objects that a field lies in, the innermost first."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
 def check_wishes(root: Field, wishes: Wishes) -> None:
     """Raise ProfileError if a wish concerns a field that the sample lacks, or contradicts another one."""
     names = {of.name for of in root.all_below()}
@@ -122,6 +139,9 @@ def check_wishes(root: Field, wishes: Wishes) -> None:
     for option, wanted in of_options.items():
         for name in sorted(wanted - names):
             raise ProfileError(f'--{option}: unknown field "{name}", {suggestion(name, names, "a field of the file")}')
+    for of in root.all_below():
+        if of.name in wishes.objects and "object" not in of.kinds:
+            raise ProfileError(f"--object {of.name}: it holds no objects; --object is for arrays of them")
     for name in sorted(wishes.searched & wishes.unsearched):
         raise ProfileError(NAMED_TWICE.format(option="search", other="no-search", name=name))
 

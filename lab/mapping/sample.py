@@ -80,6 +80,9 @@ class _Reading:
         except DatasetError as error:
             self.bad.append(str(error))
             return
+        except RecursionError:
+            self.bad.append(f"{where}: arrays in arrays, too deep for a mapping")
+            return
         self.documents += 1
         if self.documents == FIRST:
             for leaf in candidates(self.root, FIRST)[MOST_CANDIDATES:]:
@@ -120,6 +123,10 @@ def read_sample(path: str, most: int, key: str | None = None) -> Sample:
         ProfileError: The file cannot be read or holds nothing, or lines do not serve: the first of them are named.
     """
     reading = _Reading(key)
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ProfileError(
+            f"{path}: got a stream, expected a file, which is read more than once; write it to one first"
+        )
     try:
         extent = extent_of(path, most)
         reading.take_all(documents_of(path, most, extent))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from lab.mapping.fields import DEEPEST, Field, Numbers, Strings
+from lab.mapping.fields import DEEPEST, VALUES_TOLD_APART, Field, Numbers, Strings
 from lab.mapping.names import names_identifier, names_price, names_time
 from lab.mapping.values import EPOCH_MS, EPOCH_S
 
@@ -58,6 +58,9 @@ class Choice:
     declaration: Mapping[str, Any]
     why: str
     unsearched: str = ""
+
+
+IDENTIFIER = Choice({"type": "keyword"}, "an identifier by its name: looked up, not compared")
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,9 @@ class Rules:
         """Strings, numbers and booleans; what is now one, now the other, is a keyword."""
         kinds = of.kinds
         if kinds == {"string"}:
-            return of_strings(of.strings)
+            chosen = of_strings(of.strings)
+            is_identifier = names_identifier(of.name) and of.strings.longest <= LONG_STRING
+            return IDENTIFIER if is_identifier and chosen.declaration.get("type") == "text" else chosen
         if kinds == {"boolean"}:
             return Choice({"type": "boolean"}, "true or false")
         if kinds == {"long"}:
@@ -168,7 +173,7 @@ class Rules:
         """Identifiers, instants, and numbers."""
         numbers = of.numbers
         if names_identifier(of.name):
-            return Choice({"type": "keyword"}, "an identifier by its name: looked up, not compared")
+            return IDENTIFIER
         if names_time(of.name) and numbers.lie_in(EPOCH_MS):
             return Choice({"type": "date", "format": "epoch_millis"}, "milliseconds since 1970")
         if names_time(of.name) and numbers.lie_in(EPOCH_S):
@@ -176,11 +181,14 @@ class Rules:
         if self.documents >= LEAST_TO_TRUST and of.is_unique(self.documents) and len(numbers.digits) == 1:
             digits = min(numbers.digits)
             return Choice({"type": "keyword"}, f"its own in each document, always {digits} digits: an identifier")
-        return Choice({"type": width(numbers)}, f"{numbers.least:,} to {numbers.most:,}, with room for ten times that")
+        room = ", with room for ten times that" if HEADROOM * numbers.largest < 2**63 else ""
+        return Choice({"type": width(numbers)}, f"{numbers.least:,} to {numbers.most:,}{room}")
 
     def of_decimals(self, of: Field) -> Choice:
-        """Prices, and numbers with a point."""
+        """Prices, and numbers with a point; whole ones beyond 64 bits, too, which Python reads as decimals."""
         numbers = of.numbers
+        if names_identifier(of.name):
+            return IDENTIFIER
         factor = 10**numbers.decimals
         if names_price(of.name) and 0 < numbers.decimals <= MOST_DECIMALS and numbers.largest * factor < EXACT:
             if self.has_type(SCALED):
@@ -294,7 +302,8 @@ def why_keyword(strings: Strings) -> str:
     if len(strings.distinct) == 1 and strings.repeat:
         return "always the same here"
     if strings.repeat:
-        return f"{len(strings.distinct):,} different values that repeat"
+        about = "about " if len(strings.distinct) == VALUES_TOLD_APART else ""
+        return f"{about}{strings.values:,.0f} different values that repeat"
     named = next((why for name, why in SELDOM_SEARCHED.items() if name in strings.notations), "")
     characters = f"{strings.longest:,} character{'' if strings.longest == 1 else 's'}"
     return named or f"up to {characters}, looked up as a whole"

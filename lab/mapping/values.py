@@ -78,7 +78,8 @@ def is_address(text: str) -> bool:
 
 ADDRESS = re.compile(r"[0-9A-Fa-f:.]*[:.][0-9A-Fa-f:.]*")
 LONGEST_ADDRESS = 45
-POINT = re.compile(r"(-?\d{1,2}(?:\.\d+)?), ?(-?\d{1,3}\.\d+)")
+POINT = re.compile(r"(-?\d{1,2}\.\d+(?=,)|-?\d{1,2}(?=, )), ?(-?\d{1,3}\.\d+)")
+"""Without a space or a point in its first part it may be an amount: 1,099.00."""
 
 
 def is_point(text: str) -> bool:

@@ -163,7 +163,8 @@ def effect(ratio: float | None, low: float | None, high: float | None, verdict: 
     [
         (effect(0.8, 0.75, 0.9, "faster"), "20 % (10 to 25)"),
         (effect(0.96, 0.9, 1.02, "undecided"), "undecided (-2.0 to 10)"),
-        (effect(0.99, 0.97, 1.01, "same within 5 %"), "1.0 % (-1.0 to 3.0)"),
+        (effect(0.99, 0.97, 1.01, "same within 5 %"), "undecided (-1.0 to 3.0)"),
+        (effect(0.97, 0.96, 0.98, "same within 5 %"), "3.0 % (2.0 to 4.0)"),
         (effect(None, None, None, "too few runs"), "too few runs"),
         (effect(0.9, 0.8, 1.0, "too few runs"), "too few runs"),
         (None, "too few runs"),

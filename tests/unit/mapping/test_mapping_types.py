@@ -12,6 +12,7 @@ from tests.unit.mapping.sampled import Sampled
 TITLES = [f"the {word} of the {word}" for word in ("sea", "river", "night", "sky")]
 KOREAN = [f"[중고] {word} 이야기를 읽는 사람" for word in ("바다", "강", "밤", "하늘")]
 CHINESE = [f"{word}的故事与历史研究" for word in ("海洋", "河流", "夜晚", "天空")]
+BY_NAME = "an identifier by its name: looked up, not compared"
 DATE = {"type": "date", "format": "strict_date_optional_time"}
 
 
@@ -78,7 +79,13 @@ DATE = {"type": "date", "format": "strict_date_optional_time"}
         ("x", ["10.0.0.1", "2001:db8::1"], {"type": "ip"}, "addresses"),
         ("x", ["10.0.0.256"], {"type": "keyword"}, "up to 10 characters, looked up as a whole"),
         ("x", ["37.5, 127.01"], {"type": "geo_point"}, "latitude, longitude"),
+        ("x", ["37, 127.01"], {"type": "geo_point"}, "latitude, longitude"),
+        ("x", ["1,099.00", "2,099.00"], {"type": "keyword"}, "up to 8 characters, looked up as a whole"),
         ("x", [{"lat": 37, "lon": 127.01}], {"type": "geo_point"}, "latitude and longitude"),
+        ("iban", TITLES, {"type": "keyword"}, BY_NAME),
+        ("orderId", [123456789012345678901.0], {"type": "keyword"}, BY_NAME),
+        ("tax_rate", [0.0825], {"type": "float"}, "6 significant digits or fewer"),
+        ("x", [9 * 10**18], {"type": "long"}, "9,000,000,000,000,000,000 to 9,000,000,000,000,000,000"),
         ("x", TITLES, {"type": "text"}, "5 words on average; analyzer standard"),
         ("x", KOREAN, {"type": "text", "analyzer": "korean_text"}, "Korean, 5 words on average"),
         ("x", CHINESE, {"type": "text", "analyzer": "cjk_text"}, "Chinese or Japanese, 6 words on average"),
@@ -345,6 +352,11 @@ def test_more_fields_than_an_index_takes_are_refused(sampled: Sampled, document:
             Wishes(searched=frozenset({"a"}), unsearched=frozenset({"a"})),
             "--search: a: got the field in --no-search, too, expected it in one of them",
         ),
+        (Wishes(objects=frozenset({"link"})), "--object link: it holds no objects; --object is for arrays of them"),
+        (
+            Wishes(searched=frozenset({"a.b"}), unsearched=frozenset({"a"})),
+            "--search a.b: nothing below a is indexed: never searched, as you said; leave out --no-search a",
+        ),
     ],
 )
 def test_a_wish_concerns_a_field_of_the_file(sampled: Sampled, wishes: Wishes, message: str) -> None:
@@ -353,3 +365,12 @@ def test_a_wish_concerns_a_field_of_the_file(sampled: Sampled, wishes: Wishes, m
         propose(sampled({"link": "x", "a": {"b": 1}}), wishes)
 
     assert str(refused.value) == message
+
+
+def test_categories_of_more_values_than_are_told_apart_stay_keywords(sampled: Sampled) -> None:
+    """Twelve hundred of them, each many times: a sentence of its own in each document would be text."""
+    shelves = [{"x": f"shelf {number % 1200} upstairs left"} for number in range(6000)]
+    (of,) = propose(sampled(*shelves, most=6000)).fields
+    assert (of.type, of.choice.why) == ("keyword", "about 1,250 different values that repeat")
+    (of,) = propose(sampled(*shelves[:2000], most=6000)).fields
+    assert of.type == "text"
