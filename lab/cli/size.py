@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, fields
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +58,7 @@ def size(
     as_json: JsonOption = False,
 ) -> None:
     """Estimate the cluster that a rate needs, from recorded runs."""
-    if rate <= 0 or days <= 0:
+    if not (0 < rate < inf and 0 < days < inf):
         raise ProfileError(f"--rate, --days: got {rate:g} and {days:g}, expected numbers above 0")
     assumed = Assumptions().with_stated(assume or [])
     measurements = measured_runs(runs, profile, run or [])
@@ -110,6 +111,12 @@ def notes(outcome: Sizing) -> Iterator[str]:
     measurements = outcome.measured
     if len(measurements.runs) == 1:
         yield "one run gives no interval: how far this is off is unknown; give several with --run"
+    if measurements.stream_docs_per_s is not None:
+        yield (
+            f"measured on a stream of {number(measurements.stream_docs_per_s)} documents/s with"
+            f" {range_text(measurements.costs.bulk_docs)} documents in a bulk request: at a higher rate a document"
+            " costs less; size from a drain"
+        )
     if measurements.unsteady:
         of = f"{len(measurements.unsteady)} of {len(measurements.runs)} runs"
         yield f"no steady state in {of}: a cold server costs a multiple; load more documents"

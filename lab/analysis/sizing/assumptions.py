@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 
 from lab.errors import ProfileError
 from lab.profiles.problems import suggestion
@@ -29,7 +30,9 @@ class Assumptions:
     network_gbit: float = _assumed(10, "Gbit/s of a machine, in each direction", OURS)
     disk_tb: float = _assumed(4, "TB of disk of a machine", OURS)
     disk_fill: float = _assumed(
-        0.85, "share of a disk that may be filled", "Elasticsearch: cluster.routing.allocation.disk.watermark.low"
+        0.85,
+        "share of a disk that may be filled",
+        "Elasticsearch: cluster.routing.allocation.disk.watermark.low; large disks may be fuller",
     )
     disk_mb_per_s: float = _assumed(500, "MB/s that a machine's disk writes for hours", OURS)
     shard_gb: float = _assumed(50, "GB of a primary shard", "Elasticsearch's guide, Size your shards: 10 to 50 GB")
@@ -68,6 +71,8 @@ class Assumptions:
         ]
 
 
+WHOLE = frozenset({"spare", "kafka_copies"})
+"""Assumptions of things that there is no half of."""
 SHARES: Mapping[str, float] = {"utilisation": 1.0, "disk_fill": 1.0}
 """Assumptions that are shares, with the most that they can be."""
 
@@ -78,6 +83,8 @@ def _number(name: str, written: str) -> float:
     except ValueError:
         value = float("nan")
     most = SHARES.get(name, float("inf"))
+    if name in WHOLE and value != int(value if isfinite(value) else 0):
+        raise ProfileError(f"--assume {name}: got {written or 'no value'}, expected a whole number")
     if not (0 < value < float("inf") and value <= most) and not (name == "spare" and value == 0):
         wanted = f"a number above 0 and up to {most:g}" if name in SHARES else "a number above 0"
         raise ProfileError(f"--assume {name}: got {written or 'no value'}, expected {wanted}")

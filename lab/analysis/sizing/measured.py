@@ -1,14 +1,15 @@
 """What a document costs, as recorded runs tell it: the only part of a sizing that was measured."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.analysis.figures.cost import cpu_s_used, servers_are_here
+from lab.analysis.figures.cost import cpu_s_used, process_names, servers_are_here, used
 from lab.analysis.figures.definitions import value_of
 from lab.analysis.result import RunAnalysis
 from lab.analysis.sizing.ranges import Range, estimated
 from lab.errors import ProfileError
 
+NO_SETTINGS = frozenset({"name", "question", "where"})
 REQUESTS_IN_FLIGHT = "max.in.flight.requests"
 DEFAULT_IN_FLIGHT = 5
 
@@ -24,8 +25,8 @@ class Costs:
             topic.
         source_bytes: Its JSON.
         stored_bytes: On the disk, of one copy, at the end of the run.
-        written_bytes: By Elasticsearch to the disk, of one copy: translog, segments and merges during the load; `None`
-            where the disk was not counted.
+        written_bytes: By Elasticsearch to the disk, of one copy: translog, segments, and the merges that the run waited
+            for; `None` where the disk was not counted.
         bulk_docs: Documents in a bulk request.
         bulk_s: Median time until it was answered.
     """
@@ -49,6 +50,7 @@ class Measured:
         runs: Their ids.
         requests_in_flight: Of one task, as the runs' connector had it.
         unsteady: Runs without a steady state, whose costs may be those of a cold server.
+        stream_docs_per_s: Rate of the streams that they are of; `None` for drains.
     """
 
     profile: str
@@ -57,24 +59,26 @@ class Measured:
     costs: Costs
     requests_in_flight: int
     unsteady: tuple[str, ...]
+    stream_docs_per_s: float | None = None
 
 
 def measured(analyses: Sequence[RunAnalysis]) -> Measured:
     """What the runs tell of one document.
 
     Raises:
-        ProfileError: A run cannot be sized from, or they are not of one profile and one kind of processor.
+        ProfileError: A run cannot be sized from, or they differ in processor, profile or any setting of it.
     """
     for analysis in analyses:
         if refusal := unsuitable(analysis):
             raise ProfileError(f"{analysis.result.run_id}: {refusal}")
     first = analyses[0].result
-    for name, of in OF_ALL.items():
-        for analysis in analyses[1:]:
-            if of(analysis) != of(analyses[0]):
+    of_first = in_common(analyses[0])
+    for analysis in analyses[1:]:
+        for name, wanted in of_first.items():
+            if (got := in_common(analysis).get(name)) != wanted:
                 raise ProfileError(
-                    f"{analysis.result.run_id}: {name}: got {of(analysis)}, expected {of(analyses[0])} as in "
-                    f"{first.run_id}; size from runs that differ in nothing"
+                    f"{analysis.result.run_id}: {name}: got {got}, expected {wanted} as in {first.run_id};"
+                    " size from runs that differ in nothing"
                 )
     steady = {a.result.run_id: bool(a.result.measured_window and a.result.measured_window.steady) for a in analyses}
     return Measured(
@@ -84,6 +88,7 @@ def measured(analyses: Sequence[RunAnalysis]) -> Measured:
         costs=costs(analyses),
         requests_in_flight=in_flight(analyses[0]),
         unsteady=tuple(run for run, is_steady in steady.items() if not is_steady),
+        stream_docs_per_s=delivery.rate_docs_per_s if (delivery := analyses[0].folder.run.delivery) else None,
     )
 
 
@@ -108,12 +113,24 @@ def in_flight(analysis: RunAnalysis) -> int:
     return int(str(analysis.result.environment.connector.get(REQUESTS_IN_FLIGHT, DEFAULT_IN_FLIGHT)))
 
 
-OF_ALL: dict[str, Callable[[RunAnalysis], object]] = {
-    "profile": lambda analysis: analysis.result.profile,
-    "processor": lambda analysis: analysis.result.environment.cpu_model,
-    REQUESTS_IN_FLIGHT: in_flight,
-}
-"""What all runs of a sizing have in common."""
+def in_common(analysis: RunAnalysis) -> dict[str, object]:
+    """What all runs of a sizing have in common, by name: what a setting does is no uncertainty."""
+    settings = analysis.folder.profile or {}
+    return {
+        "profile": analysis.result.profile,
+        "processor": analysis.result.environment.cpu_model,
+        REQUESTS_IN_FLIGHT: in_flight(analysis),
+        **dict(leaves({name: of for name, of in settings.items() if name not in NO_SETTINGS})),
+    }
+
+
+def leaves(tree: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    """Each setting of a profile by its dotted key."""
+    for name, of in tree.items():
+        if isinstance(of, Mapping) and of:
+            yield from leaves(of, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", of
 
 
 # --- of one run -----------------------------------------------------------------------------------------------------
@@ -162,14 +179,14 @@ def stored_bytes(analysis: RunAnalysis) -> float | None:
 
 def written_bytes(analysis: RunAnalysis) -> float | None:
     """Bytes that Elasticsearch wrote to the disk for one copy of a document."""
-    written = [
-        figure.value
-        for figure in analysis.result.metrics
-        if figure.name == "disk_write_bytes" and figure.scope.startswith("elasticsearch-")
-    ]
+    samples = [sample for sample in analysis.folder.samples if sample.phase in ("load", "settle")]
+    nodes = [name for name in process_names(samples) if name.startswith("elasticsearch-")]
+    written = [used(samples, name, lambda process: process.disk_write_bytes) for name in nodes]
     times = copies(analysis)
-    known = [size for size in written if size]
-    return sum(known) / analysis.result.documents.loaded / times if known and times else None
+    known = [size for size in written if size is not None]
+    if not times or not known or len(known) < len(nodes) or not sum(known):
+        return None
+    return sum(known) / analysis.result.documents.loaded / times
 
 
 def bulk_s(analysis: RunAnalysis) -> float | None:

@@ -148,10 +148,12 @@ def part(name: str, demands: Iterator[Demand], assumed: Assumptions, least: int,
     """So many machines that each resource suffices, and some more that may be lost."""
     all_demands = tuple(demands)
     machines = largest([demand.machines for demand in all_demands])
-    decisive = max(all_demands, key=lambda demand: demand.machines.most)
+    decisive = max(all_demands, key=lambda demand: demand.machines.value)
     spare_machines = int(assumed.spare if spare is None else spare)
-    wanted, whole = machines.whole(1, spare_machines), machines.whole(least, spare_machines)
-    return Part(name, whole, decisive.resource if wanted.most == whole.most else "redundancy", all_demands)
+    needed, whole = machines.whole(1, 0), machines.whole(least, spare_machines)
+    # One machine would do whatever it is that fills it: what makes it more is only that one may be lost.
+    is_redundancy = needed.value == 1 < whole.value or machines.whole(1, spare_machines).value < whole.value
+    return Part(name, whole, "redundancy" if is_redundancy else decisive.resource, all_demands)
 
 
 # --- what each kind needs -------------------------------------------------------------------------------------------

@@ -133,6 +133,32 @@ def test_runs_that_differ_are_not_put_together(tmp_path: Path) -> None:
         measured([analyse(place) for place in places])
 
 
+def test_runs_of_other_settings_are_not_put_together(tmp_path: Path) -> None:
+    """What best_compression saves is no uncertainty; nor is what a slow stream costs more."""
+    places = [folder(tmp_path / "a"), folder(tmp_path / "b", run_id="20270115-080001")]
+    for place, codec in zip(places, ("default", "best_compression"), strict=True):
+        (place / "profile.json").write_bytes(orjson.dumps({"name": place.name, "index": {"codec": codec}}))
+    with pytest.raises(ProfileError, match=r"^20270115-080001: index\.codec: got best_compression, expected default "):
+        measured([analyse(place) for place in places])
+
+
+def test_a_stream_is_said_to_be_one(tmp_path: Path) -> None:
+    """At 600 documents per second most CPU is overhead of the second, not of the document."""
+    delivery = run(TRUTH).delivery
+    assert delivery is not None
+    place = folder(tmp_path / "a", delivery=delivery.model_copy(update={"rate_docs_per_s": 600}))
+    shown = CliRunner().invoke(app, ["size", "--rate", "5000", "--run", str(place)], env={"COLUMNS": "200"})
+    assert "measured on a stream of 600 documents/s" in shown.output
+    assert "size from a drain" in shown.output
+
+
+@pytest.mark.parametrize("wrong", [("--rate", "nan"), ("--rate", "inf"), ("--rate", "5", "--days", "inf")])
+def test_a_rate_is_a_number(wrong: tuple[str, ...]) -> None:
+    """And a time, too."""
+    done = CliRunner().invoke(app, ["size", "--profile", "quickstart", *wrong])
+    assert "expected numbers above 0" in str(done.exception)
+
+
 def test_the_command_sizes_from_the_last_run_of_a_profile(tmp_path: Path) -> None:
     """And says what it measured, what follows, what it assumed; as JSON, too."""
     place = folder(tmp_path / "runs" / "aladin" / "synthetic" / "20270115-080000")
