@@ -11,6 +11,7 @@ from lab.analysis.statistics.student import SIGNIFICANCE, critical
 
 BLOCKS = 10
 """Of an hour's soak without its warm-up, each of 5 minutes."""
+LATE_BLOCKS = 3
 LEAST_BLOCKS = 3
 """Two points have a slope and no error."""
 
@@ -96,8 +97,22 @@ def slope_of_blocks(at: Sequence[float], values: Sequence[float], blocks: int = 
 
     Source: Schmeiser, "Batch size effects in the analysis of simulation output", 1982: 10 to 30 blocks.
     """
+    return slope(*block_means(at, values, blocks))
+
+
+def block_means(at: Sequence[float], values: Sequence[float], blocks: int = BLOCKS) -> tuple[list[float], list[float]]:
+    """Mean instant and mean value of each block that has a reading."""
     x, y = np.asarray(at, float), np.asarray(values, float)
     edges = np.linspace(x[0], x[-1], blocks + 1) if len(x) else np.zeros(2)
     number = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, blocks - 1)
     filled = np.unique(number)
-    return slope([x[number == block].mean() for block in filled], [y[number == block].mean() for block in filled])
+    return [x[number == block].mean() for block in filled], [y[number == block].mean() for block in filled]
+
+
+def late_growth(at: Sequence[float], values: Sequence[float]) -> float:
+    """By how much the last three blocks together exceed the highest one before them; negative where they do not.
+
+    A figure that grows only at the end is far from any line, whose interval then holds everything.
+    """
+    _, means = block_means(at, values)
+    return float(np.mean(means[-LATE_BLOCKS:]) - max(means[:-LATE_BLOCKS], default=np.inf))

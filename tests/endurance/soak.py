@@ -9,7 +9,7 @@ import vl_convert
 
 from lab.analysis.page.markdown import markdown_table
 from lab.analysis.text import number
-from tests.endurance.slopes import Slope, Verdict, slope_of_blocks
+from tests.endurance.slopes import Slope, Verdict, late_growth, slope_of_blocks
 
 WARM_UP = 1 / 6
 """Part of a soak that is left out: 10 minutes of an hour. Code is still compiled then, and pools fill."""
@@ -77,9 +77,13 @@ def judged(readings: Sequence[Reading], rate_per_s: float) -> list[Judged]:
     for name in names:
         kept = [each for each in after_warm_up if name in each.figures]
         values = [each.figures[name] for each in kept]
-        slope = slope_of_blocks([each.at_s / 3600 for each in kept], values)
+        hours = [each.at_s / 3600 for each in kept]
+        slope = slope_of_blocks(hours, values)
         bound = bound_per_h(name, slope.mean, rate_per_s)
-        found.append(Judged(name, slope, bound, slope.verdict(bound, len(names)), max(values)))
+        is_late = late_growth(hours, values) > bound
+        found.append(
+            Judged(name, slope, bound, Verdict.GROWS if is_late else slope.verdict(bound, len(names)), max(values))
+        )
     return found
 
 

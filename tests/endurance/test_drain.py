@@ -4,6 +4,7 @@ import shutil
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lab.analysis.figures.rates import answered, index_totals, read_s
@@ -22,6 +23,8 @@ SPARE_BYTES = 10e9
 """Of disk that stay free: others use it, too, and Elasticsearch makes indices read-only at the end of a disk."""
 EVERY_S = 2.0
 SLOWER = 0.05
+LAST_SLOWER = 0.2
+"""Of the last two tenths together: more than tenths scatter, and a slump at the end is far from any line."""
 MORE_MEMORY = 0.02
 """Growth of the lab's memory over the whole load, as a share, that nobody minds."""
 WARM_UP = 0.1
@@ -103,4 +106,5 @@ def test_a_drain_is_as_fast_at_its_end_as_at_its_beginning(
     assert result.status == "verified"
     assert len(rates) == TENTHS - 1
     assert slowing.interval()[1] >= -SLOWER
+    assert np.mean(rates[-2:]) >= (1 - LAST_SLOWER) * np.median(rates[:-2])
     assert memory.verdict(MORE_MEMORY) is not Verdict.GROWS

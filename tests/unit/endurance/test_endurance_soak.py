@@ -35,6 +35,16 @@ def test_a_leak_is_told_from_what_stays() -> None:
     assert found["worker: threads"].highest == 160.0
 
 
+@pytest.mark.parametrize(("from_minute", "times"), [(45, 2.0), (50, 10.0), (55, 2.0)])
+def test_a_leak_that_begins_late_is_one(from_minute: int, times: float) -> None:
+    """Its jump is far from any line, whose interval holds everything then."""
+    late = [
+        Reading(60.0 * minute, {"lag": 7.0, "worker: threads": 100.0 * (times if minute >= from_minute else 1.0)})
+        for minute in range(61)
+    ]
+    assert [each.verdict for each in judged(late, 1000)] == [Verdict.FLAT, Verdict.GROWS]
+
+
 def test_a_log_may_grow_by_a_megabyte_an_hour() -> None:
     """It has to be kept, not to stay as it is."""
     found = {each.name: each for each in judged(readings(log=15.0), 1000)}
