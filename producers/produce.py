@@ -78,6 +78,10 @@ def produce(
         for n in share.processes(processes)
     ]
     documents, entities = share.size(dataset, (start, stop), processes)
+    if not documents:
+        raise ValueError(
+            f"share {share}: has none of {stop - start:,} documents: they go round in blocks; use fewer shares"
+        )
     try:
         with Children("producers.worker", "producer process", processes) as children:
             crew = _Crew(children, tasks)

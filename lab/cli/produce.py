@@ -1,5 +1,6 @@
 """`sluice produce`: a dataset into any Kafka, without the rest, by one driver or by several; `gather`: their sum."""
 
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from pathlib import Path
 from time import time
 from typing import Annotated
 
+import orjson
 import typer
 from rich.markup import escape
 
@@ -16,7 +18,7 @@ from lab.analysis.shares import gathered, read_delivery
 from lab.analysis.text import clock_text, duration, figure
 from lab.cli.options import DATASET_HELP, JsonOption, KeyOption, PathOption
 from lab.clients.clocks import ahead_of_broker
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import BROKERS_DEFAULT, KafkaTopics, kafka_text
 from lab.console import console, print_json, table_of
 from lab.display import RunDisplay
 from lab.errors import ProfileError, StackError
@@ -30,6 +32,7 @@ from producers.produce import produce as send
 from producers.registry import DATASETS, make_dataset
 from producers.share import Share
 
+STANDARD_INPUT = "standard input"
 ANSWER_TIMEOUT_S = 10.0
 """A broker that somebody else keeps is there or it is not; nobody is about to start it."""
 
@@ -63,7 +66,9 @@ RecordOption = Annotated[
 ]
 ClientFileOption = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Settings of Kafka's client, NAME=VALUE in each line; -: standard input."),
+    typer.Option(
+        metavar="FILE", help="Settings of Kafka's client: NAME=VALUE in each line, or a JSON object; -: standard input."
+    ),
 ]
 ClockTopicOption = Annotated[
     str | None,
@@ -268,32 +273,37 @@ def dataset_options(
 
 
 def client_settings(file: str | None) -> dict[str, str]:
-    """The settings of a file, or of the standard input up to an empty line.
+    """The settings of a file, or of the standard input.
 
-    Where such a line came, this process ends when the standard input does: whoever started it over ssh has gone then.
+    Where that begins with a JSON object in one line, nothing more is read, and this process ends with the standard
+    input: whoever started it over ssh has gone then.
 
     Raises:
         ProfileError: The file cannot be read, or a line is none of them; it is not shown, since it may hold a secret.
     """
     if file is None:
         return {}
-    if file == "-":
-        lines = []
-        while (line := sys.stdin.buffer.readline().decode()) and line.strip():
-            lines.append(line)
-        if line:
-            end_with(sys.stdin.buffer)
-        return settings_in(lines, "standard input")
     try:
-        return settings_in(Path(file).read_text("utf-8").splitlines(), file)
+        if file != "-":
+            return settings_in(Path(file).read_text("utf-8"), file)
+        first = sys.stdin.buffer.readline()
+        if first.startswith(b"{"):
+            end_with(sys.stdin.buffer)
+            return settings_in(first.decode(), STANDARD_INPUT)
+        return settings_in((first + sys.stdin.buffer.read()).decode(), STANDARD_INPUT)
     except (OSError, UnicodeDecodeError) as error:
-        raise ProfileError(f"--client-file: {file}: cannot be read ({type(error).__name__})") from error
+        where = STANDARD_INPUT if file == "-" else file
+        raise ProfileError(f"--client-file: {where}: cannot be read ({type(error).__name__})") from error
 
 
-def settings_in(lines: Iterable[str], where: str) -> dict[str, str]:
-    """Settings as Kafka's own tools take them: one in a line, blank ones and those that begin with # left out."""
+def settings_in(text: str, where: str) -> dict[str, str]:
+    """Settings as a JSON object, or as Kafka's own tools take them: one in a line, without blank lines and remarks."""
+    if text.lstrip().startswith("{"):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            return {name: kafka_text(value) for name, value in orjson.loads(text).items()}
+        raise ProfileError(f"--client-file: {where}: got no JSON, expected an object of names and values")
     settings = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         name, equals, value = line.lstrip().rstrip("\r\n").partition("=")
         if not line.strip() or name.startswith("#"):
             continue
@@ -324,7 +334,7 @@ def make_topic(
     if topic in present:
         return
     try:
-        topics.create(topic, partitions=partitions, replication_factor=1, config={})
+        topics.create(topic, partitions=partitions, replication_factor=BROKERS_DEFAULT, config={})
     except ProfileError:
         if topic not in topics.names(ANSWER_TIMEOUT_S):
             raise

@@ -12,6 +12,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from lab.errors import ProfileError, StackError
 
+BROKERS_DEFAULT = -1
+"""Copies of a topic: as many as the brokers give by default."""
 POLL_S = 1.0
 GIVE_UP_S = 120.0
 MOST_COMPLAINTS = 10
@@ -82,7 +84,7 @@ class KafkaTopics:
         """Create a topic.
 
         Args:
-            replication_factor: Copies of each partition; -1 for as many as the brokers give by default.
+            replication_factor: Copies of each partition, or `BROKERS_DEFAULT`.
 
         Raises:
             ProfileError: Kafka refuses its settings.

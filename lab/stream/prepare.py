@@ -16,7 +16,7 @@ import orjson
 
 from lab.clients.connect import ConnectWorker
 from lab.clients.elasticsearch import ElasticsearchClient
-from lab.clients.kafka import KafkaTopics
+from lab.clients.kafka import BROKERS_DEFAULT, KafkaTopics
 from lab.clients.target import cluster_of, topics_of, worker_of
 from lab.endpoints import Endpoints
 from lab.errors import ProfileError
@@ -30,8 +30,6 @@ from lab.stream.laps import RETAINED_BYTES
 SEGMENT_BYTES = 64 << 20
 KEPT: dict[str, object] = {"retention.ms": "-1"}
 """Nothing goes because it is old: the stack may have been stopped for months."""
-BROKERS_DEFAULT = -1
-"""Copies of a topic of which the profile asks for no more than one: as many as the brokers give by default."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A stream that drivers on other hosts send: told when to start, waited for, their records put together."""
 
 import contextlib
+import json
 import os
 import shlex
 import subprocess
@@ -76,7 +77,7 @@ class ByHand(Way):
         lines += [f"  {shlex.join(load.by_hand(share))}" for share in shares]
         if load.secrets:
             names = ", ".join(load.secrets)
-            lines.append(f"with a file {CLIENT_FILE} beside it that has a line NAME=VALUE for each of: {names}")
+            lines.append(f"with a file {CLIENT_FILE} beside it, of lines NAME=VALUE or a JSON object, with: {names}")
         lines += ["Then copy what each has written here:", *(f"  {self.file(share)}" for share in shares)]
         for line in lines:
             console.print(line, soft_wrap=True, markup=False, emoji=False)
@@ -96,7 +97,8 @@ class OverSsh(Way):
 
     def start(self, load: SharedLoad, shares: list[Share]) -> None:
         """Start them all, each with a log of its own."""
-        settings = "".join(f"{name}={value}\n" for name, value in load.secrets.items())
+        # In one line: a key in PEM has several.
+        settings = json.dumps(load.secrets)
         for share, host in zip(shares, self._hosts, strict=True):
             with self.file(share).open("wb") as record, self._log(share).open("wb") as log:
                 self._processes[share] = process = self._started(host.ssh_words(load.over_ssh(share)), record, log)

@@ -40,7 +40,8 @@ class Host:
         match = HOST.fullmatch(text)
         if match is None:
             raise ProfileError(f"--driver: got {text}, expected [USER@]HOST[:FOLDER], such as load-1:sluice")
-        return cls(match["address"], match["folder"] or cls.folder)
+        # A shell would put the home folder for ~, but not in quotes; ssh begins there by itself.
+        return cls(match["address"], (match["folder"] or cls.folder).removeprefix("~/"))
 
     def ssh_words(self, words: list[str]) -> list[str]:
         """The command that runs these words there, asks nobody, and ends within a minute after the host is gone."""

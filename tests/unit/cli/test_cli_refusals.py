@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli.app import main
+from lab.cli.produce import client_settings
 from lab.display import console
 from lab.stack.local import LocalStack
 
@@ -110,6 +111,27 @@ def test_produce_refuses_what_it_does_not_know(sluice: Command, words: tuple[str
     """Before it asks a broker, of which there is none."""
     status, _, errors = sluice("produce", "never-made", "--bootstrap-servers", "127.0.0.1:1", *words)
     assert (status, errors.startswith(f"sluice: {sentence}")) == (2, True), errors
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        (b"linger.ms=5\n\n# later\nsasl.username = lab\n", {"linger.ms": "5", "sasl.username": "lab"}),
+        (b'{"ssl.key.pem": "one\\ntwo", "linger.ms": 5}', {"ssl.key.pem": "one\ntwo", "linger.ms": "5"}),
+        (b"", {}),
+    ],
+)
+def test_client_settings_come_from_a_file_or_from_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, settings: dict[str, str]
+) -> None:
+    """In lines, with blank ones among them, or as an object: a key has several lines."""
+    file = tmp_path / "client"
+    file.write_bytes(text)
+    assert client_settings(str(file)) == settings
+    with file.open() as standard_input:
+        monkeypatch.setattr("sys.stdin", standard_input)
+        monkeypatch.setattr("lab.cli.produce.end_with", lambda _: None)
+        assert client_settings("-") == settings
 
 
 def test_a_setting_without_a_value_is_refused_and_not_shown(sluice: Command, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from producers.produce import produce
 from producers.registry import make_dataset
+from producers.share import Share
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,6 +37,13 @@ def test_impossible_arguments_are_refused(options: dict[str, Any], message: str)
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 - the whole message is compared
         produce(make_dataset("aladin", books=211), "books", **arguments)
     assert str(refusal.value) == message
+
+
+def test_a_share_without_documents_is_refused() -> None:
+    """A driver that sends nothing and says that all went well would be counted as one."""
+    books = make_dataset("aladin", books=2000)
+    with pytest.raises(ValueError, match=r"^share 3/5: has none of 2,000 documents: .*; use fewer shares$"):
+        produce(books, "books", client={"bootstrap.servers": "127.0.0.1:1"}, share=Share(3, 5))
 
 
 def test_a_wrong_client_setting_is_one_sentence() -> None:

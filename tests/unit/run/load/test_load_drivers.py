@@ -107,3 +107,8 @@ def test_ssh_takes_words_apart_as_they_were() -> None:
     words = Host("load-1", "my sluice").ssh_words(["./sluice", "produce", "it's"])
     assert words[:-1] == ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "load-1"]
     assert shlex.split(words[-1]) == ["cd", "my sluice", "&&", "exec", "./sluice", "produce", "it's"]
+
+
+def test_a_folder_below_home_is_one_where_ssh_begins() -> None:
+    """In quotes, a shell puts nothing for the tilde."""
+    assert Host.parsed("load-1:~/my sluice").folder == "my sluice"
