@@ -37,8 +37,8 @@ CHECKS = [
 
 
 def test_every_command_that_goes_on_for_ever_has_a_check() -> None:
-    """Streaming and watching in Compose, watching in Kubernetes."""
-    assert len(CHECKS) == 3
+    """Two producers and the watch in Compose, the watch in Kubernetes."""
+    assert len(CHECKS) == 4
 
 
 @pytest.mark.parametrize("line", CHECKS)
