@@ -17,6 +17,8 @@ from lab.stack.shape import StackShape
 from tests.compose.machine import EngineMissingError
 from tests.integration.conftest import NOT_TRIED, Sluice
 from tests.integration.live_page import BrowserLog, Server, chromium, rows
+from tests.unit.analysis.suite.suite_folders import small, suite_folder
+from tests.unit.page.run_folders import begun
 from tests.unit.page.test_page_history import many_runs
 
 pytestmark = pytest.mark.integration
@@ -46,6 +48,18 @@ def server(sluice: Sluice) -> Iterator[Server]:
     """`./sluice page` on the session's servers and runs."""
     sluice.stack.ensure(StackShape(), kept=True)
     started = Server(sluice)
+    started.start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def of_suite(sluice: Sluice, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The page of a suite that is half done."""
+    runs = tmp_path_factory.mktemp("runs")
+    folder = suite_folder(runs / "suites/synthetic/20270115-080000", small(after=2))
+    begun(folder / "runs/aladin-static/20270115-090000")
+    started = Server(Sluice(sluice.state, runs))
     started.start()
     yield started
     started.stop()
@@ -344,19 +358,21 @@ def test_every_view_fits_a_phone_and_is_reached_by_keyboard(browser: Browser, se
     page.close()
 
 
-@pytest.mark.parametrize(("width", "colours"), [(1280, "light"), (400, "dark")])
+@pytest.mark.parametrize("screen", [(1280, "light"), (400, "dark")])
 def test_a_screen_reader_gets_all_of_every_view(
-    watched: Watched, browser: Browser, server: Server, width: int, colours: str
+    watched: Watched, browser: Browser, server: Server, of_suite: Server, screen: tuple[int, str]
 ) -> None:
     """Names, roles, headings, tables and contrast, as axe-core checks them; the form that starts a run, too."""
     assert watched.outcome
+    width, colours = screen
     page = browser.new_page(viewport={"width": width, "height": 860}, color_scheme=colours)
-    page.goto(server.url)
     checked = {}
-    for view in VIEWS:
-        page.locator(f"nav a[data-view={view}]").click()
-        expect(page.locator(f"main > section[data-of={view}] .card").first).to_be_visible(timeout=PATIENCE_MS)
-        checked[view] = Axe().run(page)
+    for shown, views in ((of_suite, ("suite",)), (server, ("now", "pipeline", "history"))):
+        page.goto(shown.url)
+        for view in views:
+            page.locator(f"nav a[data-view={view}]").click()
+            expect(page.locator(f"main > section[data-of={view}] .card").first).to_be_visible(timeout=PATIENCE_MS)
+            checked[view] = Axe().run(page)
     page.get_by_role("button", name="Start a run…").click()
     checked["form"] = Axe().run(page)
     assert {view: found.generate_report() for view, found in checked.items() if found.violations_count} == {}
