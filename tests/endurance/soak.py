@@ -14,7 +14,7 @@ from tests.endurance.slopes import Slope, Verdict, late_growth, slope_of_blocks
 WARM_UP = 1 / 6
 """Part of a soak that is left out: 10 minutes of an hour. Code is still compiled then, and pools fill."""
 NEGLIGIBLE = 0.01
-"""Growth in an hour, as a share of the mean, that nobody minds: 2 MB of a worker that holds 200 MB."""
+"""Growth in an hour, as a share of the mean, that nobody minds: 13 MB of a worker that holds 1.3 GB with its heap."""
 LOG_KB_PER_H = 1000.0
 """Growth of a log that nobody minds: 9 GB in a year."""
 LAG_GROWTH_S = 1.0
