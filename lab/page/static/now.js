@@ -164,14 +164,26 @@ function showPhases(state, model) {
 function showCharts(run) {
   const key = JSON.stringify([run.id, run.charts]);
   if (key !== drawnFor) {
-    endCharts();
     drawnFor = key;
-    charts = Object.entries(run.charts ?? {}).filter(([, spec]) => spec).map(([name, spec]) => new LiveChart(name, spec));
-    find("now-beside").before(...charts.map((chart) => chart.figure));
+    // A chart whose specification stays is left alone: another one may only have a process more.
+    const before = new Map(charts.map((chart) => [chart.key, chart]));
+    charts = Object.entries(run.charts ?? {}).filter(([, spec]) => spec).map(([name, spec]) => {
+      const of = JSON.stringify([run.id, name, spec]), drawn = before.get(of);
+      before.delete(of);
+      return drawn ?? Object.assign(new LiveChart(name, spec), { key: of });
+    });
+    for (const chart of before.values()) chart.end();
+    charts.filter(({ figure: of }) => !of.isConnected).forEach((chart) => placeChart(chart));
   }
   for (const chart of charts) {
     chart.update(run.points).catch((error) => say(chart.empty, `Not drawn: ${error.message}`));
   }
+}
+
+/** Puts a chart where it belongs among those that are there. */
+function placeChart(chart) {
+  const later = charts.slice(charts.indexOf(chart) + 1).find(({ figure: of }) => of.isConnected);
+  (later?.figure ?? find("now-beside")).before(chart.figure);
 }
 
 function endCharts() {
