@@ -3,10 +3,12 @@
     python3 -m tools.random_search aladin/control --space aladin --minutes 60 --seed 1
 
 Combinations are drawn from all that a space allows, each runs in one block beside the start, and the best is confirmed.
+Every run counts, the first of a combination, too: another uncounted one for each would leave time for half as many.
 Run it with the environment of `./sluice`. It writes a folder of `runs/tunes`, as `tune` does.
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -76,6 +78,8 @@ def main() -> int:
     end_by_signals()
     options = TuneOptions(given.goal, (), given.minutes, given.seed, given.space, (), TargetName.LOCAL)
     tuning = Tuning.of(Start.of(given.profile, ()), options, servers_of(TargetName.LOCAL, None))
+    command = ("python3", "-m", "tools.random_search", *sys.argv[1:])
+    tuning = replace(tuning, plan=tuning.plan.model_copy(update={"command": command}))
 
     def search(*parts: Any) -> RandomSearch:
         return RandomSearch(*parts, seed=given.seed, starting_s=tuning.takes.starting_s)
