@@ -13,7 +13,7 @@ from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, Combination, Contribution, GoalName, TunePlan, combination_name
 
 KEEP = "Keep the start."
-NOT_SHOWN = ("undecided", "same within 5 %")
+NOT_SHOWN = ("undecided", "same within 5 %", "too few runs")
 
 
 @dataclass(frozen=True)

@@ -260,10 +260,10 @@ def test_a_setting_that_adds_nothing_shown_is_named(finished: Finished) -> None:
     _, result, _ = finished
     assert not any("Not shown to add" in text for text in result.findings)
     gains, nothing = result.contributions
-    effect = nothing.effect.model_copy(update={"verdict": "undecided"})
-    nothing = nothing.model_copy(update={"effect": effect})
-    (text,) = without_gain([gains, nothing])
-    assert text == f"Not shown to add anything to the others: {nothing.candidate}. You may leave it out."
+    for verdict in ("undecided", "same within 5 %", "too few runs"):
+        effect = nothing.effect.model_copy(update={"verdict": verdict})
+        (text,) = without_gain([gains, nothing.model_copy(update={"effect": effect})])
+        assert text == f"Not shown to add anything to the others: {nothing.candidate}. You may leave it out."
 
 
 def test_the_recommended_profile_can_be_run(finished: Finished) -> None:
