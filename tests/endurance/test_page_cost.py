@@ -17,7 +17,6 @@ from lab.analysis.figures.definitions import value_of
 from lab.analysis.folder import read_run
 from lab.analysis.statistics.effects import effect, verdict_text
 from lab.records.suite import MetricKey
-from lab.stack.shape import StackShape
 from tests.endurance.footprint import Command, running
 from tests.endurance.say import say
 from tests.integration.conftest import Sluice
@@ -152,7 +151,8 @@ def compared(how: str, runs: Sequence[Watched], nobody: Sequence[Watched]) -> It
 @pytest.mark.timeout(0)
 def test_the_page_costs_next_to_nothing(page_blocks: int, own_sluice: Sluice, report: Path) -> None:
     """At most 1 % of a core with one browser; blocks of the same drain, watched by nobody and by a browser."""
-    own_sluice.stack.ensure(StackShape(), kept=True)
+    begun = own_sluice("up")
+    assert begun.status == 0, begun.errors
     ways = ["nobody", "elsewhere", "here"]
     draw = np.random.default_rng(1)
     done: dict[str, list[Watched]] = {way: [] for way in ways}
