@@ -42,13 +42,13 @@ def test_settings_are_lines_as_of_a_properties_file(tmp_path: Path) -> None:
     file.write_text("# of the lab\n\n sasl.username = lab\nsasl.password=a=b#c \n", "utf-8")
     assert client_settings(str(file)) == {"sasl.username": "lab", "sasl.password": "a=b#c "}
     assert client_settings(None) == {}
-    assert settings_in([], "nowhere") == {}
+    assert settings_in("", "nowhere") == {}
 
 
 def test_a_driver_ends_with_its_standard_input() -> None:
     """Whoever started it over ssh is gone then; it says nothing more."""
     process = driver(60)
-    assert settled(process, "sasl.username=lab\n\n") == "{'sasl.username': 'lab'}\n"
+    assert settled(process, '{"sasl.username": "lab"}\n') == "{'sasl.username': 'lab'}\n"
     assert process.poll() is None
     assert process.communicate(timeout=20) == ("", "")
     assert process.returncode == 1
@@ -57,7 +57,7 @@ def test_a_driver_ends_with_its_standard_input() -> None:
 def test_a_driver_that_is_done_ends_well_while_its_standard_input_is_open() -> None:
     """Python would abort if the thread that watches it waited within a buffer."""
     process = driver(0)
-    settled(process, "\n")
+    settled(process, "{}\n")
     assert process.wait(20) == 0
     assert process.communicate()[1] == ""
 
