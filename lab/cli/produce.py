@@ -70,6 +70,8 @@ ClientFileOption = Annotated[
         metavar="FILE", help="Settings of Kafka's client: NAME=VALUE in each line, or a JSON object; -: standard input."
     ),
 ]
+OverSshOption = Annotated[bool, typer.Option("--over-ssh", hidden=True)]
+"""Says that a run has started this driver: its settings are one line of standard input, with which it ends."""
 ClockTopicOption = Annotated[
     str | None,
     typer.Option(metavar="TOPIC", help="Topic with log append time: compare this clock with its broker's."),
@@ -130,6 +132,7 @@ def produce(
     record: RecordOption = None,
     client_file: ClientFileOption = None,
     clock_topic: ClockTopicOption = None,
+    over_ssh: OverSshOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Stream a dataset, or a share of it, into a topic of any Kafka."""
@@ -149,7 +152,7 @@ def produce(
         start_at_s,
     )
     settings = {
-        **client_settings(client_file),
+        **(settings_over_ssh() if over_ssh else client_settings(client_file)),
         **dict(pair(text, "--client") for text in client or []),
         "bootstrap.servers": bootstrap_servers,
     }
@@ -273,10 +276,7 @@ def dataset_options(
 
 
 def client_settings(file: str | None) -> dict[str, str]:
-    """The settings of a file, or of the standard input.
-
-    Where that begins with a JSON object in one line, nothing more is read, and this process ends with the standard
-    input: whoever started it over ssh has gone then.
+    """The settings of a file, or of the whole standard input.
 
     Raises:
         ProfileError: The file cannot be read, or a line is none of them; it is not shown, since it may hold a secret.
@@ -286,14 +286,17 @@ def client_settings(file: str | None) -> dict[str, str]:
     try:
         if file != "-":
             return settings_in(Path(file).read_text("utf-8"), file)
-        first = sys.stdin.buffer.readline()
-        if first.startswith(b"{"):
-            end_with(sys.stdin.buffer)
-            return settings_in(first.decode(), STANDARD_INPUT)
-        return settings_in((first + sys.stdin.buffer.read()).decode(), STANDARD_INPUT)
+        return settings_in(sys.stdin.buffer.read().decode(), STANDARD_INPUT)
     except (OSError, UnicodeDecodeError) as error:
         where = STANDARD_INPUT if file == "-" else file
         raise ProfileError(f"--client-file: {where}: cannot be read ({type(error).__name__})") from error
+
+
+def settings_over_ssh() -> dict[str, str]:
+    """The settings in the first line of the standard input; this process ends with it, as the run has gone then."""
+    settings = settings_in(sys.stdin.buffer.readline().decode(), STANDARD_INPUT)
+    end_with(sys.stdin.buffer)
+    return settings
 
 
 def settings_in(text: str, where: str) -> dict[str, str]:

@@ -187,7 +187,7 @@ class Rules:
     def of_decimals(self, of: Field) -> Choice:
         """Prices, and numbers with a point; whole ones beyond 64 bits, too, which Python reads as decimals."""
         numbers = of.numbers
-        if names_identifier(of.name):
+        if names_identifier(of.name) and not numbers.decimals:
             return IDENTIFIER
         factor = 10**numbers.decimals
         if names_price(of.name) and 0 < numbers.decimals <= MOST_DECIMALS and numbers.largest * factor < EXACT:

@@ -13,7 +13,8 @@ from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, Combination, Contribution, GoalName, TunePlan, combination_name
 
 KEEP = "Keep the start."
-NOT_SHOWN = ("undecided", "same within 5 %", "too few runs")
+NOT_SHOWN = ("undecided", "same within 5 %")
+TOO_FEW = "too few runs"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,9 @@ def without_gain(contributions: Sequence[Contribution]) -> Iterator[str]:
     if names:
         which = "it" if len(names) == 1 else "any one of them"
         yield f"Not shown to add anything to the others: {', '.join(names)}. You may leave {which} out."
+    rest = [each.candidate for each in contributions if each.given == "the others" and each.effect.verdict == TOO_FEW]
+    if rest:
+        yield f"Measured too seldom to say what they add to the others: {', '.join(rest)}."
 
 
 def _labels(plan: TunePlan) -> list[GoalName]:

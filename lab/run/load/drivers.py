@@ -149,7 +149,7 @@ class SharedLoad:
 
     def over_ssh(self, share: Share) -> list[str]:
         """The same with the secrets on its standard input, with which it ends, and the record on its output."""
-        return [*self.words(share), "--client-file", "-", "--json"]
+        return [*self.words(share), "--over-ssh", "--json"]
 
 
 def produce_words(profile: Profile, client: Mapping[str, object] | None = None) -> Iterator[str]:

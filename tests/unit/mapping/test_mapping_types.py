@@ -84,6 +84,7 @@ DATE = {"type": "date", "format": "strict_date_optional_time"}
         ("x", [{"lat": 37, "lon": 127.01}], {"type": "geo_point"}, "latitude and longitude"),
         ("iban", TITLES, {"type": "keyword"}, BY_NAME),
         ("orderId", [123456789012345678901.0], {"type": "keyword"}, BY_NAME),
+        ("sort_key", [0.5, 1.25], {"type": "float"}, "6 significant digits or fewer"),
         ("tax_rate", [0.0825], {"type": "float"}, "6 significant digits or fewer"),
         ("x", [9 * 10**18], {"type": "long"}, "9,000,000,000,000,000,000 to 9,000,000,000,000,000,000"),
         ("x", TITLES, {"type": "text"}, "5 words on average; analyzer standard"),

@@ -98,7 +98,7 @@ def test_no_secret_stands_on_a_command_line() -> None:
         assert "sasl.mechanism=PLAIN" in words
         assert not [word for word in words if "hunter" in word or "trapper" in word]
     assert by_hand[-4:] == ["--client-file", "client.properties", "--record", "1.json"]
-    assert over_ssh[-3:] == ["--client-file", "-", "--json"]
+    assert over_ssh[-2:] == ["--over-ssh", "--json"]
     assert given.secrets == {"sasl.password": "hunter", "ssl.key.password": "trapper"}
 
 
