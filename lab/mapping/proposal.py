@@ -120,7 +120,9 @@ def refuse_lost_wishes(wishes: Wishes, fields: Sequence[ProposedField]) -> None:
     """Raise ProfileError if a field that is searched lies below one of which nothing is indexed."""
     declared = {of.name: of.choice for of in fields}
     for name in sorted(wishes.searched - declared.keys()):
-        above = next(parent for parent in parents_of(name) if parent in declared)
+        above = next((parent for parent in parents_of(name) if parent in declared), None)
+        if above is None:
+            raise ProfileError(f"--search {name}: it has no value in the sample, so that its type is not known")
         remedy = f"leave out --no-search {above}" if above in wishes.unsearched else f"search {above}"
         raise ProfileError(f"--search {name}: nothing below {above} is indexed: {declared[above].why}; {remedy}")
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from lab.page.serve import STAYS, TOKEN, make_way
+from lab.page.serve import SINCE, STAYS, TOKEN, make_way
 
 THE_END = "the command that this page belongs to has ended"
 
@@ -24,7 +24,7 @@ def main() -> int:
     """Serve the page; the exit status."""
     descriptor, runs, command = sys.argv[1:4]
     stays = STAYS in sys.argv[4:]
-    token = os.environ.pop(TOKEN)
+    token, since_s = os.environ.pop(TOKEN), float(os.environ.pop(SINCE))
     taking = socket.socket(fileno=int(descriptor))
     waited_for = [taking] if stays else [taking, sys.stdin]
     if sys.stdin in select.select(waited_for, [], [])[0]:
@@ -34,7 +34,7 @@ def main() -> int:
     loading.join()
     from lab.page.server import Page  # noqa: PLC0415 - half a second that a page nobody looks at is spared
 
-    page = Page(taking, Path(runs), token, command=command, ends_with_it=not stays)
+    page = Page(taking, Path(runs), token, command=command, since_s=None if stays else since_s)
 
     def end(_number: int = 0, _frame: FrameType | None = None) -> None:
         page.end(THE_END)

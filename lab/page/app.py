@@ -52,20 +52,19 @@ class Server:
     """What the server works on.
 
     Attributes:
-        ends_with_it: Whether the page ends with `command`, the one that it was started by.
+        since_s: When `command` began, the one that the page was started by, where it ends with that.
     """
 
     runs: Path
     starter: Starter
     command: str | None = None
-    ends_with_it: bool = False
+    since_s: float | None = None
 
     def __post_init__(self) -> None:
         tree = RunTree(self.runs)
         self.running = RunningCommand(self.starter, self.runs)
-        page = {"command": self.command, "ends_with_it": self.ends_with_it}
-        since_s = time.time() if self.ends_with_it else None
-        self.hub = Hub(Watch(tree, page, self.running.view, since_s=since_s))
+        page = {"command": self.command, "ends_with_it": self.since_s is not None}
+        self.hub = Hub(Watch(tree, page, self.running.view, since_s=self.since_s))
         self.history = History(RunTree(self.runs))
         self.catalogue = Catalogue()
         self.comparing = threading.Lock()

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from lab.stack.places import state_dir
 
 HERE = "127.0.0.1"
 TOKEN = "SLUICE_PAGE_TOKEN"  # noqa: S105 - where the token stands, not a token
+SINCE = "SLUICE_PAGE_SINCE_S"
+"""When the page's process was started, by which its server, which loads later, knows the runs of the command."""
 STATE = "page.json"
 """In the folder of the servers: the page that `up` has started."""
 END_WITHIN_S = 3.0
@@ -90,7 +93,7 @@ def started(runs: Path, *arguments: str) -> tuple[str, subprocess.Popen[bytes]]:
             # -P: the code of this installation, also where the working folder has a `lab`.
             [sys.executable, "-P", "-m", "lab.page", str(taking.fileno()), str(runs.absolute()), *arguments],
             # No argument may show the token: anybody on this machine can read those.
-            env={**os.environ, "PYTHONPATH": str(ROOT), TOKEN: token},
+            env={**os.environ, "PYTHONPATH": str(ROOT), TOKEN: token, SINCE: repr(time.time())},
             stdin=subprocess.DEVNULL if stays else subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

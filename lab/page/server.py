@@ -24,7 +24,7 @@ class Page:
         taking: Where browsers connect to.
         token: For whatever writes.
         command: The command that the page was started by; `None` of one that was started for itself.
-        ends_with_it: Whether it ends with that command.
+        since_s: When that command began, where the page ends with it: runs before are none of its own.
         host: The address that `taking` is bound to.
         password: For every request, where other machines reach it.
     """
@@ -36,14 +36,14 @@ class Page:
         token: str,
         *,
         command: str | None = None,
-        ends_with_it: bool = False,
+        since_s: float | None = None,
         host: str = HERE,
         password: str | None = None,
     ) -> None:
         self.access = Access(host, taking.getsockname()[1], token, password)
         self._taking = taking
         self._starter = Starter()
-        self._server = Server(runs, self._starter, command, ends_with_it)
+        self._server = Server(runs, self._starter, command, since_s)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._uvicorn = uvicorn.Server(
             uvicorn.Config(

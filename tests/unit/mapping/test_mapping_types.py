@@ -375,3 +375,12 @@ def test_categories_of_more_values_than_are_told_apart_stay_keywords(sampled: Sa
     assert (of.type, of.choice.why) == ("keyword", "about 1,250 different values that repeat")
     (of,) = propose(sampled(*shelves[:2000], most=6000)).fields
     assert of.type == "text"
+
+
+def test_a_field_without_a_value_in_the_sample_cannot_be_searched(sampled: Sampled) -> None:
+    """Of a part of the file, nobody knows what it holds."""
+    sample = sampled(*({"n": number, "x": None} for number in range(50)), most=10)
+    with pytest.raises(
+        ProfileError, match=r"^--search x: it has no value in the sample, so that its type is not known$"
+    ):
+        propose(sample, Wishes(searched=frozenset({"x"})))

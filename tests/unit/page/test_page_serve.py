@@ -18,6 +18,7 @@ from lab.errors import StackError
 from lab.page import serve
 from lab.page.serve import KeptPage, ended, listening, page_beside, started
 from lab.stack.places import ROOT
+from tests.unit.page.run_folders import begun
 
 WITHIN_S = 20.0
 
@@ -54,6 +55,16 @@ def test_a_page_is_there_as_long_as_the_command(tmp_path: Path) -> None:
     assert not child.is_running()
     with pytest.raises(httpx.TransportError):
         now(address)
+
+
+def test_a_run_that_began_before_the_browser_came_stays_when_it_has_ended(tmp_path: Path) -> None:
+    """The page's server is loaded for the first browser; the run of its command may be half done by then."""
+    begun(tmp_path / "quickstart/20260101-000007", started_s=time.time() - 60, ended="verified")
+    lines: list[str] = []
+    with page_beside(tmp_path, "./sluice run quickstart", lines.append):
+        begun(tmp_path / "quickstart/20270115-090100", started_s=time.time(), ended="verified")
+        answer = now(lines[0].removeprefix("page: ")).json()
+    assert answer["run"]["id"] == "20270115-090100"
 
 
 def test_a_page_that_nobody_opens_loads_no_server() -> None:
