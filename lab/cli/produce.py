@@ -70,8 +70,12 @@ ClientFileOption = Annotated[
         metavar="FILE", help="Settings of Kafka's client: NAME=VALUE in each line, or a JSON object; -: standard input."
     ),
 ]
-OverSshOption = Annotated[bool, typer.Option("--over-ssh", hidden=True)]
-"""Says that a run has started this driver: its settings are one line of standard input, with which it ends."""
+OverSshOption = Annotated[
+    bool,
+    typer.Option(
+        "--over-ssh", hidden=True, help="Started by a run: settings in one line of standard input; end with it."
+    ),
+]
 ClockTopicOption = Annotated[
     str | None,
     typer.Option(metavar="TOPIC", help="Topic with log append time: compare this clock with its broker's."),
