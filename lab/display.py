@@ -17,6 +17,8 @@ from lab.console import console
 from lab.records.run import PhaseName, RunWarning
 from lab.stack.local import StackProgress
 
+REFRESHES_PER_S = 4
+"""Each takes a millisecond from the servers under test."""
 BAR_CELLS = 24
 BAR_FROM_COLUMNS = 100
 
@@ -70,7 +72,9 @@ class LiveLines(Progress):
 
     def __init__(self, unit: str = "", *, transient: bool = False) -> None:
         spinner = SpinnerColumn(finished_text="[green]✓[/green]")
-        super().__init__(spinner, StepLine(unit), console=console, transient=transient)
+        super().__init__(
+            spinner, StepLine(unit), console=console, transient=transient, refresh_per_second=REFRESHES_PER_S
+        )
         self._before: list[Any] | None = None
 
     def start(self) -> None:

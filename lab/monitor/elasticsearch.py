@@ -94,7 +94,9 @@ class ElasticsearchReader:
         self._index_filter = f"{INDEX_FILTER},{EACH_INDEX_FILTER}" if "," in index else INDEX_FILTER
         self._now = now
         self._failures = 0
-        self._client = access.client(timeout=timeout_s)
+        # Compressing 1 kB costs the server more than sending it.
+        self._client = access.client({"Accept-Encoding": "identity"}, timeout=timeout_s)
+        self._requests: dict[str, httpx.Request] = {}
 
     def read(self) -> ElasticsearchSample:
         """The counters at this instant.
@@ -121,7 +123,11 @@ class ElasticsearchReader:
         )
 
     def _get(self, url: str, filter_path: str) -> Any:
-        return orjson.loads(self._client.get(url, params={"filter_path": filter_path}).raise_for_status().content)
+        # Built once: to encode a filter of 1 kB takes longer than all else that a reading does here.
+        request = self._requests.get(url)
+        if request is None:
+            request = self._requests[url] = self._client.build_request("GET", url, params={"filter_path": filter_path})
+        return orjson.loads(self._client.send(request).raise_for_status().content)
 
     def close(self) -> None:
         """Close the connections."""

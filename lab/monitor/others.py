@@ -124,16 +124,20 @@ def descendants(children: Mapping[int, Collection[int]], pid: int) -> Iterator[i
 def process_table(processes: Path) -> dict[int, Process]:
     """All processes that are seen from here, those included that have ended and that nobody has waited for yet."""
     table = {}
-    for folder in processes.iterdir():
-        if folder.name.isdigit():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                table[int(folder.name)] = process_of((folder / "stat").read_text("utf-8", "replace"))
+    # A machine has hundreds of processes: without paths and text this takes half the time.
+    for name in os.listdir(processes):  # noqa: PTH208
+        if name.isdigit():
+            with (
+                contextlib.suppress(FileNotFoundError, ProcessLookupError),
+                open(f"{processes}/{name}/stat", "rb", buffering=0) as file,  # noqa: PTH123
+            ):
+                table[int(name)] = process_of(file.read())
     return table
 
 
-def process_of(stat: str) -> Process:
+def process_of(stat: bytes) -> Process:
     """A process out of its line of `/proc/PID/stat`; the command, in parentheses, may hold anything."""
-    fields = stat.rpartition(")")[2].split()
+    fields = stat.rpartition(b")")[2].split(None, STARTED_FIELD + 1)
     ticks = sum(int(field) for field in fields[CPU_FIELDS])
     return Process(int(fields[PARENT_FIELD]), int(fields[STARTED_FIELD]), ticks)
 

@@ -173,8 +173,11 @@ def stolen_and_all_cpu_s() -> tuple[float, float]:
 
 def quota_cpu_times() -> tuple[float, float] | None:
     """CPU seconds that the group under a quota has used, and those that it may use; `None` without a quota."""
-    group, cores = limiting_group(), usable_cores()
-    return (group.cpu_s(), cores * time.monotonic()) if group and cores < len(os.sched_getaffinity(0)) else None
+    group = limiting_group()
+    quota_cores = group.quota_cores() if group else None
+    if group is None or quota_cores is None or quota_cores >= len(os.sched_getaffinity(0)):
+        return None
+    return group.cpu_s(), quota_cores * time.monotonic()
 
 
 def cpu_s_in(*states: str) -> tuple[float, float]:

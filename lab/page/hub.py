@@ -16,7 +16,7 @@ from lab.page.suite import SuiteView
 from lab.page.tree import RunTree
 
 LOG = logging.getLogger(__name__)
-LOOK_EVERY_S = 0.25
+LOOK_EVERY_S = 0.5
 """So soon after it was written a sample is shown; its interval is a second."""
 FIND_EVERY_S = 1.0
 """How often the newest run is looked for."""

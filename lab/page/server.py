@@ -17,6 +17,23 @@ LONGEST_GOODBYE_S = 1
 STOPPED = "the page was stopped"
 
 
+class HttpServer(uvicorn.Server):
+    """A server that sleeps until it is told to end: uvicorn's own looks ten times a second, for 0.2 % of a core."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ending = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Serve until `end`."""
+        await self._ending.wait()
+
+    def end(self) -> None:
+        """Take no further request; within the server's loop only."""
+        self.should_exit = True
+        self._ending.set()
+
+
 class Page:
     """A page that is served until it is told to end.
 
@@ -45,7 +62,7 @@ class Page:
         self._starter = Starter()
         self._server = Server(runs, self._starter, command, since_s)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._uvicorn = uvicorn.Server(
+        self._http = HttpServer(
             uvicorn.Config(
                 app(self._server, self.access),
                 http="h11",
@@ -55,6 +72,7 @@ class Page:
                 log_level="warning",
                 access_log=False,
                 server_header=False,
+                date_header=False,
                 timeout_graceful_shutdown=LONGEST_GOODBYE_S,
             )
         )
@@ -77,7 +95,7 @@ class Page:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        await self._uvicorn.serve(sockets=[self._taking])
+        await self._http.serve(sockets=[self._taking])
         self._starter.end()
 
     def end(self, reason: str) -> None:
@@ -85,7 +103,7 @@ class Page:
 
         def goodbye() -> None:
             self._server.hub.end(reason)
-            self._uvicorn.should_exit = True
+            self._http.end()
 
         if self._loop is None or not self._thread.is_alive():
             self._starter.end()

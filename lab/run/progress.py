@@ -19,7 +19,7 @@ from lab.run.folder import RunFolder
 from lab.run.phases import PhaseClock, RunProgress
 
 FILE = "progress.json"
-LEAST_INTERVAL_S = 0.5
+LEAST_INTERVAL_S = 1.0
 
 Ending = Literal["verified", "failed", "interrupted", "broken"]
 
@@ -40,7 +40,7 @@ class Step:
 class ProgressFile:
     """A display that writes what it is told into `progress.json` before another one shows it.
 
-    The file is written at each step, at most every half second within one, and when the run ends. One that cannot be
+    The file is written at each step, at most once a second within one, and when the run ends. One that cannot be
     written fails no run: nobody measures by it.
     """
 
@@ -53,6 +53,7 @@ class ProgressFile:
     _started_s: float = field(default=0.0, init=False)
     _written_s: float = field(default=0.0, init=False)
     _ended: tuple[Ending, str | None] | None = field(default=None, init=False)
+    _process_started_s: float = field(default_factory=lambda: psutil.Process().create_time(), init=False)
 
     def __enter__(self) -> Self:
         self._started_s = self.now_s()
@@ -97,7 +98,7 @@ class ProgressFile:
             profile=self.profile.name,
             question=self.profile.question,
             pid=os.getpid(),
-            process_started_s=psutil.Process().create_time(),
+            process_started_s=self._process_started_s,
             started_s=self._started_s,
             updated_s=self._written_s,
             sample_interval_s=self.profile.sampling.interval_s,

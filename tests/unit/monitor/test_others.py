@@ -145,7 +145,7 @@ def test_no_time_gives_no_share(machine: Machine) -> None:
 
 def test_the_fields_are_those_of_the_kernel() -> None:
     """User 101, system 103, children's 107 and 109, started at tick 12345, below 211."""
-    stat = "4711 (java) x) S 211 4711 4711 0 -1 4194304 523 0 17 0 101 103 107 109 20 0 61 0 12345 0 0"
+    stat = b"4711 (java) x) S 211 4711 4711 0 -1 4194304 523 0 17 0 101 103 107 109 20 0 61 0 12345 0 0"
     assert process_of(stat) == (211, 12345, 420)
 
 
