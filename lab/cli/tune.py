@@ -25,6 +25,7 @@ from lab.cli.options import (
     TargetFileOption,
     TargetOption,
 )
+from lab.cli.page import PageOption, meanwhile
 from lab.cli.run import dataset_of, shorthand
 from lab.cli.tune_display import TuneDisplay, print_tune, show_tune_plan
 from lab.console import console, print_json
@@ -97,6 +98,7 @@ def tune(
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
+    page: PageOption = None,
     open_it: OpenOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -116,8 +118,9 @@ def tune(
     if begun:
         tuning = tuning.resumed(begun)
     show_tune_plan(tuning.plan, tuning.takes)
-    folder = tuning.perform(runs, begun)
-    return conclude_tune(folder, runs, open_it=open_it, as_json=as_json)
+    with meanwhile(page, runs):
+        folder = tuning.perform(runs, begun)
+        return conclude_tune(folder, runs, open_it=open_it, as_json=as_json)
 
 
 def reference_of(profile: str | None, dataset: str | None, path: str | None) -> str:

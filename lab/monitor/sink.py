@@ -4,10 +4,9 @@ Where a function takes a URL, it takes those of several workers of one group as 
 on whichever of them answer: one that is down has none.
 """
 
-import contextlib
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import httpx
 import orjson
@@ -25,6 +24,7 @@ RECORD_AGE = "RecordAgeHistogram"
 BULK_SERVICE_TIME = "BulkServiceTimeHistogram"
 AGES_EVERY = 5
 """Readings: to encode the histogram keeps a task waiting for a millisecond or two."""
+COMPILATION = {"type": "read", "mbean": "java.lang:type=Compilation", "attribute": "TotalCompilationTime"}
 TASK = re.compile(r"[:,]task=(\w+)")
 
 
@@ -37,7 +37,7 @@ class JolokiaError(LookupError):
 
 
 class SinkReader:
-    """Sums the ledger over the tasks of one connector; two small requests per reading.
+    """Sums the ledger over the tasks of one connector; one small request to each worker per reading.
 
     Args:
         reads_ages: Whether the ages of records are read as well, at every fifth reading.
@@ -58,22 +58,18 @@ class SinkReader:
         wants_ages = self._reads_ages and self._readings % AGES_EVERY == 0
         self._readings += 1
         wanted = [*attributes.values(), *([RECORD_AGE] if wants_ages else [])]
-        beans = read_beans(self._client, self._url, self._connector, wanted).values()
+        workers = read_workers(self._client, self._url, self._connector, wanted)
+        beans = [bean for worker in workers for bean in worker.beans.values()]
+        spent_ms = [worker.jit_time_ms for worker in workers if worker.jit_time_ms is not None]
         sums = {field: sum(int(bean[name]) for bean in beans) for field, name in attributes.items()}
         p50, p99 = percentiles_ms(bean.get(RECORD_AGE) for bean in beans)
         return SinkSample(
-            tasks=len(beans), jit_time_ms=self._jit_time_ms(), record_age_ms_p50=p50, record_age_ms_p99=p99, **sums
+            tasks=len(beans),
+            jit_time_ms=sum(spent_ms) if spent_ms else None,
+            record_age_ms_p50=p50,
+            record_age_ms_p99=p99,
+            **sums,
         )
-
-    def _jit_time_ms(self) -> int | None:
-        """What the workers' virtual machines have spent on compiling so far; `None` where none says it."""
-        spent_ms: list[int] = []
-        for url in urls_of(self._url):
-            with contextlib.suppress(httpx.HTTPError):
-                answer = _post(self._client, url, "java.lang:type=Compilation", "TotalCompilationTime")
-                value = orjson.loads(answer.content).get("value") if answer.is_success else None
-                spent_ms += [value] if isinstance(value, int) else []
-        return sum(spent_ms) if spent_ms else None
 
     def close(self) -> None:
         """Close the connections."""
@@ -161,38 +157,67 @@ def attribute(field: str) -> str:
     return "".join({"ms": "Millis"}.get(word, word.capitalize()) for word in field.split("_"))
 
 
+class Worker(NamedTuple):
+    """What the agent of one worker says.
+
+    Attributes:
+        beans: Those of the connector's tasks that run there, by name; none where none does.
+        jit_time_ms: What its virtual machine has spent on compiling so far; `None` where it does not say.
+    """
+
+    beans: dict[str, dict[str, Any]]
+    jit_time_ms: int | None
+
+
 def read_beans(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> dict[str, dict[str, Any]]:
     """These attributes of the connector's tasks, one dictionary per task, by the bean's name.
+
+    Raises:
+        httpx.HTTPError, SinkNotRegisteredError, JolokiaError: As for `read_workers`.
+    """
+    workers = read_workers(client, url, connector, attributes)
+    return {name: bean for worker in workers for name, bean in worker.beans.items()}
+
+
+def read_workers(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> list[Worker]:
+    """These attributes of the connector's tasks, of every worker that answers.
 
     Raises:
         httpx.HTTPError: No answer of any worker.
         SinkNotRegisteredError: There is no such bean yet.
         JolokiaError: Any other refusal.
     """
-    beans: dict[str, dict[str, Any]] = {}
+    workers: list[Worker] = []
     failures: list[Exception] = []
     for agent in urls_of(url):
         try:
-            beans |= _beans_of(client, agent, connector, attributes)
-        except (httpx.HTTPError, SinkNotRegisteredError) as failure:
+            workers.append(_worker(client, agent, connector, attributes))
+        except httpx.HTTPError as failure:
             failures.append(failure)
-    if not beans:
-        raise next((failure for failure in failures if isinstance(failure, SinkNotRegisteredError)), failures[0])
-    return beans
-
-
-def _beans_of(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Those of one worker."""
-    tasks = f"sluice.connect:type=sink-task-metrics,connector={connector},task=*"
-    answer = orjson.loads(_post(client, url, tasks, list(attributes)).raise_for_status().content)
-    if answer.get("status") == 404 or answer.get("value") == {}:
+    if not workers:
+        raise failures[0]
+    if not any(worker.beans for worker in workers):
         raise SinkNotRegisteredError(f"no task of connector {connector} has registered its metrics")
+    return workers
+
+
+def _worker(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> Worker:
+    tasks = f"sluice.connect:type=sink-task-metrics,connector={connector},task=*"
+    questions = [{"type": "read", "mbean": tasks, "attribute": list(attributes)}, COMPILATION]
+    # The agent answers below its context path only, which ends with a slash.
+    response = client.post(
+        f"{url}/", content=orjson.dumps(questions), headers={"Content-Type": "application/json"}
+    ).raise_for_status()
+    answers = orjson.loads(response.content)
+    # What the agent refuses as a whole has one answer.
+    of_tasks, of_machine = answers if isinstance(answers, list) else (answers, {})
+    compiling_ms = of_machine.get("value")
+    return Worker(_beans_in(of_tasks), compiling_ms if isinstance(compiling_ms, int) else None)
+
+
+def _beans_in(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    if answer.get("status") == 404:
+        return {}
     if answer.get("status") != 200:
         raise JolokiaError(f"{answer.get('error_type', 'error')}: {answer.get('error', 'no reason given')}")
     return dict(answer["value"])
-
-
-def _post(client: httpx.Client, url: str, mbean: str, attributes: str | list[str]) -> httpx.Response:
-    # The agent answers below its context path only, which ends with a slash.
-    question = orjson.dumps({"type": "read", "mbean": mbean, "attribute": attributes})
-    return client.post(f"{url}/", content=question, headers={"Content-Type": "application/json"})

@@ -176,7 +176,7 @@ async def events(server: Server, _request: Request) -> Response:
 
 
 async def history(server: Server, request: Request) -> Response:
-    """Some of all runs and suites."""
+    """Some of all runs, suites and tunes."""
     question = Question.of(request.query_params)
 
     def answer() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Every run and suite that has been made, from an index beside their folders."""
+"""Every run, suite and tune that has been made, from an index beside their folders."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from pydantic import ValidationError
@@ -20,11 +20,11 @@ from lab.page.tree import RunTree
 from lab.records.samples import Sample
 
 INDEX = ".page-index.json"
-VERSION = 2
+VERSION = 3
 """Of the index: one of another version is made anew."""
 SPARKS = 24
 SORTS = ("started_s", "profile", "status", *(name for name, _ in (RATE, LATENCY)))
-KINDS = ("run", "suite")
+KINDS = ("run", "suite", "tune")
 SHOWN_AS = {"failed": "void", "broken": "failed"}
 """Status of a run → the word that browsers show, and that is searched."""
 MOST_ROWS = 500
@@ -82,7 +82,7 @@ def whole(text: str, what: str, most: int) -> int:
 
 @dataclass
 class History:
-    """The rows of all runs and suites.
+    """The rows of all runs, suites and tunes.
 
     What has not changed since the index was written is not opened again. An index that is missing, broken or of another
     version is made anew; one that cannot be written only costs time.
@@ -119,7 +119,7 @@ class History:
         gone = self.rows.keys() - stamped.keys()
         for name in gone:
             del self.rows[name], self._stamps[name]
-        new = sorted((name for name in stamped if self._stamps.get(name) != stamped[name][1]), reverse=True)
+        new = sorted((name for name in stamped if self._stamps.get(name) != stamped[name][-1]), reverse=True)
         done = 0
         for name in new:
             if done and is_over():
@@ -130,24 +130,24 @@ class History:
         if new or gone:
             self._write_index()
 
-    def _stamped_folders(self) -> Iterator[tuple[str, tuple[Path, Stamp]]]:
-        """Each folder by its name below that of all runs, with the file that tells most of it."""
-        for folders, names in ((self.tree.run_folders(), OF_A_RUN), (self.tree.suite_folders(), OF_A_SUITE)):
-            for folder in folders:
-                for name in names:
-                    with contextlib.suppress(OSError):
-                        status = (folder / name).stat()
-                        file = (folder / name, (status.st_mtime_ns, status.st_size))
-                        yield folder.relative_to(self.tree.runs).as_posix(), file
-                        break
+    def _stamped_folders(self) -> Iterator[tuple[str, tuple[str, Path, Stamp]]]:
+        """Each folder by its name below that of all runs: its kind, and the file that tells most of it."""
+        folders = (self.tree.run_folders(), self.tree.suite_folders(), self.tree.tune_folders())
+        for kind, folder in ((kind, folder) for kind, these in zip(KINDS, folders, strict=True) for folder in these):
+            for name in MAKERS[kind]:
+                with contextlib.suppress(OSError):
+                    status = (folder / name).stat()
+                    file = (kind, folder / name, (status.st_mtime_ns, status.st_size))
+                    yield folder.relative_to(self.tree.runs).as_posix(), file
+                    break
 
-    def _take(self, name: str, file: Path, stamp: Stamp) -> None:
+    def _take(self, name: str, kind: str, file: Path, stamp: Stamp) -> None:
         self.opened += 1
         try:
-            row = MAKERS[file.name](file, name)
+            row = MAKERS[kind][file.name](file, name)
         except (OSError, ValueError, KeyError, TypeError):
             # Of a record that is being written, or of another version, no more is told than that it is there.
-            row = blank(name, "suite" if file.name in OF_A_SUITE else "run")
+            row = blank(name, kind)
         self.rows[name], self._stamps[name] = row, stamp
 
     def _report(self, name: str) -> str | None:
@@ -193,7 +193,7 @@ def blank(name: str, kind: str) -> Row:
     return {
         "kind": kind,
         "id": name,
-        "profile": Path(name).parent.as_posix().removeprefix("suites/"),
+        "profile": Path(name).parent.as_posix().removeprefix(f"{kind}s/"),
         "started_s": None,
         "ended_s": None,
         "status": "unknown",
@@ -269,22 +269,40 @@ def of_suite(file: Path, name: str) -> Row:
 def of_plan(file: Path, name: str, plan: Mapping[str, Any] | None = None) -> Row:
     """The row of a suite that has not been analysed, out of its `plan.json`."""
     plan = orjson.loads(file.read_bytes()) if plan is None else plan
-    return blank(name, "suite") | {
-        "profile": plan["suite"],
+    return begun(name, "suite", plan)
+
+
+def begun(name: str, kind: Literal["suite", "tune"], plan: Mapping[str, Any]) -> Row:
+    """As much of a row as is known before the first figure."""
+    return blank(name, kind) | {
+        "profile": plan[kind],
         "started_s": plan["started_s"],
         "status": "unfinished",
         "verdict": plan["question"],
     }
 
 
-MAKERS: Mapping[str, Callable[[Path, str], Row]] = {
-    "result.json": of_result,
-    "progress.json": of_progress,
-    "suite.json": of_suite,
-    "plan.json": of_plan,
+def of_tune(file: Path, name: str) -> Row:
+    """The row of a tune, out of its `tune.json`: what was confirmed."""
+    tune = orjson.loads(file.read_bytes())
+    return begun(name, "tune", tune["plan"]) | {
+        "ended_s": tune["ended_s"],
+        "status": "complete" if tune["complete"] else "unfinished",
+        "verdict": tune["headline"],
+    }
+
+
+def of_tune_plan(file: Path, name: str) -> Row:
+    """The row of a tune that has found nothing yet, out of its `plan.json`."""
+    return begun(name, "tune", orjson.loads(file.read_bytes()))
+
+
+MAKERS: Mapping[str, Mapping[str, Callable[[Path, str], Row]]] = {
+    "run": {"result.json": of_result, "progress.json": of_progress},
+    "suite": {"suite.json": of_suite, "plan.json": of_plan},
+    "tune": {"tune.json": of_tune, "plan.json": of_tune_plan},
 }
-OF_A_RUN, OF_A_SUITE = ("result.json", "progress.json"), ("suite.json", "plan.json")
-"""The first of these that a folder has tells most of it."""
+"""By kind, the files that a row can be made of: the first that a folder has tells most of it."""
 
 
 def spark(samples: Path) -> list[float]:

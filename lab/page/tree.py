@@ -1,4 +1,4 @@
-"""Finds the folders of runs and suites; a folder is listed again only when something in it was made or removed."""
+"""Finds the folders of runs, suites and tunes; one is listed again only when something in it was made or removed."""
 
 import os
 import re
@@ -51,6 +51,10 @@ class RunTree:
         """The folders of all suites."""
         return [folder / name for folder, listing in self._below(self.runs / SUITES) for name in listing.ids]
 
+    def tune_folders(self) -> list[Path]:
+        """The folders of all tunes."""
+        return [folder / name for folder, listing in self._below(self.runs / TUNES) for name in listing.ids]
+
     def newest_run(self) -> Path | None:
         """The run that was begun last, be it a suite's; `None` where there is none."""
         newest = [folder / listing.ids[-1] for folder, listing in self._single() if listing.ids]
@@ -72,10 +76,9 @@ class RunTree:
 
     def _stages(self) -> Iterator[Path]:
         """The folders of all stages of tunes."""
-        for folder, listing in self._below(self.runs / TUNES):
-            for name in listing.ids:
-                stages = folder / name / "stages"
-                yield from (stages / stage for stage in self._listing(stages).others)
+        for tune in self.tune_folders():
+            stages = tune / "stages"
+            yield from (stages / stage for stage in self._listing(stages).others)
 
     def _single(self) -> Iterator[tuple[Path, Listing]]:
         """The folders that hold runs which are no suite's."""

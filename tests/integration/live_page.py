@@ -21,6 +21,18 @@ BY_THE_BROWSER = re.compile("Failed to load resource")
 """What Chromium itself writes to the console of a refused request, such as of a wrong setting, or of one that broke."""
 
 
+def printed_address(process: subprocess.Popen[str]) -> str:
+    """The page's address that a command prints; what else it says is read on, so that it never waits for a reader."""
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if cells := ADDRESS.search(said):
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return cells.group(1)
+    raise AssertionError(f"no address: {said}")
+
+
 class Server:
     """The page of a session's runs. Its token is new with every start, its port the same."""
 
@@ -50,18 +62,7 @@ class Server:
             text=True,
             start_new_session=True,
         )
-        self.url = self._address(self.process)
-
-    def _address(self, process: subprocess.Popen[str]) -> str:
-        """The address that it prints; what it says besides is read on, so that it never waits for a reader."""
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if cells := ADDRESS.search(said):
-                threading.Thread(target=process.stdout.read, daemon=True).start()
-                return cells.group(1)
-        raise AssertionError(f"no address: {said}")
+        self.url = printed_address(self.process)
 
     def kill(self) -> None:
         """End it without a word, as a crash would."""

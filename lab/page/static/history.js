@@ -1,4 +1,4 @@
-// Every run and suite of the checkout: searched, sorted, ticked and compared; a report opens beside.
+// Every run, suite and tune of the checkout: searched, sorted, ticked and compared; a report opens beside.
 import { draw, find, make, nothing, reveal, say, tabulate } from "./dom.js";
 import { read } from "./server.js";
 import { compared } from "./compare.js";
@@ -88,7 +88,7 @@ function list(total, rows, left) {
   const place = find("history-rows");
   if (!rows.length) return nothing(place, wanted.q || wanted.kind ? "Nothing found." : "No run has been made here yet.");
   const focused = place.contains(document.activeElement) ? document.activeElement.dataset.name : null;
-  tabulate(place, "Runs and suites", COLUMNS.map(([, text]) => text), rows.map(cells));
+  tabulate(place, "Runs, suites and tunes", COLUMNS.map(([, text]) => text), rows.map(cells));
   place.querySelectorAll("thead th").forEach((head, column) => sortable(head, ...COLUMNS[column]));
   if (focused) place.querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus();
 }
@@ -105,9 +105,10 @@ function sortable(head, key, text) {
 
 function cells(row) {
   return [
-    () => tick(row),
+    // What a tune compares stands in its report.
+    () => row.kind === "tune" ? "" : tick(row),
     instant(row.started_s),
-    () => make("span", {}, row.kind === "suite" ? make("b", {}, "suite ") : null, row.profile, make("small", {}, lastPart(row.id))),
+    () => make("span", {}, row.kind === "run" ? null : make("b", {}, `${row.kind} `), row.profile, make("small", {}, lastPart(row.id))),
     () => make("span", { class: TONES[row.status] }, STATUS[row.status] ?? row.status),
     () => rate(row),
     () => spark(row.spark ?? []),

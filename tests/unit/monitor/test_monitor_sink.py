@@ -45,6 +45,7 @@ LEDGER_ATTRIBUTES = [
 
 
 COMPILATION = {"type": "read", "mbean": "java.lang:type=Compilation", "attribute": "TotalCompilationTime"}
+NOT_SAID = {"status": 404, "error": "javax.management.InstanceNotFoundException"}
 
 
 def encoded(*values_us: int, highest_us: int = 3_600_000_000) -> str:
@@ -62,7 +63,7 @@ def agent(beans: dict[str, Any], asked: list[Any] | None = None) -> Any:
     def answer(path: str, body: bytes) -> tuple[int, Any]:
         if asked is not None:
             asked.append((path, orjson.loads(body)))
-        return 200, {"status": 200, "value": beans}
+        return 200, [{"status": 200, "value": beans}, NOT_SAID]
 
     return answer
 
@@ -87,40 +88,41 @@ def test_the_ledger_is_summed_over_tasks() -> None:
     assert asked == [
         (
             "/jolokia/",
-            {
-                "type": "read",
-                "mbean": "sluice.connect:type=sink-task-metrics,connector=sluice-books,task=*",
-                "attribute": LEDGER_ATTRIBUTES,
-            },
+            [
+                {
+                    "type": "read",
+                    "mbean": "sluice.connect:type=sink-task-metrics,connector=sluice-books,task=*",
+                    "attribute": LEDGER_ATTRIBUTES,
+                },
+                COMPILATION,
+            ],
         ),
-        ("/jolokia/", COMPILATION),
     ]
 
 
 def test_the_workers_compiling_time_is_read_beside_the_ledger() -> None:
     """A bean of the virtual machine itself, which the same agent shows."""
-
-    def answer(_path: str, body: bytes) -> tuple[int, Any]:
-        if orjson.loads(body) == COMPILATION:
-            return 200, {"status": 200, "value": 7919}
-        return 200, {"status": 200, "value": {"task=0": dict.fromkeys(LEDGER_ATTRIBUTES, 1)}}
-
-    with server(answer) as url:
+    with server(worker(0, compiling_ms=7919)) as url:
         assert SinkReader(url, "sluice-books", timeout_s=2).read().jit_time_ms == 7919
 
 
 @pytest.mark.parametrize("answer", [{"status": 404, "error": "javax.management…"}, {"status": 200, "value": {}}])
 def test_a_connector_without_tasks_is_said_to_have_none(answer: dict[str, Any]) -> None:
     """The worker runs before the task does; that is no failure of the agent."""
-    with server(lambda _path, _body: (200, answer)) as url, pytest.raises(SinkNotRegisteredError) as failure:
+    with (
+        server(lambda _path, _body: (200, [answer, NOT_SAID])) as url,
+        pytest.raises(SinkNotRegisteredError) as failure,
+    ):
         SinkReader(url, "sluice-books", timeout_s=2).read()
     assert str(failure.value) == "no task of connector sluice-books has registered its metrics"
 
 
-def test_an_error_of_the_agent_is_passed_on() -> None:
-    """The agent answers HTTP 200 to a request that it refuses."""
+@pytest.mark.parametrize("by_part", [True, False])
+def test_an_error_of_the_agent_is_passed_on(*, by_part: bool) -> None:
+    """The agent answers HTTP 200 to a request that it refuses, be it as a whole or each part of it."""
     refusal = {"status": 403, "error_type": "java.lang.SecurityException", "error": "not allowed"}
-    with server(lambda _path, _body: (200, refusal)) as url, pytest.raises(JolokiaError) as failure:
+    answer = [refusal] * 2 if by_part else refusal
+    with server(lambda _path, _body: (200, answer)) as url, pytest.raises(JolokiaError) as failure:
         SinkReader(url, "sluice-books", timeout_s=2).read()
     assert str(failure.value) == "java.lang.SecurityException: not allowed"
 
@@ -160,7 +162,7 @@ def test_the_sinks_histograms_are_read_over_all_tasks() -> None:
 
 def test_a_connector_without_tasks_has_no_histograms() -> None:
     """The end of a run is no place to fail for want of a percentile."""
-    with server(lambda _path, _body: (200, {"status": 404})) as url:
+    with server(lambda _path, _body: (200, [{"status": 404}, NOT_SAID])) as url:
         assert read_sink_histograms(url, "sluice-books") == SinkHistograms(record_age=None, bulk_service_time=None)
 
 
@@ -175,7 +177,7 @@ def test_ages_are_read_at_every_fifth_reading_and_only_of_a_stream() -> None:
         for _ in range(6):
             of_stream.read()
         SinkReader(url, "sluice-books", timeout_s=2).read()
-    ledgers = [question["attribute"] for _, question in asked if isinstance(question["attribute"], list)]
+    ledgers = [questions[0]["attribute"] for _, questions in asked]
     assert ["RecordAgeHistogram" in attributes for attributes in ledgers] == [
         True,
         *[False] * 4,
@@ -195,11 +197,11 @@ def worker(*tasks: int, compiling_ms: int = 0) -> Any:
     """The agent of a worker that runs these tasks; each has the value 7 for all that is asked."""
 
     def answer(_path: str, body: bytes) -> tuple[int, Any]:
-        question = orjson.loads(body)
-        if question == COMPILATION:
-            return 200, {"status": 200, "value": compiling_ms}
+        question, of_machine = orjson.loads(body)
+        assert of_machine == COMPILATION
         beans = {f"task={task}": dict.fromkeys(question["attribute"], 7) for task in tasks}
-        return 200, {"status": 200, "value": beans} if beans else {"status": 404}
+        of_tasks = {"status": 200, "value": beans} if beans else {"status": 404}
+        return 200, [of_tasks, {"status": 200, "value": compiling_ms}]
 
     return answer
 

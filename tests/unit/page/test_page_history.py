@@ -1,4 +1,4 @@
-"""The history: every run and suite, from an index beside them."""
+"""The history: every run, suite and tune, from an index beside them."""
 
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ def test_what_has_not_changed_is_not_opened_again(tmp_path: Path) -> None:
     assert again.rows["profile-3/20260101-000003"]["verdict"] == "limited by the producer"
 
 
-@pytest.mark.parametrize("content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 2, "rows": 7}'])
+@pytest.mark.parametrize("content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 3, "rows": 7}'])
 def test_an_index_that_is_missing_broken_or_old_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     """The runs are the only store."""
     runs = many_runs(tmp_path, 7)
@@ -137,7 +137,7 @@ def test_rows_are_found_sorted_and_cut(tmp_path: Path) -> None:
     [
         ({"sort": "colour"}, "sort: got colour, expected one of started_s, profile, status, "),
         ({"order": "up"}, "order: got up, expected one of asc, desc"),
-        ({"kind": "race"}, "kind: got race, expected one of run, suite"),
+        ({"kind": "race"}, "kind: got race, expected one of run, suite, tune"),
         ({"limit": "501"}, "limit: got 501, expected a whole number from 0 to 500"),
         ({"offset": "-1"}, "offset: got -1, expected a whole number from 0 to 1,000,000,000"),
         ({"limit": "٣"}, "limit: got ٣, expected a whole number from 0 to 500"),

@@ -18,6 +18,8 @@ from lab.analysis.tune.result import Tuned, analyse_tune, tune_result
 from lab.analysis.tune.sentences import without_gain
 from lab.cli.tune import OneDataset
 from lab.errors import ProfileError
+from lab.page.history import History, Question, of_tune_plan
+from lab.page.tree import RunTree
 from lab.profiles import Profile, load_profile
 from lab.profiles.files import REPOSITORY
 from lab.profiles.mapping import load_mapping
@@ -343,6 +345,20 @@ def test_a_tune_is_found_again_by_its_profile_or_its_folder(finished: Finished) 
     assert tune_at(runs, "quickstart") is None
     assert analyse_tune(path).complete
     assert TuneResult.model_validate_json((path / "tune.json").read_bytes()).headline == result.headline
+
+
+def test_the_history_of_the_page_has_it(finished: Finished) -> None:
+    """One row, with what was confirmed; before it has a result, with its question. Its stages are no suites there."""
+    path, result, _ = finished
+    runs = path.parents[2]
+    history = History(RunTree(runs))
+    history.refresh()
+    (row,) = [row for row in history.answer(Question())["rows"] if row["kind"] != "run"]
+    name = path.relative_to(runs).as_posix()
+    assert (row["kind"], row["id"], row["profile"]) == ("tune", name, "quickstart")
+    assert (row["status"], row["verdict"], row["report"]) == ("complete", result.headline, f"/runs/{name}/report.html")
+    begun = of_tune_plan(path / "plan.json", name)
+    assert (begun["status"], begun["verdict"]) == ("unfinished", "Which of two?")
 
 
 def test_later_stages_need_no_warm_up(finished: Finished) -> None:
