@@ -23,7 +23,7 @@ from producers.delivery import Delivered
 
 POLL_S = 0.2
 SETTLE_S = 60.0
-MERGE_LIMIT = "index.merge.scheduler.auto_throttle"
+
 
 Gate: TypeAlias = Callable[[PhaseName], None]
 """Called before a phase begins; another run beside this one may have to be as far."""
@@ -176,26 +176,7 @@ class RunContext:
 def wait_for_merges(run: RunContext, cluster: ElasticsearchClient, index: str, within_s: float = SETTLE_S) -> None:
     """Refresh, and wait a while for merges to end, so that the counters are final."""
     cluster.refresh(index)
-    if not cluster.merges_current(index):
-        return
     deadline = time.monotonic() + within_s
-    with unlimited_merges(run, cluster, index):
-        while (merges := cluster.merges_current(index)) and time.monotonic() < deadline:
-            run.progress.update(0, f"{quantity(merges, 'merge')} under way")
-            time.sleep(POLL_S)
-
-
-@contextlib.contextmanager
-def unlimited_merges(run: RunContext, cluster: ElasticsearchClient, index: str) -> Iterator[None]:
-    """Have merges write as fast as they can: with nothing else to write, Elasticsearch limits them to 5 MB/s.
-
-    What they cost stays the same. A limit that the profile states stays, as on servers that others may use.
-    """
-    if run.target.name == "remote" or MERGE_LIMIT in cluster.index_settings(index):
-        yield
-        return
-    cluster.put_settings(index, {MERGE_LIMIT: False})
-    try:
-        yield
-    finally:
-        cluster.put_settings(index, {MERGE_LIMIT: None})
+    while (merges := cluster.merges_current(index)) and time.monotonic() < deadline:
+        run.progress.update(0, f"{quantity(merges, 'merge')} under way")
+        time.sleep(POLL_S)
