@@ -33,24 +33,22 @@ class RandomSearch(Search):
     """Draws what it tries, once; the choice and its confirmation are those of every search.
 
     Attributes:
-        seed: Of the draw.
         starting_s: What passes before the first run that counts.
     """
 
-    seed: int = 1
     starting_s: float = 0.0
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """All that there is time for, then the best of it against the start; `None` when nothing is left to do."""
         if not measured:
             number = int((times.search_s - self.starting_s) / block_s(2, times.run_s) * 2)
-            return Stage(number=1, kind="together", combinations=self.drawn(number), blocks=1)
+            return Stage(number=1, kind="mixed", combinations=self.all_drawn(number), blocks=1)
         chosen = self.chosen(self.known(measured), measured)
         if measured[-1].stage.kind == "confirm" or chosen is None:
             return None
         return Stage(number=2, kind="confirm", combinations=(chosen,), blocks=None)
 
-    def drawn(self, number: int) -> tuple[Combination, ...]:
+    def all_drawn(self, number: int) -> tuple[Combination, ...]:
         """So many different combinations, or all where there are fewer."""
         possible = [each for each in self.combinations() if each and self.is_possible(each)]
         draw = np.random.default_rng(self.seed)
@@ -82,7 +80,7 @@ def main() -> int:
     tuning = replace(tuning, plan=tuning.plan.model_copy(update={"command": command}))
 
     def search(*parts: Any) -> RandomSearch:
-        return RandomSearch(*parts, seed=given.seed, starting_s=tuning.takes.starting_s)
+        return RandomSearch(*parts, starting_s=tuning.takes.starting_s)
 
     folder = replace(tuning, algorithm=search).perform(given.runs, None)
     return conclude_tune(folder, given.runs, open_it=False, as_json=False)

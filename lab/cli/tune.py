@@ -284,7 +284,9 @@ class Tuning:
         with self.servers.bench(suite, profiles.datasets(suite), self.plan.command) as bench:
             # Only now: servers that another command holds must not leave a folder behind.
             folder = begun or TuneFolder.begin(runs, self.plan)
-            search = self.algorithm(self.plan.candidates, self.plan.goal, self.plan.bounds, profiles.is_possible)
+            search = self.algorithm(
+                self.plan.candidates, self.plan.goal, self.plan.bounds, profiles.is_possible, self.plan.seed
+            )
             execution = TuneExecution(
                 folder,
                 profiles,

@@ -16,11 +16,13 @@ from lab.records.suite import SuitePlan
 from lab.records.tune import Stage, TunePlan, TuneResult, combination_name
 from lab.suite.folder import SuiteFolder
 from lab.tune.plan import Expected
-from lab.tune.search import CONFIRM_SHARE, rounds_of
+from lab.tune.search import CONFIRM_SHARE
 
 MOST_TRIED = 8
+MOST_NAMED = 16
 WHAT = {
     "alone": "each alone",
+    "mixed": "combinations drawn at random",
     "together": "several at once, and all but one of them",
     "confirm": "the choice against the start, in fresh runs that did not choose it",
 }
@@ -44,11 +46,10 @@ def show_tune_plan(plan: TunePlan, takes: Expected) -> None:
     console.print(table_of(rows, "candidate", "with it", "what else changes", whole=("candidate",)))
     for left_out in plan.left_out:
         console.print(f"[dim]not tried: {escape(left_out.name)}: {escape(left_out.reason)}[/dim]")
-    rounds = rounds_of(len(plan.candidates))
     console.print(
-        f"{quantity(len(plan.candidates), 'candidate')} alone, in {quantity(rounds, 'round')} of which the better"
-        f" half goes on, then together, then the choice against the start ({figure(CONFIRM_SHARE, 'share')} of the"
-        f" time): at most about {plan.minutes:g} min, some {takes.run_s:.0f} s a run"
+        f"{quantity(len(plan.candidates), 'candidate')} alone, then mixed, then the best together, then the choice"
+        f" against the start ({figure(CONFIRM_SHARE, 'share')} of the time): at most about {plan.minutes:g} min, some"
+        f" {takes.run_s:.0f} s a run"
     )
 
 
@@ -63,6 +64,8 @@ class TuneDisplay:
         """A stage begins, or goes on; what shows its runs."""
         blocks = "" if stage.blocks is None else f", {quantity(stage.blocks, 'block')}"
         names = ", ".join(map(combination_name, stage.combinations))
+        if len(stage.combinations) > MOST_NAMED:
+            names = quantity(len(stage.combinations), "combination")
         console.print(f"[bold]stage {stage.number}[/bold] {WHAT[stage.kind]}{blocks}: {escape(names)}")
         expected = {variant.name: self._takes.run_s for variant in plan.variants}
         return SuiteDisplay(plan, folder.runs(), expected)

@@ -25,7 +25,7 @@ START = "start"
 """The variant in which nothing is changed."""
 
 GoalName = Literal["rate", "cpu", "size", "latency"]
-StageKind = Literal["alone", "together", "confirm"]
+StageKind = Literal["alone", "mixed", "together", "confirm"]
 
 
 class Goal(Record):
@@ -146,8 +146,8 @@ class Stage(Record):
     """One suite of a tune.
 
     Attributes:
-        kind: `alone`: candidates by themselves; `together`: several at once, and all but one of them; `confirm`: what
-            was chosen, against the start, by runs that did not choose it.
+        kind: `alone`: candidates by themselves; `mixed`: combinations drawn at random; `together`: several at once,
+            and all but one of them; `confirm`: what was chosen, against the start, by runs that did not choose it.
         combinations: What runs against the start in each block.
         blocks: How many there are; `None`: as many as there is time for.
         settings: By a combination's name what it sets, with all that its candidates require.

@@ -43,6 +43,7 @@ SEEDS = 100
 """Between those of two tunes: each stage draws its own order."""
 QUESTIONS = {
     "alone": "Which settings make a difference by themselves?",
+    "mixed": "What does each setting give, whatever the others are?",
     "together": "Which of them are better together?",
     "confirm": "Is what the search has chosen better than the start?",
 }

@@ -1,33 +1,51 @@
 """What a search tries next: from what is measured so far to the next stage, without a server, a folder or a clock.
 
-1. *Alone*: every candidate by itself against the start. After each round the better half goes on, and each round gets
-   the same time, so that those that stay are measured ever more often (sequential halving).
-2. *Together*: the best value of each knob that still gains, up to four of them, all at once, and all but one of them,
-   for every one; and with another value of a knob, where that gains, too. So interactions are measured, not assumed,
-   and what a setting gives *given the others* is known. The better half, and what is new around the best of them, runs
-   once more.
-3. *Confirm*: the best of these against the start in blocks that have not chosen it, with the start twice (A/A). Of many
+1. *Alone*: every candidate by itself against the start. One that gains very much (a leap) is the *base* of all that
+   follows: something else limits the rate now, and what gave nothing before may give something.
+2. *Mixed*: combinations drawn at random, in which each knob has each of its values as often as any other, beside the
+   base. Every run tells something of every knob, so that as many runs tell several times as much as of one knob at a
+   time; what each value gives is a least-squares fit of the logarithms.
+3. *Together*: the base with the best value of each knob that gains, up to five of them, all at once, and all but one of
+   them, for every one; and with another value of a knob, where that gains, too. So interactions are measured, not
+   assumed, and what a setting gives *given the others* is known. The better half, and what is new around the best of
+   them, runs once more.
+4. *Confirm*: the best of these against the start in blocks that have not chosen it, with the start twice (A/A). Of many
    noisy figures the best is too good by chance (the winner's curse), so only this one is reported as the gain.
 
 Every stage is a suite in randomised blocks, each of which holds the start beside every combination; figures are ratios
 within a block. Candidates also leave when their interval shows that they are worse than the start, or beyond a bound.
 
-Source: Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", 2013 (sequential halving:
-⌈log₂ n⌉ rounds of equal budget; here until as few are left as can be tried together); Jamieson and Talwalkar,
-"Non-stochastic best arm identification and hyperparameter optimization", 2016 (the same for settings). Neither combines
-arms: the second step is a backward elimination, of k + 2 combinations instead of the k(k + 1)/2 of a forward selection.
+Sources: Fisher, "The arrangement of field experiments", 1926 (many factors at once instead of one after the other);
+Box, Hunter and Hunter, "Statistics for experimenters", 1978 (main effects of fractions of a factorial design). The
+third step is a backward elimination.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, log2
+from itertools import islice
+from math import ceil, log
+
+import numpy as np
 
 from lab.analysis.tune.estimates import A_TIE, LEAST_GAIN, Estimates, Measured
 from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, StageKind
 
 CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.28
-"""Of the whole time; the rest is for starting, warming and for candidates alone."""
-MOST_TOGETHER = 4
+"""Of the whole time; the rest is for starting, warming, for candidates alone, and mixed."""
+ALONE_SHARE = 1 / 3
+"""Of that rest, where mixed combinations follow."""
+MIXED_SHARE = 0.7
+"""Of the time that is left after candidates alone, at least, beside a base: nothing is known of the others there."""
+LEAP = log(1.3)
+"""A gain, in one block more than noise makes of thirteen candidates without any, that moves what limits the rate."""
+FEW = 4
+"""Candidates that need not be mixed: those that gain alone run together at once."""
+MOST_TOGETHER = 5
+MOST_MIXED = 48
+DRAWS = 20
+"""Draws for each combination of a mix, at most: some come twice, or cannot be set together."""
+SPARE = 2
+"""Combinations of a mix beyond one for each of its candidates, at least."""
 TOGETHER_ROUNDS = 2
 MOST_BLOCKS = 10
 """Of a stage: what is left goes to those that come after it."""
@@ -75,24 +93,27 @@ class Search:
     Attributes:
         candidates: The most promising ones first.
         is_possible: Whether candidates can be set at the same time; each of them can by itself.
+        seed: Of what is drawn.
     """
 
     candidates: Sequence[Candidate]
     goal: Goal
     bounds: Sequence[Bound]
     is_possible: Callable[[Combination], bool] = lambda _: True
+    seed: int = 1
 
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """The stage that comes after those which have been measured; `None` when there is nothing more to do."""
         if measured and measured[-1].stage.kind == "confirm":
             return None
-        known, number = self.known(measured), len(measured) + 1
-        if wanted := self.alone(known, measured, times):
-            return _stage(number, "alone", *wanted)
-        if wanted := self.together(known, measured, times):
-            return _stage(number, "together", *wanted)
+        if not measured:
+            return self.alone(times)
+        known = self.known(measured)
+        stage = self.mixed(measured, times) or self.together(known, measured, times)
+        if stage is not None:
+            return stage
         chosen = self.chosen(known, measured)
-        return None if chosen is None else _stage(number, "confirm", (chosen,), None)
+        return None if chosen is None else _stage(measured, "confirm", (chosen,), None)
 
     def known(self, measured: Sequence[Measured]) -> Estimates:
         """What is known so far."""
@@ -100,38 +121,97 @@ class Search:
 
     # --- alone ------------------------------------------------------------------------------------------------------
 
-    def alone(
-        self, known: Estimates, measured: Sequence[Measured], times: Times
-    ) -> tuple[tuple[Combination, ...], int] | None:
-        """The next round of candidates by themselves, and its blocks; `None` when there is no further one."""
-        rounds = _rounds(measured, "alone")
-        to_come = rounds_of(len(self.candidates)) - len(rounds)
-        if to_come <= 0 or _rounds(measured, "together"):
+    def alone(self, times: Times) -> Stage | None:
+        """Every candidate by itself; `None` where there is none."""
+        singles = tuple((candidate.name,) for candidate in self.candidates)
+        if not singles:
             return None
-        alive = self.better_half(known, rounds[-1].combinations) if rounds else self.singles
-        seconds = (times.search_s - TOGETHER_SHARE * times.budget_s) / to_come
-        room = times.blocks(seconds, len(alive) or 1, new=0 if rounds else len(alive))
-        # Half a block too late is no worse than half a block too early where another round makes up for it.
-        blocks = round(room) if to_come > 1 else int(room)
-        if not alive or (rounds and not blocks):
+        seconds = times.search_s - TOGETHER_SHARE * times.budget_s
+        if len(singles) > FEW:
+            seconds *= ALONE_SHARE
+        room = times.blocks(seconds, len(singles), new=len(singles))
+        return _stage((), "alone", singles, max(1, round(room)))
+
+    def base(self, measured: Sequence[Measured]) -> Combination:
+        """The candidate that gains so much alone that all others run beside it; none where no candidate does."""
+        known = self.known(measured[:1])
+        best = next(iter(self.gaining(known, measured[0].stage.combinations)), None)
+        return best if best is not None and (known.log_gain(best) or 0.0) >= LEAP else ()
+
+    def rivals(self, base: Combination, measured: Sequence[Measured]) -> list[str]:
+        """Other values of the base's knob that may be as good: so few runs alone do not tell."""
+        known = self.known(measured[:1])
+        least = (known.log_gain(base) or 0.0) - LEAP
+        knobs = {self.setting(name) for name in base}
+        ranked = self.ranked(known, measured[0].stage.combinations)
+        return [name for (name,) in ranked if self.setting(name) in knobs and (known.log_gain((name,)) or 0.0) > least]
+
+    # --- mixed ------------------------------------------------------------------------------------------------------
+
+    def mixed(self, measured: Sequence[Measured], times: Times) -> Stage | None:
+        """Combinations of all that may still gain, beside the base; `None` where they are few, or there is no time."""
+        if len(measured) > 1:
             return None
-        return alive, max(1, blocks)
+        base = self.base(measured)
+        others = self.beside(base, measured)
+        if len(others) <= FEW and not base:
+            return None
+        seconds = max(times.search_s - TOGETHER_SHARE * times.budget_s, MIXED_SHARE * times.search_s if base else 0.0)
+        sizes = range(MOST_MIXED, 0, -1)
+        number = next((n for n in sizes if block_s(n, times.run_s) <= seconds), 0)
+        combinations = self.drawn(base, others[: max(0, number - SPARE)], number)
+        return _stage(measured, "mixed", combinations, 1) if len(combinations) > SPARE else None
 
-    @property
-    def singles(self) -> tuple[Combination, ...]:
-        """Every candidate by itself."""
-        return tuple((candidate.name,) for candidate in self.candidates)
+    def beside(self, base: Combination, measured: Sequence[Measured]) -> list[Candidate]:
+        """Candidates that may run beside the base, the best alone first, without those that are clearly worse alone."""
+        known = self.known(measured)
+        taken = {self.setting(name) for name in base}
+        ranked = self.ranked(known, [each for each in measured[0].stage.combinations if not known.is_worse(each)])
+        by_name = {candidate.name: candidate for candidate in self.candidates}
+        others = [by_name[name] for (name,) in ranked if self.setting(name) not in taken]
+        return [each for each in others if self.is_possible(self.in_order((*base, each.name)))]
 
-    def better_half(
-        self, known: Estimates, combinations: Sequence[Combination], least: int = MOST_TOGETHER
-    ) -> tuple[Combination, ...]:
-        """The better half of combinations by their estimates, in the order of the plan, without clear losers.
+    def drawn(self, base: Combination, others: Iterable[Candidate], number: int) -> tuple[Combination, ...]:
+        """So many different combinations, or all where there are fewer; each value of a knob as often as any."""
+        values: dict[str, list[tuple[str, ...]]] = {}
+        for each in others:
+            values.setdefault(each.setting, [()]).append((each.name,))
+        made = dict.fromkeys(islice(self._draws(base, list(values.values()), number), DRAWS * number))
+        return tuple(islice((each for each in made if each and self.is_possible(each)), number))
 
-        Args:
-            least: So many stay at least.
-        """
+    def _draws(
+        self, base: Combination, values: Sequence[Sequence[tuple[str, ...]]], number: int
+    ) -> Iterator[Combination]:
+        draw = np.random.default_rng(self.seed)
+        while values and number:
+            # In each round of so many combinations, every value of a knob is there as often as any other.
+            columns = [draw.permutation(np.resize(draw.permutation(len(each)), number)) for each in values]
+            for row in zip(*columns, strict=True):
+                names = (name for place, each in zip(row, values, strict=True) for name in each[place])
+                yield self.in_order((*base, *names))
+
+    def gains(self, measured: Sequence[Measured]) -> dict[str, float]:
+        """What each candidate gives beside the base, as a logarithm, the most first: fitted to a mix, or else alone."""
+        base = self.base(measured)
+        mix = next((each for each in measured if each.stage.kind == "mixed"), None)
+        if mix is None:
+            known = self.known(measured[:1])
+            alone = {name: known.log_gain((name,)) for (name,) in measured[0].stage.combinations if name not in base}
+            found = {name: gain for name, gain in alone.items() if gain is not None}
+        else:
+            found = fitted(self.known([mix]), mix.stage.combinations, base)
+        return dict(sorted(found.items(), key=lambda entry: entry[1], reverse=True))
+
+    # --- estimates --------------------------------------------------------------------------------------------------
+
+    def setting(self, name: str) -> str:
+        """The knob of a candidate."""
+        return next(candidate.setting for candidate in self.candidates if candidate.name == name)
+
+    def better_half(self, known: Estimates, combinations: Sequence[Combination]) -> tuple[Combination, ...]:
+        """The better half of combinations by their estimates, in the order of the plan, without clear losers."""
         ranked = self.ranked(known, [each for each in combinations if not known.is_worse(each)])
-        kept = set(ranked[: max(least, ceil(len(combinations) / 2))])
+        kept = set(ranked[: max(2, ceil(len(combinations) / 2))])
         return tuple(each for each in combinations if each in kept)
 
     def ranked(self, known: Estimates, combinations: Iterable[Combination]) -> list[Combination]:
@@ -139,60 +219,57 @@ class Search:
         gains = {each: gain for each in combinations if (gain := known.log_gain(each)) is not None}
         return sorted((each for each in gains if known.broken(each) is None), key=gains.__getitem__, reverse=True)
 
-    def survivors(self, known: Estimates, measured: Sequence[Measured]) -> tuple[Combination, ...]:
-        """The best candidate of each knob that gains something alone, the best first, as many as run together."""
-        settings = {candidate.name: candidate.setting for candidate in self.candidates}
-        of_knob: dict[str, Combination] = {}
-        for each in self.gaining(known, _rounds(measured, "alone")[-1].combinations):
-            of_knob.setdefault(settings[each[0]], each)
-        return tuple(of_knob.values())[:MOST_TOGETHER]
-
     def gaining(self, known: Estimates, combinations: Iterable[Combination]) -> list[Combination]:
         """Those that seem better than the start by more than nothing, the best first."""
         return [each for each in self.ranked(known, combinations) if (known.log_gain(each) or 0.0) > LEAST_GAIN]
 
     # --- together ---------------------------------------------------------------------------------------------------
 
-    def together(
-        self, known: Estimates, measured: Sequence[Measured], times: Times
-    ) -> tuple[tuple[Combination, ...], int] | None:
-        """The next round of combinations, and its blocks; `None` when there is nothing to combine, or no time."""
-        rounds = _rounds(measured, "together")
+    def together(self, known: Estimates, measured: Sequence[Measured], times: Times) -> Stage | None:
+        """The next round of combinations; `None` when there is nothing to combine, or no time."""
+        rounds = [each for each in measured if each.stage.kind == "together"]
         if len(rounds) == TOGETHER_ROUNDS:
             return None
-        tried = self.second_round(known, measured, rounds[-1]) if rounds else self.first_round(known, measured)
+        tried = self.second_round(known, measured, rounds[-1].stage) if rounds else self.first_round(known, measured)
         wanted = tuple(filter(self.is_possible, tried))
         if len(wanted) < 2:
             return None
         blocks = int(times.blocks(times.search_s / (TOGETHER_ROUNDS - len(rounds)), len(wanted)))
-        return (wanted, blocks) if blocks else None
+        return _stage(measured, "together", wanted, blocks) if blocks else None
 
     def first_round(self, known: Estimates, measured: Sequence[Measured]) -> tuple[Combination, ...]:
-        """All survivors at once, all but each of them, the best alone, which all of them have to beat, and swaps.
+        """Base and survivors at once, all but each of these, the best alone, which all have to beat, and swaps.
 
-        A swap has the other value of a knob, where that gains, too: which of two is better is hardly told alone.
+        A swap has the other value of a knob, where that gains, too: which of two is better is hardly told so far.
         """
-        survivors = self.survivors(known, measured)
-        if len(survivors) < 2:
+        base = self.base(measured)
+        gaining = [name for name, gain in self.gains(measured).items() if gain > LEAST_GAIN]
+        gaining = [name for name in gaining if known.broken((name,)) is None]
+        of_knob = {self.setting(name): name for name in base}
+        for name in gaining:
+            of_knob.setdefault(self.setting(name), name)
+        survivors = [name for name in of_knob.values() if name not in base][:MOST_TOGETHER]
+        if not survivors:
             return ()
-        everything = self.in_order(name for each in survivors for name in each)
-        swaps = self.swaps(everything, self.gaining(known, _rounds(measured, "alone")[-1].combinations))
-        return tuple(dict.fromkeys((everything, *all_but_one(everything), *swaps, survivors[0])))
+        everything = self.in_order((*base, *survivors))
+        without = (each for each in all_but_one(everything) if {*base} <= {*each})
+        swaps = self.swaps(everything, dict.fromkeys((*gaining, *self.rivals(base, measured))))
+        tried = (everything, *without, *swaps, self.in_order((*base, survivors[0])), base)
+        return tuple(dict.fromkeys(each for each in tried if each))
 
-    def swaps(self, combination: Combination, others: Iterable[Combination]) -> Iterator[Combination]:
+    def swaps(self, combination: Combination, others: Iterable[str]) -> Iterator[Combination]:
         """The combination with another value of one of its knobs, for each candidate of others that is one."""
-        settings = {candidate.name: candidate.setting for candidate in self.candidates}
-        by_knob = {settings[name]: name for name in combination}
-        for (name,) in others:
-            if name not in combination and settings[name] in by_knob:
-                yield self.in_order({*combination, name} - {by_knob[settings[name]]})
+        by_knob = {self.setting(name): name for name in combination}
+        for name in others:
+            if name not in combination and self.setting(name) in by_knob:
+                yield self.in_order({*combination, name} - {by_knob[self.setting(name)]})
 
     def second_round(self, known: Estimates, measured: Sequence[Measured], last: Stage) -> tuple[Combination, ...]:
         """The better half of the first round, and what has not run yet around the best of it."""
         best = self.chosen(known, measured)
         around = all_but_one(best) if best and len(best) > 1 else ()
         new = (each for each in around if known.log_gain(each) is None)
-        return tuple(dict.fromkeys((*self.better_half(known, last.combinations, least=2), *new)))
+        return tuple(dict.fromkeys((*self.better_half(known, last.combinations), *new)))
 
     def in_order(self, names: Iterable[str]) -> Combination:
         """Candidates as a combination, in the order of the plan."""
@@ -215,9 +292,18 @@ class Search:
         return min(alike, key=lambda each: (len(each), -gains[each]))
 
 
-def rounds_of(candidates: int) -> int:
-    """How often candidates are halved until as few are left as run together; each round but the last halves them."""
-    return max(1, ceil(log2(candidates / MOST_TOGETHER))) if candidates else 0
+def fitted(known: Estimates, combinations: Iterable[Combination], base: Combination) -> dict[str, float]:
+    """What each candidate adds to the logarithm of the gain: least squares over all combinations that have run.
+
+    Where fewer have run than there are candidates, the smallest effects that fit.
+    """
+    gains = {each: gain for each in combinations if (gain := known.log_gain(each)) is not None}
+    names = sorted({name for each in gains for name in each} - {*base})
+    rows = [[1.0, *(float(name in each) for name in names)] for each in gains]
+    if not names:
+        return {}
+    effects, *_ = np.linalg.lstsq(np.array(rows), np.array([*gains.values()]), rcond=None)
+    return dict(zip(names, effects[1:].tolist(), strict=True))
 
 
 def all_but_one(combination: Combination) -> tuple[Combination, ...]:
@@ -225,10 +311,8 @@ def all_but_one(combination: Combination) -> tuple[Combination, ...]:
     return tuple(tuple(other for other in combination if other != name) for name in combination)
 
 
-def _rounds(measured: Sequence[Measured], kind: StageKind) -> list[Stage]:
-    return [each.stage for each in measured if each.stage.kind == kind]
-
-
-def _stage(number: int, kind: StageKind, combinations: tuple[Combination, ...], blocks: int | None) -> Stage:
+def _stage(
+    measured: Sequence[Measured], kind: StageKind, combinations: tuple[Combination, ...], blocks: int | None
+) -> Stage:
     most = None if blocks is None else min(MOST_BLOCKS, blocks)
-    return Stage(number=number, kind=kind, combinations=combinations, blocks=most)
+    return Stage(number=len(measured) + 1, kind=kind, combinations=combinations, blocks=most)

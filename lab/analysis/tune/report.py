@@ -21,6 +21,7 @@ from lab.records.tune import START, TuneResult, combination_name
 
 KINDS = {
     "alone": "candidates alone",
+    "mixed": "combinations drawn at random",
     "together": "several at once, and all but one",
     "confirm": "the choice against the start, by other blocks",
 }

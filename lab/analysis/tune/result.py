@@ -252,8 +252,10 @@ def no_difference(tuned: Tuned) -> Iterator[str]:
 
 def never_ran(tuned: Tuned) -> Iterator[LeftOut]:
     """Candidates that were planned, and whose runs never came to an end."""
+    names = (each.combination for each in tried(tuned) if any(one.ratio is not None for one in each.effects))
+    have_run = {name for combination in names for name in combination}
     for candidate in tuned.plan.candidates:
-        if tuned.known.on((candidate.name,), tuned.plan.goal.metric) is None:
+        if candidate.name not in have_run:
             yield LeftOut(name=candidate.name, reason=why_failed(tuned, candidate.name))
 
 

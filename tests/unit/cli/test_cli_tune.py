@@ -80,7 +80,7 @@ def test_a_plan_says_what_will_be_tried_and_what_will_not(sluice: Callable[..., 
         "not tried: heap_mb=2048: it needs servers of its own, and this machine has no memory for both sets at once",
         "not tried: translog.durability=async: it is unsafe: acknowledged documents of up to 5 s are lost",
         "to try it: --allow async-translog",
-        "candidates alone, in 2 rounds of which the better half goes on",
+        "candidates alone, then mixed, then the best together",
         "about 60 min",
     ):
         assert expected in words

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil, exp
+from math import ceil, exp, log
 
 import numpy as np
 
@@ -64,10 +64,31 @@ class World:
             made = [(*combination, *extra) for combination in made for extra in ((), *((name,) for name in names))]
         return made
 
-    @property
+    @cached_property
     def best(self) -> float:
         """The log rate of the best of them."""
         return max(map(self.truth, self.combinations))
+
+
+@dataclass(frozen=True)
+class Bottleneck(World):
+    """One stage after the other takes its time, and settings change that of one: whoever limits less hides the others.
+
+    Attributes:
+        alone: Candidate → the effect on the log rate of its own stage.
+        stage: Knob → the stage that it changes.
+        shares: Stage → its share of the time at the start; all of them make 1.
+    """
+
+    stage: Mapping[str, str] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
+
+    def truth(self, combination: Combination) -> float:
+        """The log rate: the time of all stages together, against 1."""
+        effects = dict.fromkeys(self.shares, 0.0)
+        for name in combination:
+            effects[self.stage[name.partition("=")[0]]] += self.alone[name]
+        return -log(sum(share * exp(-effects[stage]) for stage, share in self.shares.items()))
 
 
 @dataclass(frozen=True)
@@ -129,7 +150,7 @@ def searched(world: World, minutes: float, seed: int, bounds: Sequence[Bound] = 
     """A search in the world, and its confirmation."""
     takes = Expected(RUN_S, FIRST_S, STARTING_S)
     candidates = world.candidates[: fitting(world.candidates, minutes, takes)]
-    search, bench = Search(candidates, GOAL, bounds), Bench(world, np.random.default_rng(seed))
+    search, bench = Search(candidates, GOAL, bounds, seed=seed), Bench(world, np.random.default_rng(seed))
     measured: list[Measured] = []
     budget_s = 60 * minutes
     while True:

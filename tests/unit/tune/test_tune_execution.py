@@ -331,7 +331,7 @@ def test_the_report_tells_what_was_tried_and_what_was_not(finished: Finished) ->
     for stage in result.stages:
         assert (path / stage.folder / "report.html").is_file()
     worst = result.tried[-1]
-    assert (worst.combination, worst.dropped) == (("codec=best_compression",), "no gain seen")
+    assert (worst.combination, worst.dropped) == (("codec=best_compression",), "worse than the start")
 
 
 def test_a_tune_is_found_again_by_its_profile_or_its_folder(finished: Finished) -> None:
