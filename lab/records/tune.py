@@ -195,6 +195,22 @@ class Contribution(Record):
     effect: Effect
 
 
+class MixedEffect(Record):
+    """What one candidate gives in the mix, on average over the values of the other knobs: a fit to all of its runs.
+
+    Attributes:
+        ratio: By the goal, with and without it.
+        low, high: Its interval, 95 %; `None` where too few runs tell.
+        runs: Combinations of the mix that have it.
+    """
+
+    candidate: str
+    ratio: float
+    low: float | None
+    high: float | None
+    runs: Count
+
+
 class TuneStage(Record):
     """A stage that has been run.
 
@@ -219,6 +235,8 @@ class TuneResult(Record):
         settings: What is recommended to change, by dotted key.
         confirmation: Chosen against start by every metric, and the start against itself (A/A), from the last stage.
         contributions: Of the candidates of `chosen`.
+        base: What all combinations of the mix have in common; none is the start.
+        mixed: What each candidate gives in the mix, the best first; none without one.
         headline: What was confirmed, in one or two sentences.
         findings: One sentence each.
         no_difference: Candidates that change the goal by less than 5 %, shown by their interval.
@@ -240,6 +258,8 @@ class TuneResult(Record):
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     confirmation: tuple[Effect, ...] = ()
     contributions: tuple[Contribution, ...] = ()
+    base: Combination = ()
+    mixed: tuple[MixedEffect, ...] = ()
     headline: str
     findings: tuple[str, ...] = ()
     no_difference: tuple[str, ...] = ()

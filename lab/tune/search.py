@@ -27,7 +27,7 @@ from math import ceil, log
 
 import numpy as np
 
-from lab.analysis.tune.estimates import A_TIE, LEAST_GAIN, Estimates, Measured
+from lab.analysis.tune.estimates import A_TIE, LEAST_GAIN, Estimates, Measured, fitted
 from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, StageKind
 
 CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.28
@@ -199,7 +199,7 @@ class Search:
             alone = {name: known.log_gain((name,)) for (name,) in measured[0].stage.combinations if name not in base}
             found = {name: gain for name, gain in alone.items() if gain is not None}
         else:
-            found = fitted(self.known([mix]), mix.stage.combinations, base)
+            found = {each.name: each.gain for each in fitted(self.known([mix]), mix.stage.combinations)}
         return dict(sorted(found.items(), key=lambda entry: entry[1], reverse=True))
 
     # --- estimates --------------------------------------------------------------------------------------------------
@@ -290,20 +290,6 @@ class Search:
         gains = {each: known.log_gain(each) or 0.0 for each in gaining}
         alike = [each for each in gaining if gains[each] >= gains[gaining[0]] - A_TIE]
         return min(alike, key=lambda each: (len(each), -gains[each]))
-
-
-def fitted(known: Estimates, combinations: Iterable[Combination], base: Combination) -> dict[str, float]:
-    """What each candidate adds to the logarithm of the gain: least squares over all combinations that have run.
-
-    Where fewer have run than there are candidates, the smallest effects that fit.
-    """
-    gains = {each: gain for each in combinations if (gain := known.log_gain(each)) is not None}
-    names = sorted({name for each in gains for name in each} - {*base})
-    rows = [[1.0, *(float(name in each) for name in names)] for each in gains]
-    if not names:
-        return {}
-    effects, *_ = np.linalg.lstsq(np.array(rows), np.array([*gains.values()]), rcond=None)
-    return dict(zip(names, effects[1:].tolist(), strict=True))
 
 
 def all_but_one(combination: Combination) -> tuple[Combination, ...]:

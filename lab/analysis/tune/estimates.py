@@ -5,7 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 
+import numpy as np
+
 from lab.analysis.statistics.effects import among_comparisons, effect
+from lab.analysis.statistics.student import SIGNIFICANCE, critical
 from lab.analysis.suite.comparisons import is_detected
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, Bound, Combination, Goal, Stage, combination_name
@@ -102,3 +105,50 @@ def keeps(bound: Bound, effect: Effect) -> bool:
         return False
     ends = [end for end in (effect.low, effect.high) if end is not None] or [effect.ratio]
     return not any(map(bound.is_broken, ends))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What one candidate adds in a mix, on average over all that the other knobs have there, as a logarithm.
+
+    Attributes:
+        gain: Above 0 is better.
+        half_width: Of the interval, 95 %; `None` where as many values are fitted as have been measured.
+        runs: Combinations with it.
+    """
+
+    name: str
+    gain: float
+    half_width: float | None
+    runs: int
+
+
+def base_of(combinations: Sequence[Combination]) -> Combination:
+    """What all combinations of a mix have in common."""
+    first, *others = combinations
+    return tuple(name for name in first if all(name in each for each in others))
+
+
+def fitted(known: Estimates, combinations: Sequence[Combination]) -> list[Fit]:
+    """What each candidate of a mix gives, the most first: ordinary least squares of the logarithms, one term each.
+
+    Where fewer have run than there are candidates, the smallest effects that fit. What an interaction of two candidates
+    gives is noise here.
+    """
+    gains = {each: gain for each in combinations if (gain := known.log_gain(each)) is not None}
+    base = base_of(combinations)
+    names = sorted({name for each in gains for name in each} - {*base})
+    if not names:
+        return []
+    terms = np.array([[1.0, *(float(name in each) for name in names)] for each in gains])
+    values = np.array([*gains.values()])
+    effects, _, rank, _ = np.linalg.lstsq(terms, values, rcond=None)
+    spare = len(values) - rank
+    widths: list[float | None] = [None] * len(names)
+    if spare and rank == terms.shape[1]:
+        variance = float(np.sum((values - terms @ effects) ** 2)) / spare
+        errors = np.sqrt(variance * np.diag(np.linalg.inv(terms.T @ terms)))
+        widths = (critical(SIGNIFICANCE, spare) * errors[1:]).tolist()
+    runs = terms.sum(axis=0).astype(int).tolist()
+    fits = map(Fit, names, effects[1:].tolist(), widths, runs[1:])
+    return sorted(fits, key=lambda fit: fit.gain, reverse=True)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.analysis.folder import content_of, parsed
-from lab.analysis.statistics.effects import verdict_text
+from lab.analysis.statistics.effects import change_text, verdict_text
 from lab.analysis.suite.names import metric_label, ratio_text
 from lab.analysis.suite.rows import verdict_kind
 from lab.analysis.text import UNKNOWN, duration
@@ -17,7 +17,7 @@ from lab.analysis.tune.sentences import change
 from lab.errors import writing
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
-from lab.records.tune import START, TuneResult, combination_name
+from lab.records.tune import START, MixedEffect, TuneResult, combination_name
 
 KINDS = {
     "alone": "candidates alone",
@@ -61,6 +61,8 @@ def tune_report(folder: Path, result: TuneResult) -> str:
         recommended=combination_name(result.recommended),
         confirmed=table_of_confirmation(result),
         contributions=table_of_contributions(result),
+        mix=table_of_mix(result),
+        base=combination_name(result.base),
         tried=table_of_tried(result),
         pareto=pareto_chart(result),
         files=[(name, what, text) for name, what in SHOWN.items() if (text := text_of(folder / name))],
@@ -103,6 +105,23 @@ def table_of_contributions(result: TuneResult) -> dict[str, object]:
     """What each candidate of the choice gives, and given what."""
     lines = [(f"{each.candidate}, given {each.given}", each.effect) for each in result.contributions]
     return _table(("setting", "ratio", "verdict (interval)"), lines)
+
+
+def table_of_mix(result: TuneResult) -> dict[str, object]:
+    """What each candidate gives on average over the values of the other knobs."""
+    rows, kinds = [], []
+    for each in result.mixed:
+        is_told = each.low is not None and each.high is not None and (each.low > 1 or each.high < 1)
+        rows.append((each.candidate, ratio_text(each.ratio), interval_text(each), str(each.runs)))
+        kinds.append(("better" if result.plan.goal.gain(each.ratio) > 1 else "worse") if is_told else "none")
+    return {"head": ("setting", "ratio", "interval", "runs"), "rows": rows, "kinds": kinds}
+
+
+def interval_text(effect: MixedEffect) -> str:
+    """`-5.3 % to +8.8 %`."""
+    if effect.low is None or effect.high is None:
+        return UNKNOWN
+    return f"{change_text(effect.low)} to {change_text(effect.high)}"
 
 
 def table_of_tried(result: TuneResult) -> dict[str, object]:

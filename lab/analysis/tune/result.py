@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
+from math import exp, inf
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -12,7 +12,15 @@ from pydantic import JsonValue
 from lab.analysis.statistics.effects import among_comparisons, effect
 from lab.analysis.suite.comparisons import is_detected
 from lab.analysis.suite.result import judged_effects
-from lab.analysis.tune.estimates import A_TIE, LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates
+from lab.analysis.tune.estimates import (
+    A_TIE,
+    LEAST_CONFIRM_BLOCKS,
+    LEAST_GAIN,
+    Estimates,
+    Measured,
+    base_of,
+    fitted,
+)
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.sentences import Findings, findings, headline
 from lab.errors import writing
@@ -23,6 +31,7 @@ from lab.records.tune import (
     Combination,
     Contribution,
     LeftOut,
+    MixedEffect,
     Tried,
     TunePlan,
     TuneResult,
@@ -143,6 +152,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     settings = settings_of(tuned, recommended)
     last_s = max((run.ended_s for each in tuned.stages for run in each.suite.runs), default=None)
     contributed = contributions(tuned)
+    mix = next((each for each in tuned.searched if each.stage.kind == "mixed"), None)
     of_search = Findings(
         plan=plan,
         complete=complete,
@@ -167,6 +177,8 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         settings=settings,
         confirmation=tuned.confirmation,
         contributions=contributed,
+        base=base_of(mix.stage.combinations) if mix else (),
+        mixed=tuple(mixed_effects(plan, mix.measured)) if mix else (),
         headline=headline(of_search),
         findings=tuple(findings(of_search)),
         no_difference=tuple(no_difference(tuned)),
@@ -298,6 +310,16 @@ def contributions(tuned: Tuned) -> tuple[Contribution, ...]:
         elif alone is not None:
             made.append(Contribution(candidate=name, given="the start", effect=alone))
     return tuple(made)
+
+
+def mixed_effects(plan: TunePlan, mix: Measured) -> Iterator[MixedEffect]:
+    """What each candidate gives in the mix, the best first."""
+    known = Estimates.of(plan.goal, plan.bounds, [mix])
+    for fit in fitted(known, mix.stage.combinations):
+        width = fit.half_width
+        ends = [None, None] if width is None else sorted(plan.goal.gain(exp(fit.gain + by)) for by in (-width, width))
+        ratio = plan.goal.gain(exp(fit.gain))
+        yield MixedEffect(candidate=fit.name, ratio=ratio, low=ends[0], high=ends[1], runs=fit.runs)
 
 
 def side_by_side(
