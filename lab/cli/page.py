@@ -1,4 +1,4 @@
-"""`sluice page`: runs and suites in a browser, live and past; and the page that other commands serve meanwhile."""
+"""`sluice page`: runs, suites and tunes in a browser; and the page that other commands serve meanwhile."""
 
 import contextlib
 import getpass
@@ -43,7 +43,7 @@ def page(
     ] = HERE,
     runs: RunsOption = RUNS,
 ) -> None:
-    """Show runs and suites in a browser, live and past; start, stop and compare them. Ends with Ctrl-C."""
+    """Show runs, suites and tunes in a browser, live and past; start, stop and compare them. Ends with Ctrl-C."""
     check_runs(runs)
     bind = known_address(bind)
     password = None if is_here(bind) else page_password(bind)

@@ -117,6 +117,8 @@ def tune(
     begun = find_tune(runs, tuning.plan.tune) if resume else None
     if begun:
         tuning = tuning.resumed(begun)
+        for _, stage in begun.stages()[-1:]:
+            stage.path.touch()  # The live page takes the suite that was written last for the one under way.
     show_tune_plan(tuning.plan, tuning.takes)
     with meanwhile(page, runs):
         folder = tuning.perform(runs, begun)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-SHARE = 0.005
+SHARE = 0.001
 """Most of one core that all probes may take together: far below what they are to find."""
 
 EXPONENT, MODULUS = 2**607 - 1, 2**1279 - 1

@@ -59,7 +59,7 @@ class SinkReader:
         self._readings += 1
         wanted = [*attributes.values(), *([RECORD_AGE] if wants_ages else [])]
         workers = read_workers(self._client, self._url, self._connector, wanted)
-        beans = [bean for worker in workers for bean in worker.beans.values()]
+        beans = beans_of(workers).values()
         spent_ms = [worker.jit_time_ms for worker in workers if worker.jit_time_ms is not None]
         sums = {field: sum(int(bean[name]) for bean in beans) for field, name in attributes.items()}
         p50, p99 = percentiles_ms(bean.get(RECORD_AGE) for bean in beans)
@@ -175,7 +175,11 @@ def read_beans(client: httpx.Client, url: str, connector: str, attributes: Seque
     Raises:
         httpx.HTTPError, SinkNotRegisteredError, JolokiaError: As for `read_workers`.
     """
-    workers = read_workers(client, url, connector, attributes)
+    return beans_of(read_workers(client, url, connector, attributes))
+
+
+def beans_of(workers: Iterable[Worker]) -> dict[str, dict[str, Any]]:
+    """The beans of all workers by name: a task that moves is shown by two of them for a while, and counts once."""
     return {name: bean for worker in workers for name, bean in worker.beans.items()}
 
 
@@ -210,8 +214,10 @@ def _worker(client: httpx.Client, url: str, connector: str, attributes: Sequence
     ).raise_for_status()
     answers = orjson.loads(response.content)
     # What the agent refuses as a whole has one answer.
-    of_tasks, of_machine = answers if isinstance(answers, list) else (answers, {})
-    compiling_ms = of_machine.get("value")
+    of_tasks, of_machine = answers if isinstance(answers, list) and len(answers) == len(questions) else (answers, None)
+    if not isinstance(of_tasks, dict):
+        raise JolokiaError("the answer is none to what was asked")
+    compiling_ms = of_machine.get("value") if isinstance(of_machine, dict) else None
     return Worker(_beans_in(of_tasks), compiling_ms if isinstance(compiling_ms, int) else None)
 
 

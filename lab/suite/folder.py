@@ -4,12 +4,17 @@ import re
 import shutil
 import time
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from lab.analysis.suite.folder import read_plan, read_runs
 from lab.errors import ProfileError, writing
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import SUITES, RunFolder
+
+LONGEST_NAME = 120
+"""Of a variant's folder, in characters; file systems allow 143 or 255."""
+HASH_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,12 @@ class SuiteFolder:
 
 
 def folder_name(variant: Variant) -> str:
-    """The name of a variant in the characters of a folder's."""
-    return re.sub(r"[^A-Za-z0-9._=-]+", "-", variant.name).strip("-")
+    """The name of a variant in the characters of a folder's; a long one is cut and ends with a hash."""
+    name = re.sub(r"[^A-Za-z0-9._=-]+", "-", variant.name).strip("-")
+    if len(name) <= LONGEST_NAME:
+        return name
+    digest = sha256(name.encode()).hexdigest()[:HASH_DIGITS]
+    return f"{name[: LONGEST_NAME - HASH_DIGITS - 1]}-{digest}"
 
 
 def is_suite(runs: Path, name: str) -> bool:

@@ -21,9 +21,12 @@ START = ("quickstart", "--set", "dataset.documents=2003", "--seed", "3")
 
 
 def test_a_tune_goes_from_candidates_to_a_profile(
-    sluice: Sluice, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    sluice: Sluice,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Two knobs of two values each; whatever it recommends has been confirmed, or is the start."""
+    """Two knobs of two values each; whatever it recommends has been confirmed, or is the start. It has a page."""
     space = tmp_path_factory.mktemp("space") / "two.yaml"
     space.write_text(SPACE)
     # Drains of an instant: the estimates of a plan are for those of seconds.
@@ -32,11 +35,12 @@ def test_a_tune_goes_from_candidates_to_a_profile(
     monkeypatch.setattr("lab.tune.plan.WINDOW_S", 0.1)
     for name, value in sluice.environment.items():
         monkeypatch.setenv(name, value)
-    words = ("tune", *START, "--space", str(space), "--minutes", "0.6", "--runs", str(sluice.runs))
+    words = ("tune", *START, "--space", str(space), "--minutes", "0.6", "--runs", str(sluice.runs), "--page")
     monkeypatch.setattr("sys.argv", ["sluice", *words])
 
     assert main() == 0
 
+    assert "page: http://127.0.0.1:" in capsys.readouterr().out
     folder = find_tune(sluice.runs, "quickstart").path
     result = TuneResult.model_validate_json((folder / "tune.json").read_bytes())
     assert result.complete

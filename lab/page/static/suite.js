@@ -121,7 +121,7 @@ function rung({ name, runs, skipped, effect }, axis, suite) {
       effect?.against && effect.against !== suite.control && make("small", {}, `÷ ${effect.against}`),
       name === suite.running && make("small", { class: "running" }, "● running")),
     make("td", { class: "along" }, strip(name, effect, axis)),
-    make("td", { class: "verdict" }, effect ? [`${effect.text} `, make("small", {}, effect.decided ? "✓ narrow enough" : suite.under_way ? "still narrowing" : "")] : skipped ? `skipped: ${skipped}` : ""),
+    make("td", { class: "verdict" }, effect ? [`${effect.text} `, make("small", {}, effect.decided ? "✓ narrow enough" : suite.under_way && suite.blocks_planned !== 1 ? "still narrowing" : "")] : skipped ? `skipped: ${skipped}` : ""),
     make("td", { class: "number", "data-head": "runs" }, count(runs)));
 }
 

@@ -219,3 +219,25 @@ def test_the_tasks_are_those_of_all_workers_that_answer() -> None:
         SinkReader(f"{gone},{idle}", "sluice-books", timeout_s=2).read()
     with pytest.raises(httpx.ConnectError):
         SinkReader(f"{gone},{gone}", "sluice-books", timeout_s=2).read()
+
+
+def test_a_task_that_two_workers_show_counts_once() -> None:
+    """As while it moves from one to the other."""
+    with server(worker(0, 1)) as one, server(worker(1)) as other:
+        sample = SinkReader(f"{one},{other}", "sluice-books", timeout_s=2).read()
+    assert (sample.tasks, sample.records_read) == (2, 14)
+
+
+@pytest.mark.parametrize("answer", [[], [{"status": 200, "value": {}}], [None, NOT_SAID], "no"])
+def test_an_answer_of_another_shape_is_a_failure_of_the_agent(answer: Any) -> None:
+    """As of a proxy that answers for it."""
+    with server(lambda _path, _body: (200, answer)) as url, pytest.raises(JolokiaError):
+        SinkReader(url, "sluice-books", timeout_s=2).read()
+
+
+def test_what_the_machine_does_not_say_costs_no_ledger() -> None:
+    """Its compiling time is not known then."""
+    beans = {"task=0": dict.fromkeys(LEDGER_ATTRIBUTES, 7)}
+    with server(lambda _path, _body: (200, [{"status": 200, "value": beans}, None])) as url:
+        sample = SinkReader(url, "sluice-books", timeout_s=2).read()
+    assert (sample.records_read, sample.jit_time_ms) == (7, None)
