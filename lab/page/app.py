@@ -26,6 +26,7 @@ from lab.page.history import History, Question
 from lab.page.hub import Hub, Watch
 from lab.page.security import OF_A_REPORT, Access, Guard
 from lab.page.tree import RunTree
+from lab.run.folder import TUNES
 
 STATIC = Path(__file__).parent / "static"
 REPORT_STYLE = ROOT / "lab" / "analysis" / "page" / "report.css"
@@ -210,6 +211,8 @@ def folder_of(runs: Path, name: str) -> Path:
     has_ended = any((folder / each).is_file() for each in ("run.json", "plan.json"))
     if not folder.is_relative_to(runs.resolve()) or not has_ended:
         raise ProfileError(f"{name[:80]}: no such run or suite that has ended")
+    if folder.relative_to(runs.resolve()).parts[:1] == (TUNES,):
+        raise ProfileError(f"{name[:80]}: is a tune's, expected a run or a suite; its report has what it compares")
     return folder
 
 

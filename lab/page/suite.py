@@ -195,5 +195,7 @@ def headline(plan: SuitePlan, ended: Sequence[SuiteRun], effects: Sequence[Effec
     ]
     decided = sum(is_settled(effect, plan.precision or PRECISION) for effect in comparisons)
     blocks = f"{done} {'pair' if plan.duets else 'block'}{'' if done == 1 else 's'} done"
+    if plan.repeats == 1:
+        return f"{blocks}; one block gives ratios, and no intervals"
     narrow = f"{decided} of {len(comparisons)} intervals of “{metric_label(metric)}” are narrow enough"
     return f"{blocks}; {narrow}" if comparisons else blocks

@@ -230,6 +230,18 @@ def test_what_cannot_be_compared_is_refused(browser: Browser, query: str, senten
     assert error_of(browser.get(f"/api/compare?{query}")) == (400, sentence)
 
 
+def test_a_tune_is_not_compared(browser: Browser, server: Server) -> None:
+    """It is neither a run nor a suite, though it has a plan as a suite has."""
+    folder = server.runs / "tunes/quickstart/20260101-000007"
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text("{}")
+    name = "tunes/quickstart/20260101-000007"
+    assert error_of(browser.get(f"/api/compare?run={name}&run=b")) == (
+        400,
+        f"{name}: is a tune's, expected a run or a suite; its report has what it compares",
+    )
+
+
 def test_profiles_and_suites_are_listed(browser: Browser) -> None:
     """With their questions; one that is not there is refused with the nearest."""
     profiles = {profile["name"]: profile for profile in browser.get("/api/profiles").json()}
