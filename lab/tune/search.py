@@ -4,11 +4,10 @@
    follows: something else limits the rate now, and what gave nothing before may give something.
 2. *Mixed*: combinations drawn at random, in which each knob has each of its values as often as any other, beside the
    base. Every run tells something of every knob, so that as many runs tell several times as much as of one knob at a
-   time; what each value gives is a least-squares fit of the logarithms.
-3. *Together*: the base with the best value of each knob that gains, up to five of them, all at once, and all but one of
-   them, for every one; and with another value of a knob, where that gains, too. So interactions are measured, not
-   assumed, and what a setting gives *given the others* is known. The better half, and what is new around the best of
-   them, runs once more.
+   time; what each value gives is a ridge regression of the logarithms.
+3. *Together*: the base with the best value of each knob that gains, up to five of them, all at once; the best of the
+   mix; and the base. The better half, and the best without each of its settings, runs once more. So interactions are
+   measured, not assumed, and what a setting gives *given the others* is known.
 4. *Confirm*: the best of these against the start in blocks that have not chosen it, with the start twice (A/A). Of many
    noisy figures the best is too good by chance (the winner's curse), so only this one is reported as the gain.
 
@@ -238,9 +237,9 @@ class Search:
         return _stage(measured, "together", wanted, blocks) if blocks else None
 
     def first_round(self, known: Estimates, measured: Sequence[Measured]) -> tuple[Combination, ...]:
-        """Base and survivors at once, all but each of these, the best alone, which all have to beat, and swaps.
+        """Base and survivors at once, the best of the mix, and the best by itself, which all have to beat.
 
-        A swap has the other value of a knob, where that gains, too: which of two is better is hardly told so far.
+        Without a mix, all but each of the survivors, and swaps: the other value of a knob, where that gains, too.
         """
         base = self.base(measured)
         gaining = [name for name, gain in self.gains(measured).items() if gain > LEAST_GAIN]
@@ -252,10 +251,14 @@ class Search:
         if not survivors:
             return ()
         everything = self.in_order((*base, *survivors))
-        without = (each for each in all_but_one(everything) if {*base} <= {*each})
-        swaps = self.swaps(everything, dict.fromkeys((*gaining, *self.rivals(base, measured))))
-        tried = (everything, *without, *swaps, self.in_order((*base, survivors[0])), base)
-        return tuple(dict.fromkeys(each for each in tried if each))
+        if mix := next((each for each in measured if each.stage.kind == "mixed"), None):
+            others = self.gaining(self.known([mix]), mix.stage.combinations)[:1]
+            others += self.swaps(everything, self.rivals(base, measured))
+        else:
+            others = list(all_but_one(everything))
+            others += self.swaps(everything, dict.fromkeys((*gaining, *self.rivals(base, measured))))
+        best = self.in_order((*base, survivors[0]))
+        return tuple(dict.fromkeys(each for each in (everything, *others, best, base) if each))
 
     def swaps(self, combination: Combination, others: Iterable[str]) -> Iterator[Combination]:
         """The combination with another value of one of its knobs, for each candidate of others that is one."""

@@ -19,6 +19,10 @@ A_TIE = log(1.01)
 """Of combinations that are as good as the best but for so much, the one that changes least is chosen."""
 LEAST_CONFIRM_BLOCKS = 4
 """Of a confirmation, however little time is left: fewer say too little of their own noise to be a headline."""
+SHRINKAGE = 0.5
+"""Of a fit to a mix: variance of a run's logarithm ÷ that of the effects that are expected."""
+LEAST_FREEDOM = 4.0
+"""Degrees of freedom that a fit must leave for an interval."""
 BEYOND = 1.1
 """A bound is taken for broken without an interval only where the estimate is a tenth beyond it."""
 
@@ -113,7 +117,7 @@ class Fit:
 
     Attributes:
         gain: Above 0 is better.
-        half_width: Of the interval, 95 %; `None` where as many values are fitted as have been measured.
+        half_width: Of the interval, 95 %; `None` where too few runs tell their own noise.
         runs: Combinations with it.
     """
 
@@ -130,25 +134,28 @@ def base_of(combinations: Sequence[Combination]) -> Combination:
 
 
 def fitted(known: Estimates, combinations: Sequence[Combination]) -> list[Fit]:
-    """What each candidate of a mix gives, the most first: ordinary least squares of the logarithms, one term each.
+    """What each candidate of a mix gives, the most first: a linear model of the logarithms, fitted by ridge regression.
 
-    Where fewer have run than there are candidates, the smallest effects that fit. What an interaction of two candidates
-    gives is noise here.
+    Effects are expected to be little larger than the noise of a run: so few runs make no large ones of noise, and those
+    that many runs show lose little. Interactions are noise here.
+
+    Source: Hoerl and Kennard, "Ridge regression", 1970; the interval is that of the posterior, with residuals' variance
+    over the effective degrees of freedom.
     """
     gains = {each: gain for each in combinations if (gain := known.log_gain(each)) is not None}
     base = base_of(combinations)
     names = sorted({name for each in gains for name in each} - {*base})
     if not names:
         return []
-    terms = np.array([[1.0, *(float(name in each) for name in names)] for each in gains])
-    values = np.array([*gains.values()])
-    effects, _, rank, _ = np.linalg.lstsq(terms, values, rcond=None)
-    spare = len(values) - rank
+    present = np.array([[float(name in each) for name in names] for each in gains])
+    centred, values = present - present.mean(axis=0), np.array([*gains.values()])
+    values = values - values.mean()
+    inverse = np.linalg.inv(centred.T @ centred + SHRINKAGE * np.eye(len(names)))
+    effects = inverse @ centred.T @ values
+    freedom = len(values) - 1 - float(np.trace(centred @ inverse @ centred.T))
     widths: list[float | None] = [None] * len(names)
-    if spare and rank == terms.shape[1]:
-        variance = float(np.sum((values - terms @ effects) ** 2)) / spare
-        errors = np.sqrt(variance * np.diag(np.linalg.inv(terms.T @ terms)))
-        widths = (critical(SIGNIFICANCE, spare) * errors[1:]).tolist()
-    runs = terms.sum(axis=0).astype(int).tolist()
-    fits = map(Fit, names, effects[1:].tolist(), widths, runs[1:])
-    return sorted(fits, key=lambda fit: fit.gain, reverse=True)
+    if freedom >= LEAST_FREEDOM:
+        variance = float(np.sum((values - centred @ effects) ** 2)) / freedom
+        widths = (critical(SIGNIFICANCE, freedom) * np.sqrt(variance * np.diag(inverse))).tolist()
+    runs = present.sum(axis=0).astype(int).tolist()
+    return sorted(map(Fit, names, effects.tolist(), widths, runs), key=lambda fit: fit.gain, reverse=True)

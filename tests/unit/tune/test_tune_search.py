@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lab.analysis.statistics.effects import effect
-from lab.analysis.tune.estimates import Estimates, Measured, fitted
+from lab.analysis.tune.estimates import SHRINKAGE, Estimates, Measured, fitted
 from lab.analysis.tune.goals import SIZE, parsed_bounds
 from lab.records.suite import MetricKey
 from lab.records.tune import START, Combination, Stage, combination_name
@@ -157,17 +157,21 @@ def test_of_few_candidates_a_mix_holds_every_combination_once() -> None:
 
 
 def test_what_each_value_gives_is_fitted_to_all_runs_of_a_mix() -> None:
-    """Also where the values of two knobs seldom run one without the other; what failed is left out."""
-    gains = {("b=1",): 0.3, ("c=1",): -0.1, ("b=1", "c=1"): 0.2, ("b=1", "d=1"): 0.7}
-    mix = a_stage({("a=1", *each): 1.0 + gain for each, gain in gains.items()} | {("a=1",): 1.0}, "mixed", 2)
-    search = a_search("a=1", "b=1", "c=1", "d=1")
+    """What the base gives is in none of it; what many runs show is hardly drawn towards nothing."""
+    true = {"b=1": 0.3, "c=1": -0.1, "d=1": 0.0}
+    search = a_search("a=1", *true)
+    mix = search.drawn(("a=1",), search.candidates[1:], 8)
+    of_mix = a_stage({each: 1.0 + sum(true.get(name, 0.0) for name in each) for each in mix}, "mixed", 2)
     alone = a_stage({("a=1",): 1.0, ("b=1",): 0.0, ("c=1",): 0.0, ("d=1",): 0.0})
-    assert search.base([alone, mix]) == ("a=1",)
-    assert search.gains([alone, mix]) == pytest.approx({"d=1": 0.4, "b=1": 0.3, "c=1": -0.1}, abs=0.001)
+    assert search.base([alone, of_mix]) == ("a=1",)
+    shrunk = 2 / (2 + SHRINKAGE)
+    assert search.gains([alone, of_mix]) == pytest.approx(
+        {name: shrunk * gain for name, gain in true.items()}, abs=0.01
+    )
 
 
 def test_what_a_value_gives_in_a_mix_has_an_interval_that_holds_the_truth() -> None:
-    """In about 95 of 100 mixes at the noise of docs/method.md."""
+    """In about 94 of 100 mixes at the noise of docs/method.md."""
     world = replace(KNOWN, noise=0.08)
     mix = Search(world.candidates, GOAL, ()).drawn((), world.candidates, 36)
     right = []
@@ -178,7 +182,7 @@ def test_what_a_value_gives_in_a_mix_has_an_interval_that_holds_the_truth() -> N
         fits = fitted(known, mix)
         assert len(fits) == len(world.candidates)
         right += [abs(fit.gain - world.alone[fit.name]) <= (fit.half_width or 0.0) for fit in fits]
-    assert fmean(right) == pytest.approx(0.95, abs=0.03)
+    assert fmean(right) == pytest.approx(0.94, abs=0.03)
 
 
 def test_too_few_runs_of_a_mix_have_no_interval() -> None:
@@ -251,7 +255,7 @@ def test_a_value_that_gains_as_much_as_the_base_is_tried_in_its_place() -> None:
     first = {("a=1",): 1.0, ("a=1", "b=1"): 1.1, ("a=1", "c=1"): 0.8, ("a=1", "b=1", "c=1"): 0.9}
     stage = search.next_stage([alone, a_stage(first, "mixed", 2)], PLENTY)
     assert stage is not None
-    assert stage.combinations == (("a=1", "b=1"), ("a=1",), ("a=2", "b=1"))
+    assert stage.combinations == (("a=1", "b=1"), ("a=2", "b=1"), ("a=1",))
 
 
 def test_a_single_survivor_is_confirmed_at_once() -> None:
