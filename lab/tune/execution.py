@@ -1,10 +1,11 @@
 """A tune under way: stage after stage on the same warm servers, each of them a suite with a folder of its own."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil
 from statistics import median
 from typing import Protocol
@@ -37,6 +38,9 @@ from producers.dataset import Dataset
 
 CONFIRM_PRECISION = 0.02
 """Half-width of an interval that the confirmation need not narrow any more."""
+SEARCH_WINDOW = 0.5
+"""Share of the window that a drain of the fastest combination lasts in a search: more runs tell more than longer ones,
+and the start's last several times as long. The confirmation has all of it where there is time."""
 RUNS_OF_CONFIRMATION = 3
 """In each block: the start twice, and what was chosen."""
 SEEDS = 100
@@ -253,34 +257,43 @@ class TuneExecution:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def times(self) -> Times:
-        """What is left, and what runs have taken so far."""
+        """What is left, and what runs have taken so far, if loads had the size of those of the next stage."""
         budget_s = 60 * self.profiles.plan.minutes
-        sizes = self.sizes()
-        taken = [
-            wall_s * growth(folder.plan(), sizes)
-            for _, folder in self.folder.stages()
-            for wall_s in walls_s(folder.runs())
-        ]
-        run_s = median(taken) if taken else self.takes.run_s
-        return Times(budget_s - self.spent_s(), budget_s, run_s, self.takes.first_s)
+        walls = self.walls_s(self.sizes(SEARCH_WINDOW))
+        run_s = median(chain(*walls.values())) if walls else self.takes.run_s
+        runs_s = {name: median(of_variant) for name, of_variant in walls.items()}
+        return Times(budget_s - self.spent_s(), budget_s, run_s, self.takes.first_s, runs_s)
+
+    def walls_s(self, sizes: LoadSizes | None) -> dict[str, list[float]]:
+        """How long the runs of each variant would have taken with loads of these sizes."""
+        walls: dict[str, list[float]] = defaultdict(list)
+        for _, folder in self.folder.stages():
+            grown = growth(folder.plan(), sizes)
+            for run, wall_s in walls_s(folder.runs()):
+                walls[run.variant].append(wall_s * grown)
+        return walls
 
     def spent_s(self) -> float:
         """Time that the tune has taken, without the time for which it was interrupted."""
         return taken_s(self.earlier) + self.clock() - self.begun_s
 
-    def confirm_minutes(self) -> float:
-        """What is left for the confirmation, and never less than its fewest blocks need."""
-        times = self.times()
-        least_s = LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * times.run_s
-        return max(times.left_s, least_s) / 60
+    def confirm_s(self, sizes: LoadSizes | None) -> float:
+        """The least that a confirmation with loads of these sizes takes."""
+        of_start = self.walls_s(sizes).get(START, [self.takes.run_s])
+        return LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * median(of_start)
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
     def begin(self, stage: Stage) -> SuiteFolder:
         """A new folder with the plan of a stage."""
-        minutes = self.confirm_minutes() if stage.blocks is None else None
+        sizes, minutes = self.sizes(SEARCH_WINDOW), None
+        if stage.kind == "confirm":
+            left_s = self.times().left_s
+            larger = self.sizes(1)
+            sizes = larger if self.confirm_s(larger) <= left_s else sizes
+            minutes = max(left_s, self.confirm_s(sizes)) / 60
         settings = {combination_name(each): self.profiles.settings(each) for each in stage.combinations}
-        plan = self.planned(self.profiles.suite(stage, minutes), self.sizes())
+        plan = self.planned(self.profiles.suite(stage, minutes), sizes)
         if stage.blocks is None:
             plan = with_first_blocks(plan)
         return self.folder.begin_stage(stage.model_copy(update={"settings": settings}), plan)
@@ -321,17 +334,18 @@ class TuneExecution:
         known = vars(sizes) if sizes else {}
         return plan.model_copy(update={"variants": variants, "started_s": self.clock(), **known})
 
-    def sizes(self) -> LoadSizes | None:
+    def sizes(self, window: float) -> LoadSizes | None:
         """How large the loads of the next stage are; `None` before the first warm-up.
 
-        As it told; but where something is much faster than the start, a drain of it has to last as long as asked for.
+        As it told; but where something is much faster than the start, a drain of it has to last for this share of the
+        window.
         """
         plans = (folder.plan() for _, folder in self.folder.stages())
         known = next((sizes for plan in plans if (sizes := sizes_of(plan))), None)
         if known is None or known.times is None:
             return known
         base_documents = self.profiles.dataset_of(self.profiles.start.profile).documents
-        least = ceil(self.profiles.plan.window_s * self.largest_docs_per_s() / base_documents)
+        least = ceil(window * self.profiles.plan.window_s * self.largest_docs_per_s() / base_documents)
         return self.profiles.capped(replace(known, times=min(MOST_TIMES, max(known.times, least))))
 
     def largest_docs_per_s(self) -> float:
@@ -383,11 +397,11 @@ def of_known_kind(variant: Variant) -> Variant:
     return variant if is_new else variant.model_copy(update={"kind": START})
 
 
-def walls_s(runs: Iterable[SuiteRun]) -> list[float]:
-    """How long each run that counts took, with what came before it."""
+def walls_s(runs: Iterable[SuiteRun]) -> list[tuple[SuiteRun, float]]:
+    """Each run that counts, and how long it took with what came before it."""
     ordered = list(runs)
     return [
-        run.ended_s - (before.ended_s if run.started_s - before.ended_s < INTERRUPTED_S else run.started_s)
+        (run, run.ended_s - (before.ended_s if run.started_s - before.ended_s < INTERRUPTED_S else run.started_s))
         for before, run in pairwise(ordered)
         if run.block
     ]

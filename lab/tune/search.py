@@ -19,15 +19,15 @@ Box, Hunter and Hunter, "Statistics for experimenters", 1978 (main effects of fr
 third step is a backward elimination.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from math import ceil, log
 
 import numpy as np
 
 from lab.analysis.tune.estimates import A_TIE, LEAST_GAIN, Estimates, Measured, fitted
-from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, StageKind
+from lab.records.tune import START, Bound, Candidate, Combination, Goal, Stage, StageKind, combination_name
 
 CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.28
 """Of the whole time; the rest is for starting, warming, for candidates alone, and mixed."""
@@ -59,30 +59,44 @@ class Times:
         budget_s: All of it.
         run_s: Of a run that counts, with what comes before it.
         first_s: Of the first run of a candidate, which does not count.
+        runs_s: The same as `run_s`, of what has run: a combination's name, or the start's → seconds.
     """
 
     left_s: float
     budget_s: float
     run_s: float
     first_s: float
+    runs_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def search_s(self) -> float:
         """What is left before the confirmation has to begin."""
         return self.left_s - CONFIRM_SHARE * self.budget_s
 
-    def blocks(self, seconds: float, combinations: int, new: int = 0) -> float:
+    def blocks(self, seconds: float, combinations: int, new: int = 0, base: Combination = ()) -> float:
         """How many blocks of so many combinations a time has room for.
 
         Args:
             new: How many of them run for the first time.
+            base: What all of them hold.
         """
-        return max(0.0, (seconds - new * self.first_s) / block_s(combinations, self.run_s))
+        return max(0.0, (seconds - new * self.first_s) / self.block_s(combinations, base))
+
+    def block_s(self, combinations: int, base: Combination) -> float:
+        """How long a block of so many combinations takes, all of which hold the base and run as fast as it."""
+        if not base:
+            return block_s(combinations, self.run_s)
+        of_base, of_start = (self.runs_s.get(name, self.run_s) for name in (combination_name(base), START))
+        return block_s(combinations, of_base, of_start)
 
 
-def block_s(combinations: int, run_s: float) -> float:
-    """How long a block takes: every combination once, and the start between every two of them."""
-    return run_s * (combinations + ceil(combinations / 2))
+def block_s(combinations: int, run_s: float, start_s: float | None = None) -> float:
+    """How long a block takes: every combination once, and the start between every two of them.
+
+    Args:
+        start_s: Of the start, where it takes another time than the others.
+    """
+    return run_s * combinations + (run_s if start_s is None else start_s) * ceil(combinations / 2)
 
 
 @dataclass(frozen=True)
@@ -157,7 +171,7 @@ class Search:
             return None
         seconds = max(times.search_s - TOGETHER_SHARE * times.budget_s, MIXED_SHARE * times.search_s if base else 0.0)
         sizes = range(MOST_MIXED, 0, -1)
-        number = next((n for n in sizes if block_s(n, times.run_s) <= seconds), 0)
+        number = next((n for n in sizes if times.block_s(n, base) <= seconds), 0)
         combinations = self.drawn(base, others[: max(0, number - SPARE)], number)
         return _stage(measured, "mixed", combinations, 1) if len(combinations) > SPARE else None
 
@@ -233,7 +247,8 @@ class Search:
         wanted = tuple(filter(self.is_possible, tried))
         if len(wanted) < 2:
             return None
-        blocks = int(times.blocks(times.search_s / (TOGETHER_ROUNDS - len(rounds)), len(wanted)))
+        seconds = times.search_s / (TOGETHER_ROUNDS - len(rounds))
+        blocks = int(times.blocks(seconds, len(wanted), base=self.base(measured)))
         return _stage(measured, "together", wanted, blocks) if blocks else None
 
     def first_round(self, known: Estimates, measured: Sequence[Measured]) -> tuple[Combination, ...]:

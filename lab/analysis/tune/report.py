@@ -62,7 +62,7 @@ def tune_report(folder: Path, result: TuneResult) -> str:
         confirmed=table_of_confirmation(result),
         contributions=table_of_contributions(result),
         mix=table_of_mix(result),
-        base=combination_name(result.base),
+        base=combination_name(result.base) if result.base else "the start",
         tried=table_of_tried(result),
         pareto=pareto_chart(result),
         files=[(name, what, text) for name, what in SHOWN.items() if (text := text_of(folder / name))],

@@ -4,26 +4,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, exp, log
+from statistics import median
 
 import numpy as np
 
 from lab.analysis.statistics.effects import among_comparisons, effect
 from lab.analysis.suite.comparisons import is_detected
-from lab.analysis.tune.estimates import Measured
+from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, Measured
 from lab.analysis.tune.goals import parsed_goal
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect
 from lab.records.tune import START, Bound, Candidate, Combination, Stage, combination_name
+from lab.tune.execution import RUNS_OF_CONFIRMATION, SEARCH_WINDOW
 from lab.tune.plan import Expected, fitting
-from lab.tune.search import Search, Times, block_s
+from lab.tune.search import Search, Times
 from tools.random_search import RandomSearch
 
 GOAL = parsed_goal("rate")
-RUN_S, FIRST_S, STARTING_S = 18.0, 11.0, 104.0
-"""As on the machine of docs/method.md: drains of 8 s."""
+WINDOW_S, AROUND_S, FIRST_S, STARTING_S = 8.0, 10.0, 11.0, 104.0
+"""As on the machine of docs/method.md: a drain of the start, what comes before and after any, and what runs first."""
+RUN_S = WINDOW_S + AROUND_S
 NOISE = 0.08
 """Standard deviation of a run's log rate there."""
-CONFIRM_RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,31 @@ class Outcome:
 
 @dataclass
 class Bench:
-    """Runs blocks of a world."""
+    """Runs blocks of a world.
+
+    Attributes:
+        budget_s: The time that there is.
+        spent_s: What of it is over.
+        fastest: The log rate of the fastest combination that has run.
+    """
 
     world: World
     draw: np.random.Generator
+    budget_s: float
     spent_s: float = STARTING_S
+    fastest: float = 0.0
+    ran: set[Combination] = field(default_factory=lambda: {()})
+
+    def run_s(self, combination: Combination, window: float = SEARCH_WINDOW) -> float:
+        """How long a run takes, when a drain of the fastest one has to last for this share of a window."""
+        drain_s = WINDOW_S * max(1.0, window * exp(self.fastest))
+        return AROUND_S + drain_s / exp(self.world.truth(combination))
+
+    def times(self) -> Times:
+        """What time there is, and what it buys."""
+        runs_s = {combination_name(each): self.run_s(each) for each in self.ran}
+        left_s = self.budget_s - self.spent_s
+        return Times(left_s, self.budget_s, median(runs_s.values()), FIRST_S, runs_s)
 
     def value(self, combination: Combination) -> float:
         """The rate that a run shows."""
@@ -127,7 +149,10 @@ class Bench:
     def measured(self, stage: Stage, blocks: int, *, new: bool) -> Measured:
         """A stage's effects, and the time that it takes."""
         size = len(stage.combinations)
-        self.spent_s += blocks * block_s(size, RUN_S) + (size * FIRST_S if new else 0.0)
+        block_s = sum(map(self.run_s, stage.combinations)) + ceil(size / 2) * self.run_s(())
+        self.spent_s += blocks * block_s + (size * FIRST_S if new else 0.0)
+        self.ran |= {*stage.combinations}
+        self.fastest = max(map(self.world.truth, self.ran))
         starts = [self.start(ceil(size / 2)) for _ in range(blocks)]
         effects = [
             effect(combination_name(each), START, GOAL.metric, [(self.value(each), start) for start in starts])
@@ -137,7 +162,9 @@ class Bench:
 
     def confirmed(self, chosen: Combination, seconds: float) -> Effect:
         """The effect of the choice in as many blocks as there is time for, judged beside the start's own repetition."""
-        blocks = max(4, int(seconds / (CONFIRM_RUNS * RUN_S)))
+        window = 1 if LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * self.run_s((), 1) <= seconds else SEARCH_WINDOW
+        block_s = self.run_s(chosen, window) + 2 * self.run_s((), window)
+        blocks = max(LEAST_CONFIRM_BLOCKS, int(seconds / block_s))
         pairs = [(self.value(chosen), self.start(1), self.start(1)) for _ in range(blocks)]
         again = effect(START + AGAIN, START, GOAL.metric, [(other, start) for _, start, other in pairs])
         own = effect(
@@ -150,11 +177,10 @@ def searched(world: World, minutes: float, seed: int, bounds: Sequence[Bound] = 
     """A search in the world, and its confirmation."""
     takes = Expected(RUN_S, FIRST_S, STARTING_S)
     candidates = world.candidates[: fitting(world.candidates, minutes, takes)]
-    search, bench = Search(candidates, GOAL, bounds, seed=seed), Bench(world, np.random.default_rng(seed))
+    search, bench = Search(candidates, GOAL, bounds, seed=seed), Bench(world, np.random.default_rng(seed), 60 * minutes)
     measured: list[Measured] = []
-    budget_s = 60 * minutes
     while True:
-        times = Times(budget_s - bench.spent_s, budget_s, RUN_S, FIRST_S)
+        times = bench.times()
         stage = search.next_stage(measured, times)
         stages = tuple(each.stage for each in measured)
         if stage is None:
@@ -174,16 +200,15 @@ def concluded(stages: tuple[Stage, ...], chosen: Combination, bench: Bench, seco
 
 def drawn_at_random(world: World, minutes: float, seed: int) -> Outcome:
     """Random search with the same time and the same confirmation."""
-    bench = Bench(world, np.random.default_rng(seed))
+    bench = Bench(world, np.random.default_rng(seed), 60 * minutes)
     search = RandomSearch(world.candidates, GOAL, (), seed=seed)
-    budget_s = 60 * minutes
-    stage = search.next_stage([], Times(budget_s - bench.spent_s, budget_s, RUN_S, FIRST_S))
+    stage = search.next_stage([], bench.times())
     assert stage is not None
     measured = [bench.measured(stage, 1, new=False)]
     chosen = search.chosen(search.known(measured), measured)
     if chosen is None:
-        return Outcome((stage,), None, None, (), budget_s - bench.spent_s)
-    return concluded((stage,), chosen, bench, budget_s - bench.spent_s)
+        return Outcome((stage,), None, None, (), bench.times().left_s)
+    return concluded((stage,), chosen, bench, bench.times().left_s)
 
 
 def seeds(number: int) -> Iterator[int]:

@@ -176,7 +176,7 @@ def test_what_a_value_gives_in_a_mix_has_an_interval_that_holds_the_truth() -> N
     mix = Search(world.candidates, GOAL, ()).drawn((), world.candidates, 36)
     right = []
     for seed in seeds(60):
-        bench = Bench(world, np.random.default_rng(seed))
+        bench = Bench(world, np.random.default_rng(seed), 60 * HOUR)
         stage = Stage(number=2, kind="mixed", combinations=mix, blocks=1)
         known = Estimates.of(GOAL, (), [bench.measured(stage, 1, new=False)])
         fits = fitted(known, mix)
