@@ -137,6 +137,19 @@ def test_what_leaps_alone_is_in_all_that_follows() -> None:
     assert all("mapping=static" in combination for combination in stages[1].combinations)
 
 
+def test_a_mix_has_as_many_runs_as_its_base_leaves_time_for() -> None:
+    """Beside a base, runs are as fast as the base's own, but for those of the start."""
+    search = a_search("a=1", "b=1", "c=1", "d=1", "e=1", "f=1")
+    alone = a_stage({("a=1",): 1.0} | {(f"{knob}=1",): 0.0 for knob in "bcdef"})
+    runs = []
+    for of_base in (18.0, 9.0):
+        times = Times(left_s=1600, budget_s=3600, run_s=18, first_s=11, runs_s={"a=1": of_base, START: 18})
+        stage = search.mixed([alone], times)
+        assert stage is not None
+        runs.append(len(stage.combinations))
+    assert runs == [16, 25]
+
+
 def test_a_mix_has_every_value_of_a_knob_as_often_as_any_other() -> None:
     """Within the draws that had to be left out, because they came twice; and another seed draws others."""
     search = Search(KNOWN.candidates, GOAL, ())
