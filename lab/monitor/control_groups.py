@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from lab.records.samples import ControlGroupSample, ProcessSample
@@ -44,7 +45,7 @@ class ControlGroup:
             OSError: It is gone.
             LookupError: The kernel does not give one of the figures.
         """
-        memory = numbers((self._folder("memory") / "memory.stat").read_text())
+        memory = numbers(self._text("memory", "memory.stat"))
         read, written = self._disk_bytes()
         return ProcessSample(
             pid=self.pid,
@@ -62,12 +63,11 @@ class ControlGroup:
             OSError: It is gone.
             LookupError: The kernel does not give one of the figures.
         """
-        folder = self._folder("memory")
         limit, used = ("max", "current") if self.is_unified else ("limit_in_bytes", "usage_in_bytes")
-        stat = numbers((folder / "memory.stat").read_text())
+        stat = numbers(self._text("memory", "memory.stat"))
         return ControlGroupSample(
-            memory_limit_bytes=limit_bytes((folder / f"memory.{limit}").read_text()),
-            memory_used_bytes=int((folder / f"memory.{used}").read_text()),
+            memory_limit_bytes=limit_bytes(self._text("memory", f"memory.{limit}")),
+            memory_used_bytes=int(self._text("memory", f"memory.{used}")),
             page_cache_bytes=first_of(stat, PAGE_CACHE, "page cache is"),
             anonymous_bytes=first_of(stat, ANONYMOUS, "memory is"),
             major_page_faults=major_faults(stat),
@@ -75,26 +75,32 @@ class ControlGroup:
             read_operations=self._disk_count("io_serviced", "rios|Read"),
         )
 
-    def _folder(self, controller: str) -> Path:
-        return self.groups / (self.path if self.is_unified else f"{controller}/{self.path}")
+    def _file(self, controller: str, name: str) -> str:
+        return f"{self.groups}/{'' if self.is_unified else controller}/{self.path}/{name}"
+
+    def _text(self, controller: str, name: str) -> str:
+        # Several at each tick, for each server: without paths and buffers this takes half the time.
+        with open(self._file(controller, name), "rb", buffering=0) as file:  # noqa: PTH123
+            return file.read().decode()
 
     def cpu_s(self) -> float:
         """CPU seconds that all its processes have used since it was made."""
         if self.is_unified:
-            return numbers((self._folder("cpu") / "cpu.stat").read_text())["usage_usec"] / 1e6
-        return int((self._folder("cpuacct") / "cpuacct.usage").read_text()) / 1e9
+            return numbers(self._text("cpu", "cpu.stat"))["usage_usec"] / 1e6
+        return int(self._text("cpuacct", "cpuacct.usage")) / 1e9
 
     def quota_cores(self) -> float | None:
         """Cores that all its processes may keep busy together; `None` without a quota."""
-        folder = self._folder("cpu")
+        files = ("cpu.max",) if self.is_unified else ("cpu.cfs_quota_us", "cpu.cfs_period_us")
         try:
-            if self.is_unified:
-                quota, period = (folder / "cpu.max").read_text().split()
-            else:
-                quota, period = ((folder / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
+            quota, period = " ".join(self._text("cpu", file) for file in files).split()
         except OSError:
             return None
         return None if quota in {"max", "-1"} else int(quota) / int(period)
+
+    def can_have_quota(self) -> bool:
+        """Whether it has one, or could be given one; the root of all groups could not."""
+        return Path(self._file("cpu", "cpu.max" if self.is_unified else "cpu.cfs_quota_us")).is_file()
 
     def _disk_bytes(self) -> tuple[int | None, int | None]:
         """Bytes read from and written to disks; `None` where the kernel does not count them."""
@@ -110,7 +116,7 @@ class ControlGroup:
         """
         name = "io.stat" if self.is_unified else f"blkio.throttle.{file}"
         try:
-            text = (self._folder("blkio") / name).read_text()
+            text = self._text("blkio", name)
         except OSError:
             return None
         # A kernel that has never bounded a disk counts none in version 1, and says `Total 0` all the same.
@@ -142,15 +148,21 @@ def group_of(pid: int, mark: str, *, groups: Path = GROUPS, processes: Path = PR
 
 def limiting_group(*, groups: Path = GROUPS, processes: Path = PROCESSES) -> ControlGroup | None:
     """Of the groups that this process is in, the one with the smallest CPU quota; `None` where none has any."""
-    limited = []
-    for controllers, path in _paths(processes / "self").items():
-        if not controllers or "cpu" in controllers.split(","):
-            # In a container the path may be the host's, and the group is where groups are mounted.
-            for place in (Path(path), *Path(path).parents):
-                group = ControlGroup(os.getpid(), str(place), groups, is_unified=not controllers)
-                if quota_cores := group.quota_cores():
-                    limited.append((quota_cores, group))
+    limited = [(cores, group) for group in _groups_with_quota(groups, processes) if (cores := group.quota_cores())]
     return min(limited, key=lambda pair: pair[0])[1] if limited else None
+
+
+@cache
+def _groups_with_quota(groups: Path, processes: Path) -> tuple[ControlGroup, ...]:
+    """The groups that this process is in, for good, and that can have a quota."""
+    own = (
+        # In a container the path may be the host's, and the group is where groups are mounted.
+        ControlGroup(os.getpid(), str(place), groups, is_unified=not controllers)
+        for controllers, path in _paths(processes / "self").items()
+        if not controllers or "cpu" in controllers.split(",")
+        for place in (Path(path), *Path(path).parents)
+    )
+    return tuple(group for group in own if group.can_have_quota())
 
 
 def _paths(process: Path) -> dict[str, str]:
@@ -197,14 +209,22 @@ def limit_bytes(text: str) -> int | None:
     return None if limit == "max" or int(limit) >= NO_LIMIT_BYTES else int(limit)
 
 
-def own_groups(
-    processes: Mapping[str, ProcessSample], *, groups: Path = GROUPS, proc: Path = PROCESSES
-) -> dict[str, ControlGroupSample]:
-    """What the control groups of servers that were started in one of their own are like, by server."""
-    by_server = {
-        name: group_of(process.pid, OWN_GROUP, groups=groups, processes=proc) for name, process in processes.items()
-    }
-    return {name: sample for name, group in by_server.items() if (sample := memory_of(group))}
+class OwnGroups:
+    """The control groups of those servers that were started in one of their own; each stays in it for good."""
+
+    def __init__(self, *, groups: Path = GROUPS, proc: Path = PROCESSES) -> None:
+        self._groups, self._proc = groups, proc
+        self._by_pid: dict[int, ControlGroup | None] = {}
+
+    def read(self, processes: Mapping[str, ProcessSample]) -> dict[str, ControlGroupSample]:
+        """What the groups of servers are like, by server."""
+        before = self._by_pid
+        self._by_pid = {
+            pid: before[pid] if pid in before else group_of(pid, OWN_GROUP, groups=self._groups, processes=self._proc)
+            for pid in (process.pid for process in processes.values())
+        }
+        samples = ((name, memory_of(self._by_pid[process.pid])) for name, process in processes.items())
+        return {name: sample for name, sample in samples if sample}
 
 
 def memory_of(group: ControlGroup | None) -> ControlGroupSample | None:

@@ -4,14 +4,16 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 
 import psutil
 
 from lab.monitor.control_groups import limiting_group
 from lab.records.samples import ProcessSample
 
-MAJOR_FAULTS_FIELD = 9  # of /proc/PID/stat, counted after the command's closing parenthesis
+MAJOR_FAULTS_FIELD, CPU_FIELDS, RESIDENT_FIELD = 9, slice(11, 13), 21
+"""Of `/proc/PID/stat`, counted after the command's closing parenthesis; CPU time is user and system (proc(5))."""
+
+TICKS_PER_S, PAGE_BYTES = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessReader:
@@ -51,17 +53,17 @@ class ProcessReader:
 
 def process_sample(process: psutil.Process) -> ProcessSample:
     """What one process has used since it started; its children are not counted."""
-    with process.oneshot():
-        cpu = process.cpu_times()
-        read_bytes, write_bytes = disk_bytes(process)
-        return ProcessSample(
-            pid=process.pid,
-            cpu_s=round(cpu.user + cpu.system, 2),
-            rss_bytes=process.memory_info().rss,
-            major_page_faults=major_page_faults(Path(f"/proc/{process.pid}/stat").read_text("utf-8", "replace")),
-            disk_read_bytes=read_bytes,
-            disk_write_bytes=write_bytes,
-        )
+    with open(f"/proc/{process.pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - at each tick, for each server
+        fields = stat_fields(file.read())
+    read_bytes, write_bytes = disk_bytes(process)
+    return ProcessSample(
+        pid=process.pid,
+        cpu_s=round(sum(map(int, fields[CPU_FIELDS])) / TICKS_PER_S, 2),
+        rss_bytes=int(fields[RESIDENT_FIELD]) * PAGE_BYTES,
+        major_page_faults=int(fields[MAJOR_FAULTS_FIELD]),
+        disk_read_bytes=read_bytes,
+        disk_write_bytes=write_bytes,
+    )
 
 
 def tree_sample(process: psutil.Process) -> ProcessSample:
@@ -103,12 +105,12 @@ def disk_bytes(process: psutil.Process) -> tuple[int | None, int | None]:
     return io.read_bytes, io.write_bytes
 
 
-def major_page_faults(stat: str) -> int:
-    """Page faults that had to wait for the disk, out of the line of `/proc/PID/stat`.
+def stat_fields(stat: bytes) -> list[bytes]:
+    """The line of `/proc/PID/stat` behind the command.
 
     The command, in parentheses, may itself hold spaces and parentheses.
     """
-    return int(stat.rpartition(")")[2].split()[MAJOR_FAULTS_FIELD])
+    return stat.rpartition(b")")[2].split()
 
 
 class MachineReader:

@@ -19,7 +19,7 @@ from lab.endpoints import Endpoints
 from lab.errors import StackError
 from lab.monitor.connect import ConnectorReader
 from lab.monitor.containers import ContainerReader, Containers
-from lab.monitor.control_groups import own_groups
+from lab.monitor.control_groups import OwnGroups
 from lab.monitor.elasticsearch import ElasticsearchReader
 from lab.monitor.kafka import KafkaReader
 from lab.monitor.others import OtherPrograms, servers_here
@@ -174,6 +174,7 @@ class Sampler:
         self._machine_waits = MachineReader(waiting_and_all_cpu_s)
         self._machine_stolen = MachineReader(stolen_and_all_cpu_s)
         self._others = OtherPrograms()
+        self._own_groups = OwnGroups()
         self._beside_ids = beside_ids
         self._probe = probe or Probe()
         self._phase = phase
@@ -271,7 +272,7 @@ class Sampler:
             produced=produced,
             **answers,
             processes={**processes, **containers},
-            control_groups={**own_groups(processes), **container_groups},
+            control_groups={**self._own_groups.read(processes), **container_groups},
             machine_cpu_percent=machine_cpu_percent,
             machine_iowait_percent=machine_iowait_percent,
             machine_steal_percent=machine_steal_percent,

@@ -11,7 +11,7 @@ import httpx
 import orjson
 import pytest
 
-from lab.monitor.control_groups import own_groups
+from lab.monitor.control_groups import OwnGroups
 from lab.monitor.processes import ProcessReader
 from lab.records.queries import QueryLoadResult
 from lab.records.run import Run
@@ -90,7 +90,7 @@ FETCHED = 101
 def group_of_first_node(sluice: Sluice) -> ControlGroupSample:
     """As a run samples it."""
     processes, _ = ProcessReader(lambda: {NODE: sluice.stack.process_ids()[NODE]}).read()
-    return own_groups(processes)[NODE]
+    return OwnGroups().read(processes)[NODE]
 
 
 def eventually(holds: Callable[[], bool], within_s: float = 10.0) -> bool:

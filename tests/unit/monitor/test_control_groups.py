@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.monitor.control_groups import ControlGroup, group_of, limiting_group, memory_of, own_groups, resident_bytes
+from lab.monitor.control_groups import ControlGroup, OwnGroups, group_of, limiting_group, memory_of, resident_bytes
 from lab.records.samples import ControlGroupSample, ProcessSample
 
 MARK = "c25d99ee2e3d"
@@ -127,7 +127,7 @@ def test_only_servers_in_a_group_of_their_own_have_figures_of_one(tmp_path: Path
         files(tmp_path / "groups" / controller / name, contents)
     processes = process(tmp_path, f"8:blkio:/{name}", f"4:memory:/{name}", "0::/")
     servers = {"elasticsearch-1": EXPECTED, "kafka": EXPECTED.model_copy(update={"pid": PID + 1})}
-    assert list(own_groups(servers, groups=tmp_path / "groups", proc=processes)) == ["elasticsearch-1"]
+    assert list(OwnGroups(groups=tmp_path / "groups", proc=processes).read(servers)) == ["elasticsearch-1"]
 
 
 def test_another_process_of_that_number_is_not_taken_for_it(tmp_path: Path, first: Path) -> None:

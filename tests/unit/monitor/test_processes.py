@@ -1,6 +1,7 @@
 """Reading `/proc`."""
 
 import os
+import resource
 import subprocess
 import sys
 from collections import namedtuple
@@ -12,12 +13,13 @@ import pytest
 
 from lab.monitor import processes
 from lab.monitor.processes import (
+    MAJOR_FAULTS_FIELD,
     MachineReader,
     ProcessReader,
     busy_and_all_cpu_s,
     cpu_s_in,
-    major_page_faults,
     programs_and_all_cpu_s,
+    stat_fields,
     stolen_and_all_cpu_s,
     usable_cores,
     waiting_and_all_cpu_s,
@@ -27,12 +29,15 @@ NO_SUCH_PID = 4_194_304 + 1  # beyond the largest pid that Linux gives
 
 
 def test_a_process_is_read() -> None:
-    """This very process has used some CPU and some memory."""
+    """This very process has used what others say of it."""
+    before, own = sum(os.times()[:2]), psutil.Process()
+    resident, faults = own.memory_info().rss, resource.getrusage(resource.RUSAGE_SELF).ru_majflt
     read, lost = ProcessReader(lambda: {"kafka": os.getpid()}).read()
     assert lost == {}
     assert read["kafka"].pid == os.getpid()
-    assert read["kafka"].cpu_s > 0
-    assert read["kafka"].rss_bytes > 1_000_000
+    assert before <= read["kafka"].cpu_s <= sum(os.times()[:2])
+    assert read["kafka"].rss_bytes == pytest.approx(resident, rel=0.02)
+    assert read["kafka"].major_page_faults >= faults
 
 
 def test_a_process_that_is_gone_is_lost_and_its_neighbour_is_not() -> None:
@@ -71,8 +76,8 @@ def test_what_a_pipeline_leaves_to_other_processes_is_its_own_use() -> None:
 
 def test_major_faults_are_found_behind_a_command_with_parentheses() -> None:
     """A process may call itself anything."""
-    stat = "4711 (java) x) S 1 4711 4711 0 -1 4194304 523 0 17 0 101 103 0 0 20 0 61 0 12345 0 0"
-    assert major_page_faults(stat) == 17
+    stat = b"4711 (java) x) S 1 4711 4711 0 -1 4194304 523 0 17 0 101 103 0 0 20 0 61 0 12345 0 0"
+    assert stat_fields(stat)[MAJOR_FAULTS_FIELD] == b"17"
 
 
 def test_machine_cpu_is_the_busy_share_between_two_readings() -> None:
