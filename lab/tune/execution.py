@@ -38,9 +38,6 @@ from producers.dataset import Dataset
 
 CONFIRM_PRECISION = 0.02
 """Half-width of an interval that the confirmation need not narrow any more."""
-SEARCH_WINDOW = 0.5
-"""Share of the window that a drain of the fastest combination lasts in a search: more runs tell more than longer ones,
-and the start's last several times as long. The confirmation has all of it where there is time."""
 RUNS_OF_CONFIRMATION = 3
 """In each block: the start twice, and what was chosen."""
 SEEDS = 100
@@ -259,13 +256,14 @@ class TuneExecution:
     def times(self) -> Times:
         """What is left, and what runs have taken so far, if loads had the size of those of the next stage."""
         budget_s = 60 * self.profiles.plan.minutes
-        walls = self.walls_s(self.sizes(SEARCH_WINDOW))
+        walls = self.walls_s()
         run_s = median(chain(*walls.values())) if walls else self.takes.run_s
         runs_s = {name: median(of_variant) for name, of_variant in walls.items()}
         return Times(budget_s - self.spent_s(), budget_s, run_s, self.takes.first_s, runs_s)
 
-    def walls_s(self, sizes: LoadSizes | None) -> dict[str, list[float]]:
-        """How long the runs of each variant would have taken with loads of these sizes."""
+    def walls_s(self) -> dict[str, list[float]]:
+        """How long the runs of each variant would have taken with loads of the next stage's size."""
+        sizes = self.sizes()
         walls: dict[str, list[float]] = defaultdict(list)
         for _, folder in self.folder.stages():
             grown = growth(folder.plan(), sizes)
@@ -277,23 +275,19 @@ class TuneExecution:
         """Time that the tune has taken, without the time for which it was interrupted."""
         return taken_s(self.earlier) + self.clock() - self.begun_s
 
-    def confirm_s(self, sizes: LoadSizes | None) -> float:
-        """The least that a confirmation with loads of these sizes takes."""
-        of_start = self.walls_s(sizes).get(START, [self.takes.run_s])
-        return LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * median(of_start)
+    def confirm_minutes(self) -> float:
+        """What is left for the confirmation, and never less than its fewest blocks need."""
+        times = self.times()
+        least_s = LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * times.run_s
+        return max(times.left_s, least_s) / 60
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
     def begin(self, stage: Stage) -> SuiteFolder:
         """A new folder with the plan of a stage."""
-        sizes, minutes = self.sizes(SEARCH_WINDOW), None
-        if stage.kind == "confirm":
-            left_s = self.times().left_s
-            larger = self.sizes(1)
-            sizes = larger if self.confirm_s(larger) <= left_s else sizes
-            minutes = max(left_s, self.confirm_s(sizes)) / 60
+        minutes = self.confirm_minutes() if stage.blocks is None else None
         settings = {combination_name(each): self.profiles.settings(each) for each in stage.combinations}
-        plan = self.planned(self.profiles.suite(stage, minutes), sizes)
+        plan = self.planned(self.profiles.suite(stage, minutes), self.sizes())
         if stage.blocks is None:
             plan = with_first_blocks(plan)
         return self.folder.begin_stage(stage.model_copy(update={"settings": settings}), plan)
@@ -334,18 +328,18 @@ class TuneExecution:
         known = vars(sizes) if sizes else {}
         return plan.model_copy(update={"variants": variants, "started_s": self.clock(), **known})
 
-    def sizes(self, window: float) -> LoadSizes | None:
+    def sizes(self) -> LoadSizes | None:
         """How large the loads of the next stage are; `None` before the first warm-up.
 
-        As it told; but where something is much faster than the start, a drain of it has to last for this share of the
-        window.
+        As it told; but where something is much faster than the start, a drain of it has to last as long as asked for: a
+        shorter one has too few samples for a rate.
         """
         plans = (folder.plan() for _, folder in self.folder.stages())
         known = next((sizes for plan in plans if (sizes := sizes_of(plan))), None)
         if known is None or known.times is None:
             return known
         base_documents = self.profiles.dataset_of(self.profiles.start.profile).documents
-        least = ceil(window * self.profiles.plan.window_s * self.largest_docs_per_s() / base_documents)
+        least = ceil(self.profiles.plan.window_s * self.largest_docs_per_s() / base_documents)
         return self.profiles.capped(replace(known, times=min(MOST_TIMES, max(known.times, least))))
 
     def largest_docs_per_s(self) -> float:

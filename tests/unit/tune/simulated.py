@@ -15,7 +15,6 @@ from lab.analysis.tune.goals import parsed_goal
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect
 from lab.records.tune import START, Bound, Candidate, Combination, Stage, combination_name
-from lab.tune.execution import RUNS_OF_CONFIRMATION, SEARCH_WINDOW
 from lab.tune.plan import Expected, fitting
 from lab.tune.search import Search, Times
 from tools.random_search import RandomSearch
@@ -26,6 +25,8 @@ WINDOW_S, AROUND_S, FIRST_S, STARTING_S = 8.0, 10.0, 11.0, 104.0
 RUN_S = WINDOW_S + AROUND_S
 NOISE = 0.08
 """Standard deviation of a run's log rate there."""
+END_S = 12**-0.5
+"""Of a drain's end, of which only the samples before and after it are known, a second apart."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,13 @@ class Bench:
     fastest: float = 0.0
     ran: set[Combination] = field(default_factory=lambda: {()})
 
-    def run_s(self, combination: Combination, window: float = SEARCH_WINDOW) -> float:
-        """How long a run takes, when a drain of the fastest one has to last for this share of a window."""
-        drain_s = WINDOW_S * max(1.0, window * exp(self.fastest))
-        return AROUND_S + drain_s / exp(self.world.truth(combination))
+    def drain_s(self, combination: Combination) -> float:
+        """How long a drain takes, when that of the fastest one so far has to last for a window."""
+        return WINDOW_S * exp(self.fastest - self.world.truth(combination))
+
+    def run_s(self, combination: Combination) -> float:
+        """How long a run takes."""
+        return AROUND_S + self.drain_s(combination)
 
     def times(self) -> Times:
         """What time there is, and what it buys."""
@@ -140,7 +144,9 @@ class Bench:
 
     def value(self, combination: Combination) -> float:
         """The rate that a run shows."""
-        return exp(self.world.truth(combination) + self.draw.normal(0, self.world.noise))
+        end, usual = END_S / self.drain_s(combination), END_S / WINDOW_S
+        noise = max(self.world.noise**2 + end**2 - usual**2, 0.0) ** 0.5
+        return exp(self.world.truth(combination) + self.draw.normal(0, noise))
 
     def start(self, runs: int) -> float:
         """The geometric mean of so many runs of the start."""
@@ -162,8 +168,7 @@ class Bench:
 
     def confirmed(self, chosen: Combination, seconds: float) -> Effect:
         """The effect of the choice in as many blocks as there is time for, judged beside the start's own repetition."""
-        window = 1 if LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * self.run_s((), 1) <= seconds else SEARCH_WINDOW
-        block_s = self.run_s(chosen, window) + 2 * self.run_s((), window)
+        block_s = self.run_s(chosen) + 2 * self.run_s(())
         blocks = max(LEAST_CONFIRM_BLOCKS, int(seconds / block_s))
         pairs = [(self.value(chosen), self.start(1), self.start(1)) for _ in range(blocks)]
         again = effect(START + AGAIN, START, GOAL.metric, [(other, start) for _, start, other in pairs])

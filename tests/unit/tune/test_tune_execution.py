@@ -396,21 +396,14 @@ def test_a_bound_beyond_which_the_estimate_lies_is_not_kept(finished: Finished) 
     assert "but size<=1.1x is not kept: +14 %" in tune_result(beyond, ended=True).headline
 
 
-@pytest.mark.parametrize(("minutes", "times_at_last"), [(10, 2), (60, 4)])
-def test_loads_grow_where_a_candidate_is_much_faster(
-    tmp_path: Path, plan: TunePlan, start: Start, minutes: float, times_at_last: int
-) -> None:
-    """At three times the rate the first stage's drain would be over in a third of the window.
-
-    Half of it is enough for a search; the confirmation has all of it where there is time.
-    """
-    plan = plan.model_copy(update={"minutes": minutes})
+def test_loads_grow_where_a_candidate_is_much_faster(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """At three times the rate the first stage's drain would be over in a third of the window."""
     folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS | {"sink.tasks": log(3)})
     execution(folder, start, bench).execute()
 
     times = [stage.plan().times for _, stage in folder.stages()]
-    assert (times[0], set(times[1:-1]), times[-1]) == (1, {2}, times_at_last)
-    assert len(bench.ran) * RUN_S <= 60 * minutes + RUN_S
+    assert (times[0], set(times[1:])) == (1, {4})
+    assert len(bench.ran) * RUN_S <= 600 + RUN_S
 
 
 def test_an_interrupted_tune_goes_on_where_it_was(tmp_path: Path, plan: TunePlan, start: Start) -> None:

