@@ -41,7 +41,7 @@ class RandomSearch(Search):
     def next_stage(self, measured: Sequence[Measured], times: Times) -> Stage | None:
         """All that there is time for, then the best of it against the start; `None` when nothing is left to do."""
         if not measured:
-            number = int((times.search_s - self.starting_s) / block_s(2, times.run_s) * 2)
+            number = int((times.search_s - self.starting_s) / block_s([times.run_s] * 2, times.run_s) * 2)
             return Stage(number=1, kind="mixed", combinations=self.all_drawn(number), blocks=1)
         chosen = self.chosen(self.known(measured), measured)
         if measured[-1].stage.kind == "confirm" or chosen is None:

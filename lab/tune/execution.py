@@ -32,14 +32,12 @@ from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes, resized, sizes_of
 from lab.suite.plan import INTERRUPTED_S, RUN_BASE_S, make_plan, next_block, pairs_of_part, taken_s
 from lab.tune.folder import TuneFolder
-from lab.tune.plan import Expected
+from lab.tune.plan import BETWEEN_S, Expected
 from lab.tune.search import Search, Times
 from producers.dataset import Dataset
 
 CONFIRM_PRECISION = 0.02
 """Half-width of an interval that the confirmation need not narrow any more."""
-RUNS_OF_CONFIRMATION = 3
-"""In each block: the start twice, and what was chosen."""
 SEEDS = 100
 """Between those of two tunes: each stage draws its own order."""
 QUESTIONS = {
@@ -259,16 +257,17 @@ class TuneExecution:
         walls = self.walls_s()
         run_s = median(chain(*walls.values())) if walls else self.takes.run_s
         runs_s = {name: median(of_variant) for name, of_variant in walls.items()}
-        return Times(budget_s - self.spent_s(), budget_s, run_s, self.takes.first_s, runs_s)
+        return Times(budget_s - self.spent_s(), budget_s, run_s, runs_s)
 
     def walls_s(self) -> dict[str, list[float]]:
-        """How long the runs of each variant would have taken with loads of the next stage's size."""
+        """How long the verified runs of each variant would have taken with loads of the next stage's size."""
         sizes = self.sizes()
         walls: dict[str, list[float]] = defaultdict(list)
         for _, folder in self.folder.stages():
             grown = growth(folder.plan(), sizes)
             for run, wall_s in walls_s(folder.runs()):
-                walls[run.variant].append(wall_s * grown)
+                around_s = min(wall_s, RUN_BASE_S + BETWEEN_S)
+                walls[run.variant].append(around_s + (wall_s - around_s) * grown)
         return walls
 
     def spent_s(self) -> float:
@@ -278,8 +277,7 @@ class TuneExecution:
     def confirm_minutes(self) -> float:
         """What is left for the confirmation, and never less than its fewest blocks need."""
         times = self.times()
-        least_s = LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * times.run_s
-        return max(times.left_s, least_s) / 60
+        return max(times.left_s, times.confirm_s) / 60
 
     # --- stages -----------------------------------------------------------------------------------------------------
 
@@ -392,12 +390,12 @@ def of_known_kind(variant: Variant) -> Variant:
 
 
 def walls_s(runs: Iterable[SuiteRun]) -> list[tuple[SuiteRun, float]]:
-    """Each run that counts, and how long it took with what came before it."""
+    """Each verified run that counts, and how long it took with what came before it."""
     ordered = list(runs)
     return [
         (run, run.ended_s - (before.ended_s if run.started_s - before.ended_s < INTERRUPTED_S else run.started_s))
         for before, run in pairwise(ordered)
-        if run.block
+        if run.block and run.status == "verified"
     ]
 
 

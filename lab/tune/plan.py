@@ -14,7 +14,7 @@ from lab.tune.search import CONFIRM_SHARE, TOGETHER_SHARE, Times, block_s
 WINDOW_S = 8.0
 """Of a drain; beyond it more blocks narrow intervals better than longer drains (docs/method.md)."""
 BASE_DOCUMENTS = 60_000
-"""Of a warm-up and of a candidate's first run; runs that count have as many times that as their window asks for."""
+"""Of a warm-up; other runs have as many times that as their window asks for."""
 STARTING_S = 60.0
 BETWEEN_S = 2.0
 
@@ -24,18 +24,16 @@ class Expected:
     """How long things will take.
 
     Attributes:
-        run_s: A run that counts.
-        first_s: A warm-up, or the first run of a candidate.
+        run_s: A run that counts, or the first of a candidate.
         starting_s: All of it before the first run that counts, but the first ones of the candidates.
     """
 
     run_s: float
-    first_s: float
     starting_s: float
 
     def times(self, left_s: float, budget_s: float) -> Times:
         """What so much time buys."""
-        return Times(left_s, budget_s, self.run_s, self.first_s)
+        return Times(left_s, budget_s, self.run_s)
 
 
 def sized(start: Start, documents: int, *, streams: bool = False) -> Start:
@@ -69,21 +67,21 @@ def expected(documents: int, most_documents: int | None, window_s: float, *, sta
     load_s = MARGIN * window_s
     if most_documents is not None:
         load_s = min(load_s, most_documents / RATE_DOCS_PER_S)
-    first_s = RUN_BASE_S + BETWEEN_S + documents / RATE_DOCS_PER_S
+    warm_up_s = RUN_BASE_S + BETWEEN_S + documents / RATE_DOCS_PER_S
     run_s = RUN_BASE_S + BETWEEN_S + load_s
-    return Expected(run_s, first_s, WARM_UPS * first_s + (0.0 if started else STARTING_S))
+    return Expected(run_s, WARM_UPS * warm_up_s + (0.0 if started else STARTING_S))
 
 
 def fitting(candidates: Sequence[Candidate], minutes: float, takes: Expected) -> int:
     """How many of the candidates there is time for: one block of them alone, beside all that follows."""
     alone_s = 60 * minutes * (1 - CONFIRM_SHARE - TOGETHER_SHARE) - takes.starting_s
     numbers = range(len(candidates), 0, -1)
-    return next((n for n in numbers if n * takes.first_s + block_s(n, takes.run_s) <= alone_s), 0)
+    return next((n for n in numbers if n * takes.run_s + block_s([takes.run_s] * n, takes.run_s) <= alone_s), 0)
 
 
 def least_minutes(takes: Expected) -> float:
     """The shortest time in which one candidate can be tried."""
-    needed_s = takes.starting_s + takes.first_s + block_s(1, takes.run_s)
+    needed_s = takes.starting_s + takes.run_s + block_s([takes.run_s], takes.run_s)
     return needed_s / 60 / (1 - CONFIRM_SHARE - TOGETHER_SHARE)
 
 

@@ -26,8 +26,8 @@ from math import ceil, log
 
 import numpy as np
 
-from lab.analysis.tune.estimates import A_TIE, LEAST_GAIN, Estimates, Measured, fitted
-from lab.records.tune import START, Bound, Candidate, Combination, Goal, Stage, StageKind, combination_name
+from lab.analysis.tune.estimates import A_TIE, LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estimates, Measured, fitted
+from lab.records.tune import Bound, Candidate, Combination, Goal, Stage, StageKind, combination_name
 
 CONFIRM_SHARE, TOGETHER_SHARE = 0.26, 0.28
 """Of the whole time; the rest is for starting, warming, for candidates alone, and mixed."""
@@ -46,6 +46,8 @@ DRAWS = 20
 SPARE = 2
 """Combinations of a mix beyond one for each of its candidates, at least."""
 TOGETHER_ROUNDS = 2
+RUNS_OF_CONFIRMATION = 3
+"""In each block: the start twice, and what was chosen."""
 MOST_BLOCKS = 10
 """Of a stage: what is left goes to those that come after it."""
 
@@ -57,46 +59,41 @@ class Times:
     Attributes:
         left_s: Until the whole budget is over.
         budget_s: All of it.
-        run_s: Of a run that counts, with what comes before it.
-        first_s: Of the first run of a candidate, which does not count.
-        runs_s: The same as `run_s`, of what has run: a combination's name, or the start's → seconds.
+        run_s: Of a run, with what comes before it, where nothing has run yet.
+        runs_s: The same, of what has run: a combination's name, or the start's → seconds.
     """
 
     left_s: float
     budget_s: float
     run_s: float
-    first_s: float
     runs_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def confirm_s(self) -> float:
+        """What the fewest blocks of a confirmation take, at most."""
+        return LEAST_CONFIRM_BLOCKS * RUNS_OF_CONFIRMATION * self.of(())
 
     @property
     def search_s(self) -> float:
         """What is left before the confirmation has to begin."""
-        return self.left_s - CONFIRM_SHARE * self.budget_s
+        least_s = self.confirm_s if self.runs_s else 0.0
+        return self.left_s - max(CONFIRM_SHARE * self.budget_s, least_s)
 
-    def blocks(self, seconds: float, combinations: int, new: int = 0, base: Combination = ()) -> float:
-        """How many blocks of so many combinations a time has room for.
+    def of(self, combination: Combination, base: Combination = ()) -> float:
+        """How long a run of a combination takes; one that has not run yet takes as long as the base that it holds."""
+        known = self.runs_s.get(combination_name(combination))
+        if known is None and set(base) <= set(combination):
+            known = self.runs_s.get(combination_name(base))
+        return self.run_s if known is None else known
 
-        Args:
-            new: How many of them run for the first time.
-            base: What all of them hold.
-        """
-        return max(0.0, (seconds - new * self.first_s) / self.block_s(combinations, base))
-
-    def block_s(self, combinations: int, base: Combination) -> float:
-        """How long a block of so many combinations takes, all of which hold the base and run as fast as it."""
-        if not base:
-            return block_s(combinations, self.run_s)
-        of_base, of_start = (self.runs_s.get(name, self.run_s) for name in (combination_name(base), START))
-        return block_s(combinations, of_base, of_start)
+    def block_s(self, combinations: Sequence[Combination], base: Combination = ()) -> float:
+        """How long a block of combinations takes."""
+        return block_s([self.of(each, base) for each in combinations], self.of(()))
 
 
-def block_s(combinations: int, run_s: float, start_s: float | None = None) -> float:
-    """How long a block takes: every combination once, and the start between every two of them.
-
-    Args:
-        start_s: Of the start, where it takes another time than the others.
-    """
-    return run_s * combinations + (run_s if start_s is None else start_s) * ceil(combinations / 2)
+def block_s(runs_s: Sequence[float], start_s: float) -> float:
+    """How long a block takes: every combination once, and the start between every two of them."""
+    return sum(runs_s) + ceil(len(runs_s) / 2) * start_s
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,8 @@ class Search:
         seconds = times.search_s - TOGETHER_SHARE * times.budget_s
         if len(singles) > FEW:
             seconds *= ALONE_SHARE
-        room = times.blocks(seconds, len(singles), new=len(singles))
+        # The first run of each does not count, and is as long as the others.
+        room = (seconds - len(singles) * times.run_s) / times.block_s(singles)
         return _stage((), "alone", singles, max(1, round(room)))
 
     def base(self, measured: Sequence[Measured]) -> Combination:
@@ -171,7 +169,7 @@ class Search:
             return None
         seconds = max(times.search_s - TOGETHER_SHARE * times.budget_s, MIXED_SHARE * times.search_s if base else 0.0)
         sizes = range(MOST_MIXED, 0, -1)
-        number = next((n for n in sizes if times.block_s(n, base) <= seconds), 0)
+        number = next((n for n in sizes if times.block_s([base] * n) <= seconds), 0)
         combinations = self.drawn(base, others[: max(0, number - SPARE)], number)
         return _stage(measured, "mixed", combinations, 1) if len(combinations) > SPARE else None
 
@@ -248,7 +246,7 @@ class Search:
         if len(wanted) < 2:
             return None
         seconds = times.search_s / (TOGETHER_ROUNDS - len(rounds))
-        blocks = int(times.blocks(seconds, len(wanted), base=self.base(measured)))
+        blocks = int(max(0.0, seconds) / times.block_s(wanted, self.base(measured)))
         return _stage(measured, "together", wanted, blocks) if blocks else None
 
     def first_round(self, known: Estimates, measured: Sequence[Measured]) -> tuple[Combination, ...]:

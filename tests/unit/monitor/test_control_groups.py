@@ -127,7 +127,11 @@ def test_only_servers_in_a_group_of_their_own_have_figures_of_one(tmp_path: Path
         files(tmp_path / "groups" / controller / name, contents)
     processes = process(tmp_path, f"8:blkio:/{name}", f"4:memory:/{name}", "0::/")
     servers = {"elasticsearch-1": EXPECTED, "kafka": EXPECTED.model_copy(update={"pid": PID + 1})}
-    assert list(OwnGroups(groups=tmp_path / "groups", proc=processes).read(servers)) == ["elasticsearch-1"]
+    own = OwnGroups(groups=tmp_path / "groups", proc=processes)
+    assert list(own.read(servers)) == ["elasticsearch-1"]
+    swapped = {"elasticsearch-1": servers["kafka"], "kafka": servers["elasticsearch-1"]}
+    assert list(own.read(swapped)) == ["kafka"]
+    assert own.read({}) == {}
 
 
 def test_another_process_of_that_number_is_not_taken_for_it(tmp_path: Path, first: Path) -> None:

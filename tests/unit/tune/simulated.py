@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, exp, log
-from statistics import median
 
 import numpy as np
 
@@ -16,12 +15,12 @@ from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect
 from lab.records.tune import START, Bound, Candidate, Combination, Stage, combination_name
 from lab.tune.plan import Expected, fitting
-from lab.tune.search import Search, Times
+from lab.tune.search import Search, Times, block_s
 from tools.random_search import RandomSearch
 
 GOAL = parsed_goal("rate")
-WINDOW_S, AROUND_S, FIRST_S, STARTING_S = 8.0, 10.0, 11.0, 104.0
-"""As on the machine of docs/method.md: a drain of the start, what comes before and after any, and what runs first."""
+WINDOW_S, AROUND_S, STARTING_S = 8.0, 10.0, 104.0
+"""As on the machine of docs/method.md: a drain of the start, what comes before and after any, and the warm-up."""
 RUN_S = WINDOW_S + AROUND_S
 NOISE = 0.08
 """Standard deviation of a run's log rate there."""
@@ -139,31 +138,33 @@ class Bench:
     def times(self) -> Times:
         """What time there is, and what it buys."""
         runs_s = {combination_name(each): self.run_s(each) for each in self.ran}
-        left_s = self.budget_s - self.spent_s
-        return Times(left_s, self.budget_s, median(runs_s.values()), FIRST_S, runs_s)
+        return Times(self.budget_s - self.spent_s, self.budget_s, RUN_S, runs_s)
 
     def value(self, combination: Combination) -> float:
         """The rate that a run shows."""
-        end, usual = END_S / self.drain_s(combination), END_S / WINDOW_S
-        noise = max(self.world.noise**2 + end**2 - usual**2, 0.0) ** 0.5
-        return exp(self.world.truth(combination) + self.draw.normal(0, noise))
+        return exp(self.world.truth(combination) + self.draw.normal(0, self.noise(combination)))
 
     def start(self, runs: int) -> float:
         """The geometric mean of so many runs of the start."""
-        return exp(self.draw.normal(0, self.world.noise / runs**0.5))
+        return exp(self.draw.normal(0, self.noise(()) / runs**0.5))
+
+    def noise(self, combination: Combination) -> float:
+        """Standard deviation of a run's log rate: that of drains as long as a window, and more of shorter ones."""
+        end, usual = END_S / self.drain_s(combination), END_S / WINDOW_S
+        return float(max(self.world.noise**2 + end**2 - usual**2, 0.0) ** 0.5)
 
     def measured(self, stage: Stage, blocks: int, *, new: bool) -> Measured:
         """A stage's effects, and the time that it takes."""
         size = len(stage.combinations)
-        block_s = sum(map(self.run_s, stage.combinations)) + ceil(size / 2) * self.run_s(())
-        self.spent_s += blocks * block_s + (size * FIRST_S if new else 0.0)
-        self.ran |= {*stage.combinations}
-        self.fastest = max(map(self.world.truth, self.ran))
+        runs_s = [self.run_s(each) for each in stage.combinations]
+        self.spent_s += blocks * block_s(runs_s, self.run_s(())) + (sum(runs_s) if new else 0.0)
         starts = [self.start(ceil(size / 2)) for _ in range(blocks)]
         effects = [
             effect(combination_name(each), START, GOAL.metric, [(self.value(each), start) for start in starts])
             for each in stage.combinations
         ]
+        self.ran |= {*stage.combinations}
+        self.fastest = max(map(self.world.truth, self.ran))
         return Measured(stage, effects)
 
     def confirmed(self, chosen: Combination, seconds: float) -> Effect:
@@ -180,7 +181,7 @@ class Bench:
 
 def searched(world: World, minutes: float, seed: int, bounds: Sequence[Bound] = ()) -> Outcome:
     """A search in the world, and its confirmation."""
-    takes = Expected(RUN_S, FIRST_S, STARTING_S)
+    takes = Expected(RUN_S, STARTING_S)
     candidates = world.candidates[: fitting(world.candidates, minutes, takes)]
     search, bench = Search(candidates, GOAL, bounds, seed=seed), Bench(world, np.random.default_rng(seed), 60 * minutes)
     measured: list[Measured] = []

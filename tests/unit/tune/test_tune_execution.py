@@ -25,15 +25,16 @@ from lab.profiles.files import REPOSITORY
 from lab.profiles.mapping import load_mapping
 from lab.profiles.spaces import Start, candidates_of, load_space
 from lab.records.result import Result
-from lab.records.suite import SuitePlan, Variant
+from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.records.tune import START, Stage, TunePlan, TuneResult
 from lab.run.folder import RunFolder
 from lab.run.load.sink import connector_config
 from lab.suite.folder import SuiteFolder
 from lab.suite.loads import LoadSizes
-from lab.tune.execution import Profiles, TuneExecution
+from lab.suite.plan import RUN_BASE_S
+from lab.tune.execution import ForgivingBench, Profiles, TuneExecution, walls_s
 from lab.tune.folder import TuneFolder, find_tune, tune_at
-from lab.tune.plan import expected
+from lab.tune.plan import BETWEEN_S, expected
 from lab.tune.search import Search
 from producers.dataset import Dataset
 from tests.unit.analysis.synthetic import Truth, environment, run, samples, written
@@ -51,9 +52,12 @@ knobs:
   index.codec:
     values: [best_compression]
 """
-OVERRIDES = ("dataset.documents=35000", "sink.config.batch.size=1009")
-RUN_S = 9.0
+OVERRIDDEN = 35_000
+OVERRIDES = (f"dataset.documents={OVERRIDDEN}", "sink.config.batch.size=1009")
+RATE, AROUND_S = 5003, 9.0
+"""Of the start, in documents per second; what a run takes besides its drain."""
 ANALYZER = "index.analysis.analyzer.korean_text.type"
+BEGUN_S = 1_800_000_000.0
 YOURS = {
     "connector": "c",
     "topic": "the-runs-topic",
@@ -78,7 +82,7 @@ class Bench:
         self.refused = refused
         self.break_off = break_off
         self.draw = random.Random(7)  # noqa: S311 - noise, no secret
-        self.now_s = 1_800_000_000.0
+        self.now_s = BEGUN_S
         self.profiles: dict[str, Profile] = {}
         self.ran: list[tuple[str, bool]] = []
         self.run_ids: set[str] = set()
@@ -89,8 +93,9 @@ class Bench:
         self.profiles |= profiles
 
     def replace(self, profiles: Mapping[str, Profile], datasets: Mapping[str, Dataset]) -> None:  # noqa: ARG002 - as a bench has it
-        """The same, whatever they load."""
+        """The same, with other loads."""
         assert profiles.keys() <= self.profiles.keys()
+        self.profiles |= profiles
 
     def prepare(self, variant: Variant) -> frozenset[Hashable]:
         """One server, for variants that it knows."""
@@ -116,7 +121,6 @@ class Bench:
     ) -> Result:
         """A run with the rate that the variant's profile has here."""
         self.ran.append((variant.name, warm_up))
-        self.now_s += RUN_S
         if len(self.ran) == self.break_off:
             raise KeyboardInterrupt
         profile = self.profiles[variant.name]
@@ -125,7 +129,8 @@ class Bench:
         if set_here.get(self.refused):
             raise ProfileError(f"{self.refused}: the server refuses it")
         gain = sum(by for key, by in self.gains.items() if set_here.get(key))
-        truth = Truth(docs_per_tick=round(5003 * exp(gain + self.draw.gauss(0, 0.01))), ticks=7)
+        self.now_s += AROUND_S + (profile.dataset.documents or 0) / RATE / exp(gain)
+        truth = Truth(docs_per_tick=round(RATE * exp(gain + self.draw.gauss(0, 0.01))), ticks=7)
         made = run(truth).model_copy(update={"environment": environment_of(profile), "questions": ()})
         analysis = analyse(written(folder.path, made, samples(truth), profile.model_dump(mode="json")))
         write_result(analysis)
@@ -161,7 +166,7 @@ def start() -> Start:
 
 
 def a_plan(tmp_path: Path, start: Start) -> TunePlan:
-    """Three candidates, ten minutes."""
+    """Three candidates, 20 minutes."""
     path = tmp_path / "two.yaml"
     path.write_text(SPACE)
     goal = parsed_goal("rate")
@@ -175,7 +180,7 @@ def a_plan(tmp_path: Path, start: Start) -> TunePlan:
         fingerprint=start.profile.fingerprint(),
         space="two",
         goal=goal,
-        minutes=10,
+        minutes=20,
         window_s=8,
         seed=1,
         metrics=compared_metrics(goal),
@@ -186,7 +191,7 @@ def a_plan(tmp_path: Path, start: Start) -> TunePlan:
 
 @pytest.fixture
 def plan(tmp_path: Path, start: Start) -> TunePlan:
-    """Three candidates, ten minutes."""
+    """Three candidates, 20 minutes."""
     return a_plan(tmp_path, start)
 
 
@@ -243,7 +248,7 @@ def test_a_tune_confirms_the_best_that_there_is(finished: Finished) -> None:
 def test_it_keeps_to_its_time(finished: Finished) -> None:
     """The confirmation included, which has a quarter of it or more."""
     _, result, bench = finished
-    assert len(bench.ran) * RUN_S <= 600 + RUN_S
+    assert bench.now_s - BEGUN_S <= 1200
     (confirm,) = [each for each in result.stages if each.stage.kind == "confirm"]
     assert confirm.blocks >= 4
 
@@ -403,7 +408,33 @@ def test_loads_grow_where_a_candidate_is_much_faster(tmp_path: Path, plan: TuneP
 
     times = [stage.plan().times for _, stage in folder.stages()]
     assert (times[0], set(times[1:])) == (1, {4})
-    assert len(bench.ran) * RUN_S <= 600 + RUN_S
+    assert bench.now_s - BEGUN_S <= 1200
+
+
+def test_times_to_come_are_those_of_larger_loads(tmp_path: Path, plan: TunePlan, start: Start) -> None:
+    """Only drains grow, and each variant has its own time; three times the rate needs four times the documents."""
+    folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS | {"sink.tasks": log(3)})
+    tune = execution(folder, start, bench)
+    tune.bench, tune.begun_s = ForgivingBench(bench), bench.now_s
+    tune.run(stage := Stage(number=1, kind="alone", combinations=(("tasks=2",),), blocks=2), tune.begin(stage))
+    times = tune.times()
+    fixed_s = RUN_BASE_S + BETWEEN_S
+    walls_s = {START: AROUND_S + OVERRIDDEN / RATE, "tasks=2": AROUND_S + OVERRIDDEN / RATE / 3}
+    assert times.runs_s == pytest.approx({name: fixed_s + 4 * (wall_s - fixed_s) for name, wall_s in walls_s.items()})
+
+
+def test_a_run_that_failed_says_nothing_of_how_long_runs_take() -> None:
+    """It may have waited for minutes."""
+    made = [
+        SuiteRun(block=block, variant="a", attempt=1, folder=None, status=status, started_s=begun_s, ended_s=ended_s)
+        for block, status, begun_s, ended_s in [
+            (0, "verified", 0, 10),
+            (1, "verified", 12, 20),
+            (1, "broken", 21, 321),
+            (2, "void", 322, 330),
+        ]
+    ]
+    assert walls_s(made) == [(made[1], 10)]
 
 
 def test_an_interrupted_tune_goes_on_where_it_was(tmp_path: Path, plan: TunePlan, start: Start) -> None:

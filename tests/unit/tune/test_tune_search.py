@@ -98,15 +98,11 @@ def test_the_confirmed_gain_is_the_true_one_on_average() -> None:
     assert abs(fmean(known)) < 0.015
 
 
-@pytest.mark.parametrize(
-    ("world", "minutes"),
-    [(KNOWN, HOUR / 2), (KNOWN, HOUR), (BOTTLENECK, HOUR)],
-    ids=["half an hour", "effects that add up", "one that hides the others"],
-)
-def test_a_search_finds_more_than_random_search_in_the_same_time(world: World, minutes: float) -> None:
+@pytest.mark.parametrize("world", [KNOWN, BOTTLENECK], ids=["effects that add up", "one that hides the others"])
+def test_an_hour_finds_more_than_random_search_in_the_same_time(world: World) -> None:
     """On average over seeds, by what its recommendation really gives."""
-    ours = fmean(world.truth(searched(world, minutes, seed).recommended) for seed in seeds(25))
-    at_random = fmean(world.truth(drawn_at_random(world, minutes, seed).recommended) for seed in seeds(25))
+    ours = fmean(world.truth(searched(world, HOUR, seed).recommended) for seed in seeds(25))
+    at_random = fmean(world.truth(drawn_at_random(world, HOUR, seed).recommended) for seed in seeds(25))
     print(f"{exp(ours):.3f} against {exp(at_random):.3f}, best {exp(world.best):.3f}")  # noqa: T201
     assert ours > at_random + 0.02
 
@@ -143,11 +139,24 @@ def test_a_mix_has_as_many_runs_as_its_base_leaves_time_for() -> None:
     alone = a_stage({("a=1",): 1.0} | {(f"{knob}=1",): 0.0 for knob in "bcdef"})
     runs = []
     for of_base in (18.0, 9.0):
-        times = Times(left_s=1600, budget_s=3600, run_s=18, first_s=11, runs_s={"a=1": of_base, START: 18})
+        times = Times(left_s=1600, budget_s=3600, run_s=18, runs_s={"a=1": of_base, START: 18})
         stage = search.mixed([alone], times)
         assert stage is not None
         runs.append(len(stage.combinations))
     assert runs == [16, 25]
+
+
+def test_a_combination_without_the_base_takes_as_long_as_the_start() -> None:
+    """Only what holds the base is as fast; what has run by itself takes what it took."""
+    times = Times(left_s=1600, budget_s=3600, run_s=20, runs_s={"a=1": 9, "c=1": 30, START: 18})
+    assert [times.of(each, ("a=1",)) for each in [("a=1", "b=1"), ("b=1",), ("c=1",), ()]] == [9, 20, 30, 18]
+    assert times.block_s([("a=1", "b=1"), ("b=1",), ("c=1",)], ("a=1",)) == 9 + 20 + 30 + 2 * 18
+
+
+def test_the_time_that_a_confirmation_needs_at_least_is_kept_for_it() -> None:
+    """Four blocks of the start twice and of the choice, however short the whole is."""
+    short = Times(left_s=500, budget_s=600, run_s=18, runs_s={START: 30})
+    assert (short.confirm_s, short.search_s) == (360, 140)
 
 
 def test_a_mix_has_every_value_of_a_knob_as_often_as_any_other() -> None:
@@ -207,7 +216,7 @@ def test_too_few_runs_of_a_mix_have_no_interval() -> None:
 
 # --- single decisions -----------------------------------------------------------------------------------------------
 
-PLENTY = Times(left_s=3000, budget_s=3600, run_s=18, first_s=11)
+PLENTY = Times(left_s=3000, budget_s=3600, run_s=18)
 
 
 def a_stage(
@@ -325,7 +334,7 @@ def test_a_candidate_whose_runs_failed_is_dropped() -> None:
 def test_without_time_for_a_block_the_best_alone_is_confirmed() -> None:
     """A confirmation is worth more than one more stage."""
     search = a_search("a=1", "b=1")
-    hurried = Times(left_s=1100, budget_s=3600, run_s=18, first_s=11)
+    hurried = Times(left_s=1100, budget_s=3600, run_s=18)
     stage = search.next_stage([a_stage({("a=1",): 0.2, ("b=1",): 0.1})], hurried)
     assert stage is not None
     assert (stage.kind, stage.combinations) == ("confirm", (("a=1",),))
