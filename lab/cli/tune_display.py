@@ -9,7 +9,7 @@ from lab.analysis.suite.names import ratio_text
 from lab.analysis.text import figure, quantity
 from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST
-from lab.analysis.tune.report import ratio_and_verdict
+from lab.analysis.tune.report import interval_text, ratio_and_verdict
 from lab.cli.suite_display import SuiteDisplay
 from lab.console import console, table_of
 from lab.records.suite import SuitePlan
@@ -86,6 +86,7 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
             for each in result.contributions
         )
         console.print(table_of(rows, "what each gives", "ratio", "verdict (interval)", right=("ratio",)))
+    print_mixed(result)
     print_tried(result)
     if result.no_difference:
         console.print(f"less than 5 % either way: {escape(', '.join(result.no_difference))}", soft_wrap=True)
@@ -95,6 +96,14 @@ def print_tune(result: TuneResult, files: Mapping[str, Path]) -> None:
     if BEST in files:
         pasted = ", ".join(sorted(set(files) - {BEST}))
         console.print(f"written: {files[BEST]}{pasted and f' and, to paste, {pasted}'}", soft_wrap=True)
+
+
+def print_mixed(result: TuneResult) -> None:
+    """What each candidate gives on average in combinations with the others."""
+    beside = escape(combination_name(result.base)) if result.base else "the start"
+    rows = [(escape(each.candidate), ratio_text(each.ratio), interval_text(each)) for each in result.mixed]
+    if rows:
+        console.print(table_of(rows, f"beside {beside}", "ratio", "interval", right=("ratio",)))
 
 
 def print_tried(result: TuneResult) -> None:

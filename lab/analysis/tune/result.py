@@ -153,6 +153,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
     last_s = max((run.ended_s for each in tuned.stages for run in each.suite.runs), default=None)
     contributed = contributions(tuned)
     mix = next((each for each in tuned.searched if each.stage.kind == "mixed"), None)
+    mixed = tuple(mixed_effects(plan, mix.measured)) if mix else ()
     of_search = Findings(
         plan=plan,
         complete=complete,
@@ -163,6 +164,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         known=tuned.known,
         stages=tuned.begun,
         has_start=any(each.suite.of_variant(START) for each in tuned.stages),
+        mixed=mixed,
     )
     return TuneResult(
         plan=plan,
@@ -178,7 +180,7 @@ def tune_result(tuned: Tuned, *, ended: bool) -> TuneResult:
         confirmation=tuned.confirmation,
         contributions=contributed,
         base=base_of(mix.stage.combinations) if mix else (),
-        mixed=tuple(mixed_effects(plan, mix.measured)) if mix else (),
+        mixed=mixed,
         headline=headline(of_search),
         findings=tuple(findings(of_search)),
         no_difference=tuple(no_difference(tuned)),

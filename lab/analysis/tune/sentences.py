@@ -10,7 +10,7 @@ from lab.analysis.tune.estimates import LEAST_CONFIRM_BLOCKS, LEAST_GAIN, Estima
 from lab.analysis.tune.goals import LABELS, METRICS
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
-from lab.records.tune import START, Combination, Contribution, GoalName, TunePlan, combination_name
+from lab.records.tune import START, Combination, Contribution, GoalName, MixedEffect, TunePlan, combination_name
 
 KEEP = "Keep the start."
 NOT_SHOWN = ("undecided", "same within 5 %")
@@ -24,6 +24,7 @@ class Findings:
     Attributes:
         confirmation: Effects of the last stage.
         contributions: Of the candidates of what was chosen.
+        mixed: What each candidate gives in combinations drawn at random.
         known: What the search says.
         stages: How many have begun.
         has_start: Whether a run of the start is verified.
@@ -38,6 +39,7 @@ class Findings:
     known: Estimates
     stages: int
     has_start: bool
+    mixed: Sequence[MixedEffect] = ()
 
     def of(self, variant: str, metric: MetricKey) -> Effect | None:
         """The confirmation of a variant by a metric, where it says something."""
@@ -125,7 +127,7 @@ def findings(search: Findings) -> Iterator[str]:
             yield f"{bound.text} is {how}: {change(by_bound)}."
     estimate = search.known.on(search.chosen, goal.metric)
     if search.is_confirmed:
-        yield from without_gain(search.contributions)
+        yield from without_gain(search.contributions, search.mixed)
     if estimate is not None and estimate.ratio is not None:
         yield (
             f"The search had estimated {change_text(estimate.ratio)}. The best of many noisy estimates is"
@@ -143,15 +145,24 @@ def findings(search: Findings) -> Iterator[str]:
         yield f"The start against itself (A/A), which should show nothing: {change(check)}."
 
 
-def without_gain(contributions: Sequence[Contribution]) -> Iterator[str]:
-    """Which of the settings that were chosen were not shown to add anything to the others."""
+def without_gain(contributions: Sequence[Contribution], mixed: Sequence[MixedEffect] = ()) -> Iterator[str]:
+    """Which of the settings that were chosen were not shown to add anything to the others.
+
+    Args:
+        mixed: What they give in combinations with others, for those that the choice has not run without.
+    """
     names = [
         each.candidate for each in contributions if each.given == "the others" and each.effect.verdict in NOT_SHOWN
     ]
     if names:
         which = "it" if len(names) == 1 else "any one of them"
         yield f"Not shown to add anything to the others: {', '.join(names)}. You may leave {which} out."
-    rest = [each.candidate for each in contributions if each.given == "the others" and each.effect.verdict == TOO_FEW]
+    unclear = {each.candidate for each in mixed if each.low is None or each.high is None or each.low <= 1 <= each.high}
+    rest = [
+        each.candidate
+        for each in contributions
+        if (each.effect.verdict == TOO_FEW if each.given == "the others" else each.candidate in unclear)
+    ]
     if rest:
         yield f"Measured too seldom to say what they add to the others: {', '.join(rest)}."
 

@@ -26,7 +26,7 @@ from lab.profiles.mapping import load_mapping
 from lab.profiles.spaces import Start, candidates_of, load_space
 from lab.records.result import Result
 from lab.records.suite import SuitePlan, SuiteRun, Variant
-from lab.records.tune import START, Stage, TunePlan, TuneResult
+from lab.records.tune import START, MixedEffect, Stage, TunePlan, TuneResult
 from lab.run.folder import RunFolder
 from lab.run.load.sink import connector_config
 from lab.suite.folder import SuiteFolder
@@ -279,6 +279,19 @@ def test_a_setting_that_adds_nothing_shown_is_named(finished: Finished) -> None:
     effect = nothing.effect.model_copy(update={"verdict": "too few runs"})
     (text,) = without_gain([nothing.model_copy(update={"effect": effect})])
     assert text == f"Measured too seldom to say what they add to the others: {nothing.candidate}."
+
+
+def test_a_setting_that_the_choice_never_ran_without_is_judged_by_the_mix(finished: Finished) -> None:
+    """Its interval over all other combinations holds "no change": nobody knows what it adds."""
+    _, result, _ = finished
+    chosen = [each.model_copy(update={"given": "the start"}) for each in result.contributions]
+    one, other = (each.candidate for each in chosen)
+    mixed = [
+        MixedEffect(candidate=one, ratio=1.2, low=1.1, high=1.3, runs=8),
+        MixedEffect(candidate=other, ratio=1.1, low=0.9, high=1.3, runs=8),
+    ]
+    assert list(without_gain(chosen, mixed)) == [f"Measured too seldom to say what they add to the others: {other}."]
+    assert list(without_gain(chosen)) == []
 
 
 def test_the_recommended_profile_can_be_run(finished: Finished) -> None:
