@@ -123,6 +123,9 @@ class Search:
         if stage is not None:
             return stage
         chosen = self.chosen(known, measured)
+        if measured[-1].stage.kind == "mixed":
+            # The best of many single runs is mostly a lucky one; the fit knows more, if its choice can be set.
+            chosen = next(filter(self.is_possible, self.first_round(known, measured)), chosen)
         return None if chosen is None else _stage(measured, "confirm", (chosen,), None)
 
     def known(self, measured: Sequence[Measured]) -> Estimates:

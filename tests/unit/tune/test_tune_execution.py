@@ -17,6 +17,7 @@ from lab.analysis.tune.report import write_tune_report
 from lab.analysis.tune.result import Tuned, analyse_tune, tune_result
 from lab.analysis.tune.sentences import without_gain
 from lab.cli.tune import OneDataset
+from lab.cli.tune_display import print_tune
 from lab.errors import ProfileError
 from lab.page.history import History, Question, of_tune_plan
 from lab.page.tree import RunTree
@@ -422,6 +423,27 @@ def test_loads_grow_where_a_candidate_is_much_faster(tmp_path: Path, plan: TuneP
     times = [stage.plan().times for _, stage in folder.stages()]
     assert (times[0], set(times[1:])) == (1, {4})
     assert bench.now_s - BEGUN_S <= 1200
+
+
+def test_what_only_the_fit_has_chosen_is_reported_without_an_estimate(
+    tmp_path: Path, plan: TunePlan, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without time for a stage after the mix, the confirmation may be the first run of what it confirms."""
+    all_three = ("tasks=2", "refresh_interval=30s", "codec=best_compression")
+    monkeypatch.setattr(Search, "together", lambda *_: None)
+    monkeypatch.setattr(Search, "first_round", lambda *_: (all_three,))
+    monkeypatch.setattr("lab.tune.search.SPARE", 0)
+    monkeypatch.setattr("lab.tune.search.MOST_MIXED", 2)
+    folder, bench = TuneFolder.begin(tmp_path, plan), Bench(GAINS | {"sink.tasks": log(3), "index.codec": 0.1})
+    execution(folder, start, bench).execute()
+    result = analyse_tune(folder.path, ended=True)
+    write_recommended(folder.path, result)
+    write_tune_report(folder.path)
+    print_tune(result, {})
+    assert [each.stage.kind for each in result.stages] == ["alone", "mixed", "confirm"]
+    assert result.chosen not in [each.combination for each in result.tried]
+    assert result.recommended == result.chosen == all_three
+    assert not any("had estimated" in text for text in result.findings)
 
 
 def test_times_to_come_are_those_of_larger_loads(tmp_path: Path, plan: TunePlan, start: Start) -> None:

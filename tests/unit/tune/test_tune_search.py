@@ -1,6 +1,7 @@
 """What a search finds where the truth is known, and what it does not claim where there is nothing to find."""
 
 from dataclasses import replace
+from itertools import combinations
 from math import exp, log
 from statistics import fmean
 
@@ -338,6 +339,18 @@ def test_without_time_for_a_block_the_best_alone_is_confirmed() -> None:
     stage = search.next_stage([a_stage({("a=1",): 0.2, ("b=1",): 0.1})], hurried)
     assert stage is not None
     assert (stage.kind, stage.combinations) == ("confirm", (("a=1",),))
+
+
+def test_without_time_after_a_mix_its_fit_chooses_and_not_its_luckiest_run() -> None:
+    """What gains on average is confirmed together, although it has not run as such."""
+    search = a_search("a=1", "b=1", "c=1", "d=1", "e=1")
+    alone = a_stage({(f"{knob}=1",): 0.05 for knob in "abcde"})
+    own = {"a=1": 0.2, "b=1": 0.2, "c=1": -0.2, "d=1": -0.2, "e=1": 0.0}
+    pairs = {pair: own[pair[0]] + own[pair[1]] for pair in combinations(own, 2)}
+    mix = a_stage(pairs | {("c=1", "d=1"): 0.45}, "mixed", 2)
+    stage = search.next_stage([alone, mix], Times(left_s=900, budget_s=3600, run_s=18))
+    assert stage is not None
+    assert (stage.kind, stage.combinations) == ("confirm", (("a=1", "b=1"),))
 
 
 def test_all_but_one_leaves_out_each_in_turn() -> None:
