@@ -59,7 +59,7 @@ class Times:
     Attributes:
         left_s: Until the whole budget is over.
         budget_s: All of it.
-        run_s: Of a run, with what comes before it, where nothing has run yet.
+        run_s: Of a run of which nothing more is known, with what comes before it.
         runs_s: The same, of what has run: a combination's name, or the start's → seconds.
     """
 
@@ -80,7 +80,10 @@ class Times:
         return self.left_s - max(CONFIRM_SHARE * self.budget_s, least_s)
 
     def of(self, combination: Combination, base: Combination = ()) -> float:
-        """How long a run of a combination takes; one that has not run yet takes as long as the base that it holds."""
+        """How long a run of a combination takes.
+
+        One that has not run yet takes as long as the base that it holds; without the base, as long as runs usually do.
+        """
         known = self.runs_s.get(combination_name(combination))
         if known is None and set(base) <= set(combination):
             known = self.runs_s.get(combination_name(base))
@@ -124,7 +127,7 @@ class Search:
             return stage
         chosen = self.chosen(known, measured)
         if measured[-1].stage.kind == "mixed":
-            # The best of many single runs is mostly a lucky one; the fit knows more, if its choice can be set.
+            # The best of many single runs is mostly a lucky one; the fit knows more.
             chosen = next(filter(self.is_possible, self.first_round(known, measured)), chosen)
         return None if chosen is None else _stage(measured, "confirm", (chosen,), None)
 
@@ -167,13 +170,13 @@ class Search:
         if len(measured) > 1:
             return None
         base = self.base(measured)
-        others = self.beside(base, measured)
-        if len(others) <= FEW and not base:
-            return None
         seconds = max(times.search_s - TOGETHER_SHARE * times.budget_s, MIXED_SHARE * times.search_s if base else 0.0)
         sizes = range(MOST_MIXED, 0, -1)
         number = next((n for n in sizes if times.block_s([base] * n) <= seconds), 0)
-        combinations = self.drawn(base, others[: max(0, number - SPARE)], number)
+        others = self.beside(base, measured)[: max(0, number - SPARE)]
+        if len(others) <= FEW and not base:
+            return None
+        combinations = self.drawn(base, others, number)
         return _stage(measured, "mixed", combinations, 1) if len(combinations) > SPARE else None
 
     def beside(self, base: Combination, measured: Sequence[Measured]) -> list[Candidate]:

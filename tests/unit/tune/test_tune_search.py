@@ -74,11 +74,11 @@ AS_GOOD = 0.03
 
 @pytest.mark.parametrize("world", [KNOWN, FIGHTING], ids=["effects that add up", "two that fight"])
 def test_an_hour_finds_the_best_of_a_known_space(world: World) -> None:
-    """In more than 8 of 10 searches at the noise of docs/method.md, and confirms it."""
+    """In 9 of 10 searches at the noise of docs/method.md, and confirms it."""
     found = [searched(world, HOUR, seed).recommended for seed in seeds(40)]
     right = [world.truth(each) >= world.best - AS_GOOD for each in found]
     print(f"{100 * fmean(right):.0f} %")  # noqa: T201 - the figure, for `pytest -s`
-    assert fmean(right) > 0.8
+    assert fmean(right) >= 0.9
 
 
 def test_where_nothing_differs_hardly_anything_is_confirmed() -> None:
@@ -92,20 +92,24 @@ def test_the_confirmed_gain_is_the_true_one_on_average() -> None:
     """The winner's curse is in the search's own figure, and not in this one."""
     known = [
         log(outcome.confirmed.ratio) - KNOWN.truth(outcome.chosen)
-        for seed in seeds(40)
+        for seed in seeds(100)
         if (outcome := searched(KNOWN, HOUR / 2, seed)).confirmed and outcome.chosen and outcome.confirmed.ratio
     ]
-    assert len(known) > 30
+    assert len(known) > 90
     assert abs(fmean(known)) < 0.015
 
 
-@pytest.mark.parametrize("world", [KNOWN, BOTTLENECK], ids=["effects that add up", "one that hides the others"])
-def test_an_hour_finds_more_than_random_search_in_the_same_time(world: World) -> None:
+@pytest.mark.parametrize(
+    ("world", "minutes"),
+    [(KNOWN, HOUR / 2), (KNOWN, HOUR), (BOTTLENECK, HOUR)],
+    ids=["half an hour", "effects that add up", "one that hides the others"],
+)
+def test_a_search_finds_more_than_random_search_in_the_same_time(world: World, minutes: float) -> None:
     """On average over seeds, by what its recommendation really gives."""
-    ours = fmean(world.truth(searched(world, HOUR, seed).recommended) for seed in seeds(25))
-    at_random = fmean(world.truth(drawn_at_random(world, HOUR, seed).recommended) for seed in seeds(25))
+    ours = fmean(world.truth(searched(world, minutes, seed).recommended) for seed in seeds(25))
+    at_random = fmean(world.truth(drawn_at_random(world, minutes, seed).recommended) for seed in seeds(25))
     print(f"{exp(ours):.3f} against {exp(at_random):.3f}, best {exp(world.best):.3f}")  # noqa: T201
-    assert ours > at_random + 0.02
+    assert ours > at_random + 0.03
 
 
 def test_a_quarter_of_the_time_is_left_for_the_confirmation() -> None:
@@ -147,7 +151,7 @@ def test_a_mix_has_as_many_runs_as_its_base_leaves_time_for() -> None:
     assert runs == [16, 25]
 
 
-def test_a_combination_without_the_base_takes_as_long_as_the_start() -> None:
+def test_a_combination_without_the_base_takes_as_long_as_runs_usually_do() -> None:
     """Only what holds the base is as fast; what has run by itself takes what it took."""
     times = Times(left_s=1600, budget_s=3600, run_s=20, runs_s={"a=1": 9, "c=1": 30, START: 18})
     assert [times.of(each, ("a=1",)) for each in [("a=1", "b=1"), ("b=1",), ("c=1",), ()]] == [9, 20, 30, 18]
@@ -158,6 +162,16 @@ def test_the_time_that_a_confirmation_needs_at_least_is_kept_for_it() -> None:
     """Four blocks of the start twice and of the choice, however short the whole is."""
     short = Times(left_s=500, budget_s=600, run_s=18, runs_s={START: 30})
     assert (short.confirm_s, short.search_s) == (360, 140)
+
+
+def test_candidates_are_not_mixed_without_time_for_more_than_a_few() -> None:
+    """A fit to so few runs would be noise; those that gain alone run together at once."""
+    search = a_search(*(f"{knob}=1" for knob in "abcdef"))
+    alone = a_stage({(f"{knob}=1",): 0.1 for knob in "abcdef"})
+    runs_s = {START: 18}
+    short, long = (Times(left_s=left_s, budget_s=1800, run_s=18, runs_s=runs_s) for left_s in (1150, 1250))
+    kinds = [stage and stage.kind for stage in (search.next_stage([alone], short), search.next_stage([alone], long))]
+    assert kinds == ["together", "mixed"]
 
 
 def test_a_mix_has_every_value_of_a_knob_as_often_as_any_other() -> None:
