@@ -7,6 +7,7 @@ that a node reads when it starts. The rest is done by commands inside, which rea
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lab.errors import ProfileError
 from lab.profiles.loader import load_profile, profile_names
 from lab.profiles.models import Profile
 
@@ -31,8 +32,7 @@ def environment(profile: Profile) -> dict[str, str]:
         "ELASTICSEARCH_HEAP": f"{cluster.heap_mb}m",
         "ELASTICSEARCH_MEMORY": f"{cluster.memory_limit_mb or cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}m",
         "ELASTICSEARCH_NODES": str(cluster.data_nodes),
-        "ELASTICSEARCH_DISCOVERY": "single-node" if cluster.data_nodes == 1 else "",
-        "ELASTICSEARCH_MASTER": "" if cluster.data_nodes == 1 else "elasticsearch-1",
+        "ELASTICSEARCH_BOOTSTRAP": "single-node" if cluster.data_nodes == 1 else "elasticsearch-1",
         "ELASTICSEARCH_URLS": ",".join(f"http://{host(node)}:9200" for node in range(1, cluster.data_nodes + 1)),
         **{f"ELASTICSEARCH_{node}": str(int(node <= cluster.data_nodes)) for node in range(2, MOST_NODES + 1)},
         "RATE": "max" if rate is None else f"{rate:g}",
@@ -45,8 +45,21 @@ def host(node: int) -> str:
 
 
 def node_settings(profile: Profile) -> dict[str, str]:
-    """The settings of each node, as Elasticsearch's image takes them; empty for most profiles."""
-    return {name: setting_text(value) for name, value in profile.elasticsearch.node_settings.items()}
+    """The settings of each node, as Elasticsearch's image takes them; empty for most profiles.
+
+    Raises:
+        ProfileError: A value is empty. Elasticsearch from 8 on passes such a variable on
+            (`EnvironmentAwareCommand.putDockerEnvSettings`) and then refuses the setting as null
+            (`Settings.Builder`, "null-valued setting found for key").
+    """
+    settings = {name: setting_text(value) for name, value in profile.elasticsearch.node_settings.items()}
+    for name, text in settings.items():
+        if not text:
+            raise ProfileError(
+                f"elasticsearch.node_settings.{name}: got an empty value, expected one that containers can pass on; "
+                "leave the setting out"
+            )
+    return settings
 
 
 def setting_text(value: object) -> str:

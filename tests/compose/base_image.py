@@ -24,6 +24,7 @@ PACKAGES = (
     "procps",
     "python3",
     "python3-venv",
+    "tini",
     "zlib1g",
 )
 """Each stand-in removes what its official image lacks, so that no Compose file comes to rely on it."""

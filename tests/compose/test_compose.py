@@ -3,8 +3,10 @@
 The tests tell one story, in their order, with one project; where one fails, those after it may fail as well.
 """
 
+import json
 import time
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import httpx
 import pytest
@@ -13,6 +15,7 @@ from lab.profiles.containers import FOLDER, env_files
 from lab.stack.places import ROOT
 from tests.compose.conftest import SEEN
 from tests.compose.engine import Engine
+from tests.compose.materials import DEFAULT_ELASTICSEARCH
 from tests.compose.project import Project, checkout_name, documents, free_ports, own_images, wait_until
 
 # The first test also makes the engine and the images, which a fresh machine has neither of.
@@ -20,6 +23,8 @@ pytestmark = pytest.mark.timeout(1800)
 
 ONE_NODE = {"EXPERIMENT": "quickstart", "RATE": "5003"}
 TWO_NODES = {"EXPERIMENT": "aladin/nodes-2", "RATE": "499"}
+OVERLAYS = ((), *(("--file", "compose.yaml", "--file", f"compose/{name}.yaml") for name in ("secure", "cluster")))
+"""The ways up, as Compose is told of them."""
 SERVERS = ("kafka", "connect", "elasticsearch", "observer")
 
 
@@ -63,11 +68,31 @@ def test_the_configuration_of_every_experiment_is_clean(project: Project) -> Non
     assert said == {}
 
 
+def test_no_server_of_others_gets_a_setting_without_a_value(project: Project) -> None:
+    """An empty variable is not an unset one: Elasticsearch from 8 on does not start with it."""
+    empty = set()
+    for experiment, overlay in product(("quickstart", "aladin/nodes-3", "sink/rejecting"), OVERLAYS):
+        said = project.called(*overlay, "config", "--format", "json", settings={"EXPERIMENT": experiment}).stdout
+        for name, service in json.loads(said)["services"].items():
+            if name.startswith(("elasticsearch", "observer", "kafka", "connect", "kibana", "metricbeat")):
+                empty |= {(name, key) for key, value in service["environment"].items() if value == ""}
+    assert empty == set()
+
+
+def test_elasticsearch_s_own_scripts_read_the_settings_of_a_container(project: Project) -> None:
+    """Else the stand-in would decide what its official image leaves to them, and no test could see a false belief."""
+    image = f"{project.settings['ELASTICSEARCH_IMAGE']}:{DEFAULT_ELASTICSEARCH}"
+    started = project.engine.docker(
+        *("run", "--rm", "--env", "cluster.initial_master_nodes=", image), timeout_s=120, check=False
+    )
+    assert started.returncode != 0
+    assert "null-valued setting found for key [cluster.initial_master_nodes]" in started.stdout + started.stderr
+
+
 @pytest.mark.parametrize("monitoring", ["metricbeat", "internal", "observer", "off"])
 def test_the_configuration_of_every_way_to_watch_is_clean(project: Project, monitoring: str) -> None:
     """So it does with each way of monitoring, alone, secured and as a cluster."""
-    secured, cluster = (("--file", "compose.yaml", "--file", f"compose/{name}.yaml") for name in ("secure", "cluster"))
-    for files in ((), secured, cluster):
+    for files in OVERLAYS:
         done = project.called(*files, "config", "--quiet", settings={"MONITORING": monitoring})
         assert (done.returncode, done.stderr) == (0, "")
 

@@ -18,7 +18,7 @@ FILES = sorted([ROOT / "compose.yaml", *(ROOT / "compose").glob("*.yaml")])
 VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(?::?([-+])([^}]*))?\}")
 LISTED = re.compile(r"^#([A-Z0-9_]+)=(.*)$", re.MULTILINE)
 DECIDED_BY_CHOICES = {
-    *(f"ELASTICSEARCH_{what}" for what in ("2", "3", "4", "NODES", "URLS", "DISCOVERY", "MASTER", "MODULE")),
+    *(f"ELASTICSEARCH_{what}" for what in ("2", "3", "4", "NODES", "URLS", "BOOTSTRAP", "MODULE")),
     *("OBSERVERS", "KIBANAS", "METRICBEATS", "OBSERVER_PULL", "KIBANA_PULL", "METRICBEAT_PULL"),
     "CONNECT_PLUGIN_DISCOVERY",
 }

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from lab.errors import ProfileError
 from lab.profiles import load_profile
 from lab.profiles.containers import FOLDER, env_files, env_text, environment, node_settings
 from lab.stack.places import ROOT
@@ -22,8 +25,7 @@ def test_a_profile_decides_nodes_version_memory_and_rate() -> None:
         "ELASTICSEARCH_HEAP=700m",
         "ELASTICSEARCH_MEMORY=1212m",
         "ELASTICSEARCH_NODES=3",
-        "ELASTICSEARCH_DISCOVERY=",
-        "ELASTICSEARCH_MASTER=elasticsearch-1",
+        "ELASTICSEARCH_BOOTSTRAP=elasticsearch-1",
         "ELASTICSEARCH_URLS=http://elasticsearch:9200,http://elasticsearch-2:9200,http://elasticsearch-3:9200",
         "ELASTICSEARCH_2=1",
         "ELASTICSEARCH_3=1",
@@ -44,6 +46,25 @@ def test_node_settings_are_text_as_elasticsearch_reads_it() -> None:
         "node.store.allow_mmap": "false",
         "reindex.remote.whitelist": "a:9200,b:9200",
     }
+
+
+@pytest.mark.parametrize("value", ["[]", "''"])
+def test_a_node_setting_without_a_value_is_refused(value: str) -> None:
+    """Elasticsearch from 8 on does not start with one."""
+    profile = load_profile("quickstart", overrides=(f"elasticsearch.node_settings.path.repo={value}",))
+    with pytest.raises(ProfileError, match=r"^elasticsearch\.node_settings\.path\.repo: got an empty value"):
+        node_settings(profile)
+
+
+def test_every_way_to_form_a_cluster_has_its_file() -> None:
+    """The experiment names it, and Docker Compose refuses a file that is missing."""
+    named = {
+        environment(load_profile("quickstart", overrides=(f"elasticsearch.data_nodes={count}",)))[
+            "ELASTICSEARCH_BOOTSTRAP"
+        ]
+        for count in (1, 2)
+    }
+    assert {path.stem for path in (ROOT / "compose" / "bootstrap").iterdir()} == named
 
 
 def test_the_files_of_the_repository_are_those_of_its_profiles() -> None:

@@ -1,63 +1,39 @@
 #!/bin/bash
-# Starts Elasticsearch with the settings that the environment holds, as the official image's entry point does.
-#
-# The server in here has few modules. A setting of one that it lacks would keep it from starting: it is left out, and said.
-set -euo pipefail
+# In place of the official image's entry point, which is on no registry of packages, and in its order
+# (elastic/dockerfiles, elasticsearch/bin/docker-entrypoint.sh, v8.19.10 and v9.2.4). It reads no setting: bin/elasticsearch
+# does that, as in the official image, by Elastic's own scripts and classes.
+set -e
 umask 0002
-home=/usr/share/elasticsearch
 
-# The module that a setting belongs to; nothing for the server's own.
-module_of() {
-    case $1 in
-        xpack.ml.enabled | xpack.license.* | xpack.http.*) echo x-pack-core ;;
-        xpack.*) echo "$1" | sed 's/^xpack\./x-pack-/; s/\..*//' ;;
-        ingest.*) echo "$1" | sed 's/^ingest\./ingest-/; s/\..*//; s/_/-/' ;;
-        script.painless.*) echo lang-painless ;;
-        reindex.*) echo reindex ;;
-        repositories.url.*) echo repository-url ;;
-    esac
-}
-
-# A setting's name, of a variable's: `discovery.type` as it is, ES_SETTING_DISCOVERY_TYPE translated; nothing for any other variable.
-setting_of() {
-    if [[ $1 == ES_SETTING_* ]]; then
-        sed 's/^ES_SETTING_//; s/__/\x01/g; s/_/./g; s/\x01/_/g' <<<"$1" | tr '[:upper:]' '[:lower:]'
-    elif [[ $1 =~ ^[a-z0-9_]+(\.[a-z0-9_*-]+)+$ ]]; then
-        echo "$1"
-    fi
-}
-
-if [[ $1 != eswrapper ]]; then
+if [[ $1 != eswrapper && $(basename "$1") != elasticsearch ]]; then
     exec "$@"
 fi
+shift
 
-settings=() left_out=()
-while IFS= read -r -d '' variable; do
-    name=$(setting_of "${variable%%=*}")
-    # A setting without a value is none, as in the official image.
-    [[ -n $name && -n ${variable#*=} ]] || continue
-    module=$(module_of "$name")
-    if [[ -n $module && ! -d $home/modules/$module ]]; then
-        left_out+=("$name")
-    else
-        settings+=("-E$name=${variable#*=}")
+# Secrets may stand in files; Elastic's script refuses files that others may read.
+source /usr/share/elasticsearch/bin/elasticsearch-env-from-file
+
+if [[ -f bin/elasticsearch-users && -n $ELASTIC_PASSWORD ]]; then
+    [[ -f config/elasticsearch.keystore ]] || elasticsearch-keystore create
+    if ! elasticsearch-keystore list | grep -q '^bootstrap.password$'; then
+        elasticsearch-keystore add -x bootstrap.password <<<"$ELASTIC_PASSWORD"
     fi
-done < <(env -0)
-if ((${#left_out[@]})); then
-    echo "stand-in for Elasticsearch's image: left out, for want of their modules: ${left_out[*]}"
 fi
 
-# Secrets may stand in files: Elastic's own script reads them, and refuses files that others may read.
-set +u
-source "$home/bin/elasticsearch-env-from-file"
-set -u
-if [[ -n ${ELASTIC_PASSWORD:-} && -d $home/modules/x-pack-security ]]; then
-    [[ -f $home/config/elasticsearch.keystore ]] || elasticsearch-keystore create --silent
-    if ! elasticsearch-keystore list | grep --quiet '^bootstrap.password$'; then
-        elasticsearch-keystore add --stdin bootstrap.password <<<"$ELASTIC_PASSWORD"
-    fi
+# What no official image does: settings of modules that the server in here lacks, declared in absent_modules, are taken out
+# of the environment. They would keep this server from starting, and no other.
+without=()
+while read -r module settings; do
+    [[ ! -d modules/$module ]] || continue
+    while IFS= read -r -d '' variable; do
+        name=${variable%%=*}
+        [[ ! $name =~ ^$settings$ ]] || without+=("--unset=$name")
+    done < <(env -0)
+done </usr/local/bin/absent_modules
+if ((${#without[@]})); then
+    echo "stand-in for Elasticsearch's image: left out, for want of their modules: ${without[*]#--unset=}"
 fi
 if [[ -s /usr/local/lib/file_limit.so ]]; then
     export LD_PRELOAD=/usr/local/lib/file_limit.so
 fi
-exec "$home/bin/elasticsearch" "${settings[@]}"
+exec env "${without[@]}" /usr/share/elasticsearch/bin/elasticsearch "$@" <<<"$KEYSTORE_PASSWORD"

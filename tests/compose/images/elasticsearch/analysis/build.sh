@@ -9,8 +9,8 @@ version=$(basename lib/elasticsearch-[0-9]*.jar .jar)
 module=modules/analysis-stand-in
 mkdir "$module"
 classes=$(mktemp --directory)
-"$ES_JAVA_HOME/bin/javac" -nowarn -proc:none -cp 'lib/*' -d "$classes" "$1/StandInAnalysis.java"
-"$ES_JAVA_HOME/bin/jar" --create --file "$module/analysis-stand-in.jar" -C "$classes" .
+"/opt/java/openjdk/bin/javac" -nowarn -proc:none -cp 'lib/*' -d "$classes" "$1/StandInAnalysis.java"
+"/opt/java/openjdk/bin/jar" --create --file "$module/analysis-stand-in.jar" -C "$classes" .
 rm -r "$classes"
 cat >"$module/plugin-descriptor.properties" <<DESCRIPTOR
 name=analysis-stand-in
