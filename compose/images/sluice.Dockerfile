@@ -1,16 +1,24 @@
 # Sluice's own command line: what prepares, streams and verifies.
 ARG PYTHON=python:3.13-slim-bookworm
-FROM ${PYTHON}
-WORKDIR /opt/sluice
-COPY requirements.lock ./
-RUN python3 -m venv /opt/venv \
-    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+
+# Every user can read all of it, whatever the umask that the checkout was made with.
+FROM ${PYTHON} AS files
+WORKDIR /sluice
 COPY lab ./lab
 COPY producers ./producers
 COPY mappings ./mappings
 COPY experiments ./experiments
 COPY kibana ./kibana
 COPY connect/connectors ./connect/connectors
+COPY compose/secure ./secure
+RUN chmod -R a+rX .
+
+FROM ${PYTHON}
+WORKDIR /opt/sluice
+COPY requirements.lock ./
+RUN python3 -m venv /opt/venv \
+    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+COPY --from=files /sluice ./
 ENV PYTHONPATH=/opt/sluice PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp
 USER 1000
 ENTRYPOINT ["/opt/venv/bin/python", "-m", "lab.cli"]

@@ -14,7 +14,8 @@ from lab.stack.artifacts import version_key
 from lab.stack.places import ROOT
 from lab.stack.ports import accepts_connections
 
-NEEDED_COMPOSE = (2, 24, 0)
+NEEDED_COMPOSE = (2, 31, 0)
+"""The oldest that reads all of our files: docs/compose.md says what older ones make of them."""
 NEEDED_MAPS = 262_144
 """A node of several refuses to start with fewer memory maps, unless its settings rule them out."""
 SPARE_DISK_MB = 1000

@@ -246,4 +246,4 @@ def server_of(name: str, version: str, container: Container) -> Server:
 
 def tag_of(image: str) -> str:
     """The tag of an image, which is its version as far as anybody tells; the image itself where it has none."""
-    return image.rpartition("/")[2].partition(":")[2] or image
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[2] or image

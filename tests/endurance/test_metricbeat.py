@@ -25,11 +25,11 @@ from lab.endpoints import Endpoints
 from lab.publish import monitoring
 from lab.publish.monitoring import LEAST_BUCKET_S
 from lab.records.samples import Sample
-from lab.stack.places import ROOT
 from tests.endurance.say import say
 from tests.integration.conftest import Sluice
 from tests.kibana import OVERVIEW, drawn_series
 from tests.kibana_charts import Bucket, Counted, as_kibana_draws
+from tests.metricbeat import settings_text
 
 VERSION = "7.17.7"
 """The stripped server of this version has `derivative`, by which Kibana itself asks."""
@@ -56,9 +56,11 @@ def collecting(binary: Path, folder: Path, there: Endpoints) -> Iterator[Path]:
         "JOLOKIA_URL": str(there.metrics_url).removesuffix("/jolokia"),
     }
     words = [word for name, value in options.items() for word in ("-E", f"{name}={value}")]
+    settings = folder / "metricbeat.yml"
+    settings.write_text(settings_text())
     with (folder / "metricbeat.log").open("wb") as log:
         process = subprocess.Popen(
-            [binary, "-e", "--strict.perms=false", "-c", ROOT / "compose" / "metricbeat.yml", *words],
+            [binary, "-e", "--strict.perms=false", "-c", settings, *words],
             env={**os.environ, **variables},
             stdout=log,
             stderr=log,

@@ -11,10 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from lab.publish.samples import INDEX
-from lab.stack.places import ROOT
+from tests import metricbeat
 from tests.integration.conftest import Sluice
 
 DOCUMENTS = 7_001
@@ -60,8 +59,7 @@ def target(elasticsearch: httpx.Client, open_target: Path) -> Iterator[Path]:
 
 def metricbeats_questions() -> list[dict[str, Any]]:
     """What Metricbeat asks a worker's JMX agent for."""
-    modules = yaml.safe_load((ROOT / "compose" / "metricbeat.yml").read_text())["metricbeat.modules"]
-    (module,) = (module for module in modules if module["module"] == "jolokia")
+    (module,) = (module for module in metricbeat.settings()["metricbeat.modules"] if module["module"] == "jolokia")
     return [
         {"type": "read", "mbean": wanted["mbean"], "attribute": [entry["attr"] for entry in wanted["attributes"]]}
         for wanted in module["jmx.mappings"]

@@ -118,13 +118,13 @@ def test_containers_that_are_soon_gone_do_not_count() -> None:
     ("said", "expected"),
     [
         ("2.40.3", ("good", "2.40.3")),
-        ("v2.24.0-desktop.1", ("good", "v2.24.0-desktop.1")),
-        ("2.23.3", ("bad", "got 2.23.3, expected 2.24.0 or newer; install or update it: ")),
-        (None, ("bad", "missing, expected 2.24.0 or newer; install or update it: ")),
+        ("v2.31.0-desktop.1", ("good", "v2.31.0-desktop.1")),
+        ("2.30.3", ("bad", "got 2.30.3, expected 2.31.0 or newer; install or update it: ")),
+        (None, ("bad", "missing, expected 2.31.0 or newer; install or update it: ")),
     ],
 )
 def test_compose_must_know_what_our_files_say(said: str | None, expected: tuple[str, str]) -> None:
-    """Older ones do not know optional environment files."""
+    """Older ones refuse some of them, or look for their files in other places."""
     verdict = compose_version(said)
     assert (verdict.verdict, verdict.sentence.removesuffix("https://docs.docker.com/compose/install")) == expected
 

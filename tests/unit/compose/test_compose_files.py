@@ -11,18 +11,23 @@ from lab.cli.containers import limits_of_variable
 from lab.stack.artifacts import read_lock
 from lab.stack.places import ROOT
 from lab.stack.shape import StackShape, kafka_version
+from tools.lock_images import ARCHIVES, IMAGES
 
 OVERLAYS = frozenset({"secure.yaml", "cluster.yaml"})
 """Files that change services of the others, each for another way up."""
 FILES = sorted([ROOT / "compose.yaml", *(ROOT / "compose").glob("*.yaml")])
+CONNECT = ROOT / "compose/images/connect.Dockerfile"
 VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(?::?([-+])([^}]*))?\}")
+EXPANSION = re.compile(r"(?<!\$)\$\{([A-Z0-9_]+)(?::?([-+]))?")
+"""Where a variable is expanded, within the default of another one too."""
 LISTED = re.compile(r"^#([A-Z0-9_]+)=(.*)$", re.MULTILINE)
 DECIDED_BY_CHOICES = {
     *(f"ELASTICSEARCH_{what}" for what in ("2", "3", "4", "NODES", "URLS", "BOOTSTRAP", "MODULE")),
     *("OBSERVERS", "KIBANAS", "METRICBEATS", "OBSERVER_PULL", "KIBANA_PULL", "METRICBEAT_PULL"),
     "CONNECT_PLUGIN_DISCOVERY",
+    *(f"{name}_LOCKED" for name in (*IMAGES, *ARCHIVES)),
 }
-"""Variables that an experiment, a sink or a way of monitoring sets, and nobody else."""
+"""Variables that an experiment, a sink, a way of monitoring or the lock file sets, and nobody else."""
 EXAMPLES = {"RATE", "DATASET_FOLDER", "DATASET_FILE", "DATASET_KEY"}
 """Settings whose value in the list is an example: they have no default, or the experiment decides."""
 
@@ -30,9 +35,16 @@ EXAMPLES = {"RATE", "DATASET_FOLDER", "DATASET_FILE", "DATASET_KEY"}
 def used() -> Iterator[tuple[str, str]]:
     """Every variable of the Compose files, with its default, once for each place."""
     for file in FILES:
-        for name, kind, default in VARIABLE.findall(file.read_text()):
-            if kind != "+":
-                yield name, default
+        text = file.read_text()
+        for found in EXPANSION.finditer(text):
+            if found[2] != "+":
+                yield found[1], default_at(text[found.end() :]) if found[2] else ""
+
+
+def default_at(text: str) -> str:
+    """The default that begins a text: what stands there, or else the default of the variable that stands there."""
+    inner = EXPANSION.match(text)
+    return default_at(text[inner.end() :]) if inner else re.split(r":?\$\{|\}", text, maxsplit=1)[0]
 
 
 def listed() -> dict[str, str]:
@@ -70,9 +82,8 @@ def test_the_versions_are_the_lab_s_own() -> None:
     assert known["ELASTICSEARCH_VERSION"] == known["OBSERVER_VERSION"] == StackShape().elasticsearch_version
     assert known["KAFKA_VERSION"] == kafka_version(read_lock())
     (agent,) = read_lock().sets["jolokia"]
-    assert (
-        f"ARG JOLOKIA_VERSION={agent.path.split('/')[-2]}\n" in (ROOT / "compose/images/connect.Dockerfile").read_text()
-    )
+    built_with = dict(re.findall(r"^ARG (JOLOKIA_\w+)=(\S+)$", CONNECT.read_text(), re.MULTILINE))
+    assert built_with == {"JOLOKIA_VERSION": agent.path.split("/")[-2], "JOLOKIA_SHA256": agent.sha256}
 
 
 @pytest.mark.parametrize("name", sorted(services()))

@@ -1,15 +1,14 @@
 """What Metricbeat is told, as far as it can be judged without one."""
 
 import re
-from typing import Any
 
 import pytest
 import yaml
 
 from lab.stack.places import ROOT
+from tests.metricbeat import settings, settings_text
 
-FILE = ROOT / "compose" / "metricbeat.yml"
-TOLD: dict[str, Any] = yaml.safe_load(FILE.read_text())
+TOLD = settings()
 MODULES = {module["module"]: module for module in TOLD["metricbeat.modules"]}
 KIBANAS_BUCKET = "10s"
 
@@ -40,7 +39,7 @@ def test_everything_goes_to_the_observer() -> None:
 )
 def test_no_credential_has_a_default(name: str, places: int) -> None:
     """They are variables of the container, and empty unless given."""
-    defaults = re.findall(rf'{name}: "?\$\{{\w+:(.*?)\}}', FILE.read_text())
+    defaults = re.findall(rf'{name}: "?\$\{{\w+:(.*?)\}}', settings_text())
     assert len(defaults) == places
     assert set(defaults) <= {"", "[]"}
 
@@ -54,4 +53,4 @@ def test_options_of_jolokia_are_no_part_of_its_path() -> None:
 def test_every_address_that_metricbeat_gets_is_one_that_it_reads() -> None:
     """A variable that nothing reads looks like a setting."""
     given = yaml.safe_load((ROOT / "compose/monitoring.yaml").read_text())["services"]["metricbeat"]["environment"]
-    assert set(given) <= set(re.findall(r"\$\{(\w+):", FILE.read_text()))
+    assert set(given) <= set(re.findall(r"\$\{(\w+):", settings_text()))

@@ -112,6 +112,7 @@ def test_a_variant_with_fewer_nodes_uses_and_watches_the_first_ones() -> None:
 def test_the_version_of_an_image_is_its_tag() -> None:
     """A registry's port is none."""
     assert tag_of("registry:5000/kafka:4.3.1") == "4.3.1"
+    assert tag_of(f"apache/kafka:4.3.1@sha256:{64 * 'a'}") == "4.3.1"
     assert tag_of("registry:5000/kafka") == "registry:5000/kafka"
     assert tag_of("kafka") == "kafka"
 
