@@ -16,7 +16,7 @@ from lab.stack.places import ROOT
 READY_WITHIN_S = 600
 """What `up` has for images that have to be built and for servers that start on a busy machine."""
 
-EXPECTED = "expected Docker with Compose 2; install it, or run without --target compose"
+EXPECTED = "expected Docker with Compose 2.31 or newer; install it, or run without --target compose"
 LOG_LINES_SHOWN = 12
 VANISHED = "No such container"
 NODES = ("elasticsearch", "elasticsearch-2", "elasticsearch-3", "elasticsearch-4")

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lab.cli.containers import NEEDED_COMPOSE
 from lab.stack.artifacts import locked
 from tests.compose.machine import EngineMissingError, find_program, finished, succeeded
 
 MODULE = "github.com/docker/compose/v2"
 VERSION = "v2.40.3"
-OLDEST = (2, 24)
-"""The first that takes an environment file which need not be there."""
 BUILD_TIMEOUT_S = 900
 
 
@@ -21,7 +20,7 @@ def has_compose(environment: Mapping[str, str]) -> bool:
     """Whether the client has Compose already, one that understands our files."""
     done = finished("docker", "compose", "version", "--short", environment=environment, timeout_s=20)
     found = re.match(r"v?(\d+)\.(\d+)", done.stdout)
-    return done.returncode == 0 and found is not None and (int(found[1]), int(found[2])) >= OLDEST
+    return done.returncode == 0 and found is not None and (int(found[1]), int(found[2])) >= NEEDED_COMPOSE[:2]
 
 
 def plugin_config(folder: Path) -> Path:

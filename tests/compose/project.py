@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx
 
@@ -34,11 +35,13 @@ class Project:
 
     Attributes:
         settings: What its user would write into `.env`.
+        root: The checkout.
     """
 
     engine: Engine
     name: str
     settings: dict[str, str] = field(default_factory=dict)
+    root: Path = ROOT
 
     def called(
         self, *arguments: str, settings: Mapping[str, str] | None = None, timeout_s: float = COMMAND_TIMEOUT_S
@@ -48,7 +51,7 @@ class Project:
         return finished(
             "docker", "compose", "--project-name", self.name, *arguments,
             environment=environment,
-            folder=ROOT,
+            folder=self.root,
             timeout_s=timeout_s,
         )  # fmt: skip
 
