@@ -16,8 +16,15 @@ RUN chmod -R a+rX .
 FROM ${PYTHON}
 WORKDIR /opt/sluice
 COPY requirements.lock ./
+# Wheels where there are some for this machine: on arm64 hdrhistogram has none, and is compiled of its pinned source.
 RUN python3 -m venv /opt/venv \
-    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+    && install="/opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes" \
+    && install="$install -r requirements.lock" \
+    && if ! $install --only-binary=:all:; then \
+        apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev \
+        && $install \
+        && apt-get purge -y --auto-remove gcc libc6-dev && rm -rf /var/lib/apt/lists/*; \
+    fi
 COPY --from=files /sluice ./
 ENV PYTHONPATH=/opt/sluice PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HOME=/tmp
 USER 1000

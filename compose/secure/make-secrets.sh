@@ -58,24 +58,16 @@ ssl.truststore.type=PEM
 ssl.truststore.location=/secrets/ca.pem
 KAFKA
 
+# Read after compose/kibana.yaml, and only what that one lacks.
 mkdir -p kibana
 cat >kibana/kibana.yml <<KIBANA
-server.name: sluice
-server.host: 0.0.0.0
-server.publicBaseUrl: \${PUBLIC_URL}
 server.ssl.enabled: true
 server.ssl.certificate: /secrets/server.pem
 server.ssl.key: /secrets/server.key
-elasticsearch.hosts: ["https://observer:9200"]
 elasticsearch.username: kibana_system
 elasticsearch.password: $(password kibana)
 elasticsearch.ssl.certificateAuthorities: [/secrets/ca.pem]
 xpack.encryptedSavedObjects.encryptionKey: $(openssl rand -hex 24)
-monitoring.ui.enabled: true
-monitoring.ui.min_interval_seconds: 10
-monitoring.ui.ccs.enabled: false
-telemetry.optIn: false
-telemetry.allowChangingOptInStatus: false
 KIBANA
 
 cp /opt/sluice/secure/target.yaml target.yaml
