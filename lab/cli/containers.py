@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from lab.profiles.memory import NEEDS, least_mb, limit_mb, variables
 from lab.stack.artifacts import version_key
 from lab.stack.places import ROOT
 from lab.stack.ports import accepts_connections
@@ -26,6 +27,17 @@ MEMINFO = Path("/proc/meminfo")
 VOLUMES = Path("/volumes")
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([kmgt]?)(?:i?b)?", re.IGNORECASE)
 FACTORS = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1, "g": 2**10, "t": 2**20}
+JAVA_SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
+"""What follows -Xmx. Source: `parse_integer` in src/hotspot/share/utilities/parseInteger.hpp of OpenJDK 21."""
+
+LEAST_JAVA_HEAP_MB = 2
+"""Java refuses a smaller one. Source: -Xmx in the manual page of `java`."""
+
+HEAP_OPTION = re.compile(r"(?:-Xmx|--max-old-space-size=)(\S+)")
+OPTIONS = ("ES_JAVA_OPTS", "KAFKA_HEAP_OPTS", "NODE_OPTIONS")
+"""Where a service is given its heap; the last of several options holds, for Java and for Node.js."""
+
+NUMBERED = re.compile(r"-\d+$")
 
 
 @dataclass(frozen=True)
@@ -70,8 +82,53 @@ def memory(total_mb: float, limits_mb: Mapping[str, float]) -> Finding:
         "memory",
         f"Docker has {total_mb:,.0f} MB, the containers may take {needed_mb:,.0f} MB together",
         "; give Docker more (Docker Desktop: Settings, Resources, Memory), leave Kibana out (MONITORING=off), or give "
-        "each less (ELASTICSEARCH_HEAP=512m ELASTICSEARCH_MEMORY=1g); settings go into .env",
+        f"each less (ELASTICSEARCH_HEAP=512m ELASTICSEARCH_MEMORY={limit_mb('elasticsearch', 512)}m); settings go into "
+        ".env",
         good=total_mb >= needed_mb,
+    )
+
+
+def heap_mb(text: str) -> float:
+    """A heap as Java reads one, such as 768m, in MiB.
+
+    Raises:
+        ValueError: Java, or Node.js for Kibana, would not start with it.
+    """
+    size = JAVA_SIZE.fullmatch(text.strip())
+    if size is None:
+        raise ValueError(f"got {text}, expected a whole number and a unit, such as 768m or 2g")
+    found_mb = int(size[1]) * FACTORS[size[2].lower()]
+    if found_mb < LEAST_JAVA_HEAP_MB:
+        raise ValueError(f"got {text}, which is {found_mb:.3g} MB, expected a size such as 768m or 2g")
+    return found_mb
+
+
+def heaps(servers: Iterable[tuple[str, str, float]]) -> Iterator[Finding]:
+    """Whether each container's limit holds its server: a finding for each that it does not, or else a single one.
+
+    Args:
+        servers: Kind of server, its heap as Compose has it, and the container's limit in MiB.
+    """
+    refused = [refusal for server in dict.fromkeys(servers) if (refusal := heap_refusal(*server))]
+    yield from refused or [Finding("heaps", "good", "every limit holds its server's heap and what it needs beside it")]
+
+
+def heap_refusal(server: str, heap: str, limit: float) -> Finding | None:
+    """Why a server cannot run with this heap in this limit, with what to set; `None` where it can."""
+    heap_variable, memory_variable = variables(server)
+    try:
+        size = heap_mb(heap)
+    except ValueError as error:
+        return Finding(server, "bad", f"{heap_variable}: {error}; correct it in .env")
+    needed = least_mb(server, size)
+    if limit >= needed:
+        return None
+    remedy = f"set {memory_variable}={limit_mb(server, size)}m or a smaller {heap_variable} in .env"
+    return Finding(
+        server,
+        "bad",
+        f"{memory_variable}: got {limit:,.0f} MB with a heap of {size:,.0f} MB, expected at least {needed:,} MB, or "
+        f"the kernel kills it (status 137); {remedy}",
     )
 
 
@@ -125,6 +182,7 @@ def inside(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     if total_kb is not None:
         words, counts = environment.get("SLUICE_LIMITS", ""), environment.get("SLUICE_AT_LEAST", "")
         yield memory(total_kb / 1024, limits_of_variable(words, counts))
+    yield from heaps(heaps_of_variables(environment.get("SLUICE_HEAPS", ""), environment.get("SLUICE_LIMITS", "")))
     mmap = environment.get("SLUICE_MMAP", "true") == "true"
     yield maps(first_number(MAX_MAPS), mmap=mmap, nodes=int(environment.get("SLUICE_NODES", "1")))
     if VOLUMES.is_dir():
@@ -144,6 +202,21 @@ def limits_of_variable(text: str, at_least: str = "") -> dict[str, float]:
         size, _, count = value.partition("*")
         limits[name] = size_mb(size) * max(int(count or 1), counts.get(name, 0))
     return limits
+
+
+def heaps_of_variables(heap_words: str, limit_words: str) -> Iterator[tuple[str, str, float]]:
+    """Server, heap and limit of one container, of all kinds of which there is any.
+
+    Args:
+        heap_words: Such as `kafka=384m`.
+        limit_words: Such as `kafka=896m observer=1g*0`.
+    """
+    limits = dict(word.split("=", 1) for word in limit_words.split())
+    for word in heap_words.split():
+        server, _, heap = word.partition("=")
+        limit, _, count = limits[server].partition("*")
+        if int(count or 1):
+            yield server, heap, size_mb(limit)
 
 
 # --- from outside ---------------------------------------------------------------------------------------------------
@@ -198,6 +271,7 @@ def against(services: Mapping[str, Any]) -> Iterator[Finding]:
     total = first_line_of("docker", "info", "--format", "{{.MemTotal}}")
     if total is not None:
         yield memory(int(total) / 2**20, limits_of(services))
+    yield from heaps(heaps_of(services))
     mmap = services["elasticsearch"]["environment"].get("node.store.allow_mmap", "true") == "true"
     nodes = sum(int(service.get("scale", 1)) for name, service in services.items() if name.startswith("elasticsearch"))
     yield maps(first_number(MAX_MAPS), mmap=mmap, nodes=nodes)
@@ -216,6 +290,16 @@ def limits_of(services: Mapping[str, Any]) -> dict[str, float]:
         for name, service in services.items()
         if name not in ONE_SHOTS and "mem_limit" in service
     }
+
+
+def heaps_of(services: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:
+    """Server, heap and limit of each container that runs, as the process in it is told its heap."""
+    for name, service in services.items():
+        options = " ".join(str(service.get("environment", {}).get(variable, "")) for variable in OPTIONS)
+        server, given = NUMBERED.sub("", name), HEAP_OPTION.findall(options)
+        if server in NEEDS and given and service.get("scale", 1):
+            # Node.js takes a number of MB.
+            yield server, f"{given[-1]}m" if server == "kibana" else given[-1], size_mb(str(service["mem_limit"]))
 
 
 def ports(services: Mapping[str, Any], is_taken: Callable[[int], bool] = accepts_connections) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from lab.cli.options import ALADIN, JsonOption, ProfileArgument, SettingsOption
 from lab.console import console, print_json, table_of
 from lab.errors import ProfileError
 from lab.profiles import ListEntry, effective, list_profiles, load_profile
-from lab.profiles.containers import FOLDER, env_files
+from lab.profiles.containers import FOLDER, MEMORY_FILE, env_files, memory_file
 from lab.profiles.loader import FOLDER as PROFILES
 from lab.profiles.loader import stated_values
 from lab.profiles.suites import list_suites
@@ -130,6 +130,7 @@ def compose_env() -> None:
     from lab.stream import kubernetes  # noqa: PLC0415 - only this command needs Kafka's client, which takes a while
 
     write_all(FOLDER, "*.env", dict(env_files(ROOT)))
+    write_all(MEMORY_FILE.parent, MEMORY_FILE.name, dict([memory_file()]))
     write_all(kubernetes.FOLDER, "*.yaml", dict(kubernetes.manifests(ROOT)))
 
 

@@ -9,18 +9,21 @@ from pathlib import Path
 
 from lab.errors import ProfileError
 from lab.profiles.loader import load_profile, profile_names
+from lab.profiles.memory import limit_mb, memory_settings
 from lab.profiles.models import Profile
 
 FOLDER = Path("compose") / "experiments"
+MEMORY_FILE = Path("compose") / "memory.env"
 MOST_NODES = 4
-MEMORY_BESIDE_HEAP_MB = 512
-"""What a container gets beside the heap: the JVM's own memory, and page cache that must not be the first to go."""
-
 NEED_MORE = {"file": ("dataset.path=FILE", "dataset.key=KEY")}
 """Profiles that are complete only with something of the user's, and what stands for it here; no container depends on
 it."""
 
 HEADER = "# Made by `./sluice compose-env` from experiments/profiles/{name}.yaml; do not edit.\n"
+MEMORY_HEADER = """\
+# Made by `./sluice compose-env` from lab/profiles/memory.py; do not edit. Change a value in .env.
+# Heaps, and limits of containers that hold them (docs/compose.md, Memory). Elasticsearch's are those of the experiment.
+"""
 
 
 def environment(profile: Profile) -> dict[str, str]:
@@ -30,13 +33,19 @@ def environment(profile: Profile) -> dict[str, str]:
     return {
         "ELASTICSEARCH_VERSION": cluster.version,
         "ELASTICSEARCH_HEAP": f"{cluster.heap_mb}m",
-        "ELASTICSEARCH_MEMORY": f"{cluster.memory_limit_mb or cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}m",
+        "ELASTICSEARCH_MEMORY": f"{elasticsearch_limit_mb(profile)}m",
         "ELASTICSEARCH_NODES": str(cluster.data_nodes),
         "ELASTICSEARCH_BOOTSTRAP": "single-node" if cluster.data_nodes == 1 else "elasticsearch-1",
         "ELASTICSEARCH_URLS": ",".join(f"http://{host(node)}:9200" for node in range(1, cluster.data_nodes + 1)),
         **{f"ELASTICSEARCH_{node}": str(int(node <= cluster.data_nodes)) for node in range(2, MOST_NODES + 1)},
         "RATE": "max" if rate is None else f"{rate:g}",
     }
+
+
+def elasticsearch_limit_mb(profile: Profile) -> int:
+    """What a container of Elasticsearch may take, in MiB: what the profile says, or else what its heap needs."""
+    cluster = profile.elasticsearch
+    return cluster.memory_limit_mb or limit_mb("elasticsearch", cluster.heap_mb)
 
 
 def host(node: int) -> str:
@@ -71,7 +80,17 @@ def setting_text(value: object) -> str:
 
 def env_text(name: str, values: Mapping[str, str]) -> str:
     """An environment file of the profile of that name."""
-    return HEADER.format(name=name) + "".join(f"{key}={value}\n" for key, value in values.items())
+    return HEADER.format(name=name) + lines_of(values)
+
+
+def lines_of(values: Mapping[str, str]) -> str:
+    """A line for each variable."""
+    return "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+def memory_file() -> tuple[Path, str]:
+    """The file of the heaps and limits that no profile decides, relative to the checkout, and what stands in it."""
+    return MEMORY_FILE, MEMORY_HEADER + lines_of(memory_settings())
 
 
 def env_files(root: Path) -> Iterator[tuple[Path, str]]:

@@ -16,7 +16,7 @@ from lab.clients.target import cluster_of
 from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError
 from lab.profiles import Profile, load_profile
-from lab.profiles.containers import HEADER, MEMORY_BESIDE_HEAP_MB, NEED_MORE
+from lab.profiles.containers import HEADER, NEED_MORE, elasticsearch_limit_mb
 from lab.profiles.loader import profile_names
 from lab.run.load.drivers import produce_words
 from lab.run.load.sink import connector_config, placeholders
@@ -131,7 +131,7 @@ def settings(profile: Profile, names: Names) -> dict[str, str]:
         "ELASTICSEARCH_VERSION": cluster.version,
         "ELASTICSEARCH_NODES": str(cluster.data_nodes),
         "ELASTICSEARCH_JAVA_OPTIONS": f"-Xms{cluster.heap_mb}m -Xmx{cluster.heap_mb}m",
-        "ELASTICSEARCH_MEMORY": f"{cluster.memory_limit_mb or cluster.heap_mb + MEMORY_BESIDE_HEAP_MB}Mi",
+        "ELASTICSEARCH_MEMORY": f"{elasticsearch_limit_mb(profile)}Mi",
         "TOPIC": names.topic,
         "CLOCK_TOPIC": names.clock_topic,
         # A shell takes them apart at their spaces.

@@ -97,6 +97,16 @@ def test_the_configuration_of_every_way_to_watch_is_clean(project: Project, moni
         assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_heap_that_its_container_cannot_hold_is_refused_before_a_server_starts(project: Project) -> None:
+    """By one sentence, in place of a server that the kernel kills."""
+    too_large = {**ONE_NODE, "ELASTICSEARCH_HEAP": "2g", "ELASTICSEARCH_MEMORY": "2g"}
+    done = project.called("up", "--build", "--detach", "--wait", settings=too_large)
+    assert done.returncode != 0
+    assert {project.states()[server] for server in SERVERS} == {"created 0"}
+    said = " ".join(project("logs", "--no-log-prefix", "preflight").split())
+    assert "ELASTICSEARCH_MEMORY: got 2,048 MB with a heap of 2,048 MB, expected at least" in said
+
+
 def test_up_starts_everything_and_documents_arrive(project: Project, cluster: httpx.Client) -> None:
     """One command builds what is ours and starts all; it ends when every service is healthy or done."""
     project("up", "--build", "--detach", "--wait", settings=ONE_NODE)

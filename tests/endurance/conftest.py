@@ -7,6 +7,7 @@ pytest tests/endurance --drain 10000000          # does a drain slow down?
 pytest tests/endurance --metricbeat PATH         # the real Metricbeat against our sampler
 pytest tests/endurance --page-blocks 5           # what does the live page cost?
 pytest tests/endurance --api-server FOLDER       # does a real API server take deploy/kubernetes?
+pytest tests/endurance --container-memory 5      # what does each container take of its memory limit?
 """
 
 import argparse
@@ -38,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--page-blocks", type=int, metavar="N", help="how many blocks of runs, watched and not")
     parser.addoption("--metricbeat", type=program, metavar="PATH", help="a Metricbeat, such as 7.17.29")
     parser.addoption("--api-server", type=Path, metavar="FOLDER", help="what tools/api_server.py has built")
+    parser.addoption("--container-memory", type=float, metavar="MINUTES", help="how long containers are under load")
     parser.addoption("--report", type=Path, metavar="FOLDER", help="where reports go; default: a temporary folder")
 
 
@@ -135,6 +137,12 @@ def report(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def fault_s(request: pytest.FixtureRequest) -> float:
     """How long each fault of the cluster lasts, in seconds."""
     return float(wanted(request, "--faults", "60"))
+
+
+@pytest.fixture
+def memory_minutes(request: pytest.FixtureRequest) -> float:
+    """How long the containers are under load."""
+    return float(wanted(request, "--container-memory", "5"))
 
 
 @pytest.fixture

@@ -12,6 +12,10 @@ from lab.cli.containers import (
     against,
     compose_version,
     disk,
+    heap_mb,
+    heaps,
+    heaps_of,
+    heaps_of_variables,
     inside,
     limits_of,
     limits_of_variable,
@@ -20,6 +24,9 @@ from lab.cli.containers import (
     ports,
     size_mb,
 )
+from lab.profiles.memory import least_mb, limit_mb
+
+ALL_HOLD = {"heaps": ("good", "every limit holds its server's heap and what it needs beside it")}
 
 
 def found(findings: Iterable[Finding]) -> dict[str, tuple[str, str]]:
@@ -56,8 +63,72 @@ def test_too_little_memory_is_told_with_three_remedies() -> None:
     assert short.sentence == (
         "Docker has 1,999 MB, the containers may take 2,312 MB together; give Docker more (Docker Desktop: Settings, "
         "Resources, Memory), leave Kibana out (MONITORING=off), or give each less (ELASTICSEARCH_HEAP=512m "
-        "ELASTICSEARCH_MEMORY=1g); settings go into .env"
+        f"ELASTICSEARCH_MEMORY={limit_mb('elasticsearch', 512)}m); settings go into .env"
     )
+
+
+@pytest.mark.parametrize(("text", "expected_mb"), [("769m", 769), ("769M", 769), ("2g", 2048), ("8388608", 8)])
+def test_heaps_are_read_as_java_reads_them(text: str, expected_mb: float) -> None:
+    """A whole number of bytes, or one with a unit."""
+    assert heap_mb(text) == expected_mb
+
+
+@pytest.mark.parametrize("text", ["1.5g", "2gb", "768mb", "much", "", "-1g", "769"])
+def test_a_heap_that_java_refuses_is_refused(text: str) -> None:
+    """A number without a unit is bytes."""
+    with pytest.raises(ValueError, match=f"^got {text}"):
+        heap_mb(text)
+
+
+@pytest.mark.parametrize("server", ["elasticsearch", "observer", "kafka", "connect", "kibana"])
+def test_a_limit_is_refused_from_the_first_megabyte_that_lacks(server: str) -> None:
+    """For each server by its own need."""
+    least = least_mb(server, 769)
+    assert found(heaps([(server, "769m", least)])) == ALL_HOLD
+    assert [finding.verdict for finding in heaps([(server, "769m", least - 1)])] == ["bad"]
+
+
+def test_a_heap_as_large_as_its_limit_is_told_in_one_sentence_with_the_limit_it_needs() -> None:
+    """What fits is not told beside it."""
+    least, advised = least_mb("elasticsearch", 2048), limit_mb("elasticsearch", 2048)
+    assert list(heaps([("elasticsearch", "2g", 2048), ("kafka", "383m", 1021)])) == [
+        Finding(
+            "elasticsearch",
+            "bad",
+            f"ELASTICSEARCH_MEMORY: got 2,048 MB with a heap of 2,048 MB, expected at least {least:,} MB, or the "
+            f"kernel kills it (status 137); set ELASTICSEARCH_MEMORY={advised}m or a smaller ELASTICSEARCH_HEAP "
+            "in .env",
+        )
+    ]
+
+
+def test_every_server_that_does_not_fit_is_told_and_equal_nodes_once() -> None:
+    """All problems at once."""
+    servers = [("kafka", "383m", 383), ("kafka", "383m", 383), ("connect", "1.5g", 2039), ("kibana", "701m", 1511)]
+    refused = list(heaps(servers))
+    assert [finding.what for finding in refused] == ["kafka", "connect"]
+    assert refused[1].sentence.startswith("CONNECT_HEAP: got 1.5g, expected a whole number and a unit")
+
+
+def test_heaps_of_containers_that_are_not_started_do_not_count() -> None:
+    """`MONITORING=off` starts no observer."""
+    words = heaps_of_variables("kafka=383m observer=509m kibana=701m", "kafka=1021m*3 observer=1g*0 kibana=1511m*1")
+    assert list(words) == [("kafka", "383m", 1021), ("kibana", "701m", 1511)]
+
+
+def test_from_outside_the_heap_is_what_the_process_is_told_last() -> None:
+    """Whatever sets it: a variable of ours or a file of the user's."""
+    mb = 2**20
+    services = {
+        "elasticsearch-2": {
+            "mem_limit": str(1543 * mb),
+            "environment": {"ES_JAVA_OPTS": "-Xms1g -Xmx1g -Xms769m -Xmx769m"},
+        },
+        "kafka": {"mem_limit": str(769 * mb), "environment": {"KAFKA_HEAP_OPTS": "-Xmx383m"}, "scale": 0},
+        "kibana": {"mem_limit": str(1511 * mb), "environment": {"NODE_OPTIONS": "--max-old-space-size=701"}},
+        "producer": {"mem_limit": str(257 * mb), "environment": {}},
+    }
+    assert list(heaps_of(services)) == [("elasticsearch", "769m", 1543), ("kibana", "701m", 1511)]
 
 
 def test_memory_maps_are_needed_unless_files_are_not_mapped() -> None:
@@ -152,9 +223,11 @@ def test_the_first_container_judges_by_what_compose_tells_it(monkeypatch: pytest
     monkeypatch.setattr(containers, "MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(containers, "MAX_MAPS", tmp_path / "max_map_count")
     monkeypatch.setattr(containers, "VOLUMES", tmp_path / "none")
-    seen = found(inside({"SLUICE_LIMITS": "elasticsearch=1g*2", "SLUICE_MMAP": "false", "SLUICE_NODES": "2"}))
+    told = {"SLUICE_LIMITS": "elasticsearch=2g*2", "SLUICE_HEAPS": "elasticsearch=1g"}
+    seen = found(inside({**told, "SLUICE_MMAP": "false", "SLUICE_NODES": "2"}))
     assert seen == {
-        "memory": ("good", "Docker has 4,003 MB, the containers may take 2,048 MB together"),
+        "memory": ("bad", seen["memory"][1]),
+        **ALL_HOLD,
         "vm.max_map_count": ("good", "not needed: ELASTICSEARCH_MMAP is false"),
     }
 
@@ -167,6 +240,7 @@ def test_from_outside_the_settings_are_those_that_compose_has_understood(monkeyp
             "environment": {
                 "node.store.allow_mmap": "false",
                 "cluster.routing.allocation.disk.watermark.low": "1mb",
+                "ES_JAVA_OPTS": "-Xmx1511m",
             },
         }
     }
@@ -175,4 +249,5 @@ def test_from_outside_the_settings_are_those_that_compose_has_understood(monkeyp
     seen = found(against(services))
     assert seen["memory"] == ("good", "Docker has 4,099 MB, the containers may take 1,536 MB together")
     assert seen["vm.max_map_count"][0] == "good"
-    assert set(seen) == {"memory", "vm.max_map_count", "disk"}
+    assert seen["elasticsearch"][0] == "bad"
+    assert set(seen) == {"memory", "elasticsearch", "vm.max_map_count", "disk"}

@@ -8,6 +8,9 @@ import pytest
 import yaml
 
 from lab.cli.containers import limits_of_variable
+from lab.profiles.containers import environment
+from lab.profiles.loader import load_profile
+from lab.profiles.memory import NEEDS, memory_settings, variables
 from lab.stack.artifacts import read_lock
 from lab.stack.places import ROOT
 from lab.stack.shape import StackShape, kafka_version
@@ -32,13 +35,19 @@ EXAMPLES = {"RATE", "DATASET_FOLDER", "DATASET_FILE", "DATASET_KEY"}
 """Settings whose value in the list is an example: they have no default, or the experiment decides."""
 
 
+HEAPS_AND_LIMITS = {name for server in NEEDS for name in variables(server)} | set(memory_settings())
+"""Settings that have no default in the Compose files: compose/memory.env has all of them, or the experiment's file."""
+
+
 def used() -> Iterator[tuple[str, str]]:
     """Every variable of the Compose files, with its default, once for each place."""
+    decided = {**environment(load_profile("quickstart")), **memory_settings()}
     for file in FILES:
         text = file.read_text()
         for found in EXPANSION.finditer(text):
             if found[2] != "+":
-                yield found[1], default_at(text[found.end() :]) if found[2] else ""
+                default = default_at(text[found.end() :]) if found[2] else ""
+                yield found[1], decided[found[1]] if found[1] in HEAPS_AND_LIMITS and not found[2] else default
 
 
 def default_at(text: str) -> str:
@@ -76,6 +85,25 @@ def test_the_list_says_what_holds() -> None:
     assert different == set()
 
 
+def test_heaps_and_limits_have_one_place() -> None:
+    """A default beside it would hide a value that is missing there."""
+    with_default = {
+        name
+        for file in FILES
+        for name, kind, _ in VARIABLE.findall(file.read_text())
+        if name in HEAPS_AND_LIMITS and kind
+    }
+    assert with_default == set()
+
+
+def test_the_first_container_is_told_every_heap() -> None:
+    """Beside the limits, by the same settings as the servers."""
+    told = str(services()["preflight"]["environment"]["SLUICE_HEAPS"])  # type: ignore[index]
+    assert dict(word.split("=") for word in told.split()) == {
+        server: f"${{{variables(server)[0]}}}{'m' if server == 'kibana' else ''}" for server in NEEDS
+    }
+
+
 def test_the_versions_are_the_lab_s_own() -> None:
     """What runs in containers is what runs without."""
     known = listed()
@@ -108,7 +136,7 @@ def test_services_that_stay_have_a_health_check() -> None:
     assert set(services()) - stay == {"preflight", "setup", "verify"}
 
 
-def test_a_cluster_publishes_to_this_machine_alone_and_fits_12_gb() -> None:
+def test_a_cluster_publishes_to_this_machine_alone_and_takes_as_much_as_the_pages_say() -> None:
     """With everything else that runs beside it, by the limits that are listed."""
     known, cluster = listed(), yaml.safe_load((ROOT / "compose" / "cluster.yaml").read_text())["services"]
     ports = [port for service in cluster.values() for port in service.get("ports", [])]
@@ -116,7 +144,7 @@ def test_a_cluster_publishes_to_this_machine_alone_and_fits_12_gb() -> None:
     assert all(port.startswith("${BIND_ADDRESS:-127.0.0.1}:") for port in ports)
     limits = {**services()["preflight"]["environment"], **cluster["preflight"]["environment"]}  # type: ignore[dict-item]
     words = VARIABLE.sub(lambda found: known.get(found[1], found[3] or ""), str(limits["SLUICE_LIMITS"]))
-    assert sum(limits_of_variable(words, str(limits["SLUICE_AT_LEAST"])).values()) == 11_312
+    assert sum(limits_of_variable(words, str(limits["SLUICE_AT_LEAST"])).values()) == 14_336
 
 
 def test_a_cluster_starts_what_it_counts() -> None:

@@ -94,7 +94,7 @@ def test_a_profile_decides_topic_connector_and_cluster() -> None:
         "ELASTICSEARCH_VERSION": profile.elasticsearch.version,
         "ELASTICSEARCH_NODES": "3",
         "ELASTICSEARCH_JAVA_OPTIONS": "-Xms1024m -Xmx1024m",
-        "ELASTICSEARCH_MEMORY": "1536Mi",
+        "ELASTICSEARCH_MEMORY": "2048Mi",
         "TOPIC": name,
         "CLOCK_TOPIC": f"{name}-clock",
         "PRODUCE": "--dataset aladin --seed 1 --documents 200000 --option model=nested --option shops_mean=1.5 "

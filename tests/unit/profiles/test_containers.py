@@ -6,7 +6,8 @@ import pytest
 
 from lab.errors import ProfileError
 from lab.profiles import load_profile
-from lab.profiles.containers import FOLDER, env_files, env_text, environment, node_settings
+from lab.profiles.containers import FOLDER, env_files, env_text, environment, memory_file, node_settings
+from lab.profiles.memory import limit_mb
 from lab.stack.places import ROOT
 
 
@@ -23,7 +24,7 @@ def test_a_profile_decides_nodes_version_memory_and_rate() -> None:
         "# Made by `./sluice compose-env` from experiments/profiles/quickstart.yaml; do not edit.",
         "ELASTICSEARCH_VERSION=7.17.7",
         "ELASTICSEARCH_HEAP=700m",
-        "ELASTICSEARCH_MEMORY=1212m",
+        f"ELASTICSEARCH_MEMORY={limit_mb('elasticsearch', 700)}m",
         "ELASTICSEARCH_NODES=3",
         "ELASTICSEARCH_BOOTSTRAP=elasticsearch-1",
         "ELASTICSEARCH_URLS=http://elasticsearch:9200,http://elasticsearch-2:9200,http://elasticsearch-3:9200",
@@ -71,6 +72,18 @@ def test_the_files_of_the_repository_are_those_of_its_profiles() -> None:
     """`./sluice compose-env` was called after the last change of a profile, and nothing else lies there."""
     present = {path.relative_to(ROOT): path.read_text() for path in (ROOT / FOLDER).rglob("*.env")}
     assert present == dict(env_files(ROOT))
+
+
+def test_a_profile_s_own_limit_holds() -> None:
+    """In place of the one that its heap needs."""
+    bounded = load_profile("events/queries", overrides=("elasticsearch.memory_limit_mb=1709",))
+    assert environment(bounded)["ELASTICSEARCH_MEMORY"] == "1709m"
+
+
+def test_the_file_of_heaps_and_limits_is_the_one_that_is_computed() -> None:
+    """`./sluice compose-env` was called after the last change of a need."""
+    path, text = memory_file()
+    assert (ROOT / path).read_text() == text
 
 
 def test_an_experiment_without_node_settings_has_no_file_of_them() -> None:
