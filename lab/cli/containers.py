@@ -128,7 +128,7 @@ def heap_refusal(server: str, heap: str, limit: float) -> Finding | None:
         server,
         "bad",
         f"{memory_variable}: got {limit:,.0f} MB with a heap of {size:,.0f} MB, expected at least {needed:,} MB, or "
-        f"the kernel kills it (status 137); {remedy}",
+        f"the kernel may kill it (status 137); {remedy}",
     )
 
 

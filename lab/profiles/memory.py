@@ -45,7 +45,7 @@ WITHOUT_HEAP: Final = {"METRICBEAT_MEMORY": "320m", "LAB_MEMORY": "256m", "VERIF
 
 
 def least_mb(server: str, heap_mb: float) -> int:
-    """Below this limit the kernel kills the server sooner or later, in MiB."""
+    """The limit below which the kernel may kill the server, in MiB."""
     need = NEEDS[server]
     return round(heap_mb * (1 + need.heap_share)) + need.own_mb
 

@@ -127,13 +127,18 @@ def parts_of_jvm(engine: Engine, container: Running) -> dict[str, float]:
     processes = container.processes()
     number = max(processes, key=lambda each: processes[each][1])
     words = ("exec", container.container, JCMD, str(number), "VM.native_memory", "summary", "scale=KB")
-    said = engine.docker(*words, check=False)
-    areas = {name: int(kilobytes) / 1024 for name, kilobytes in AREA.findall(said.stdout)}
+    parts = parts_of(engine.docker(*words, check=False).stdout)
+    others = sum(anonymous for other, (_, anonymous) in processes.items() if other != number)
+    return {**parts, "other processes": others} if parts else {}
+
+
+def parts_of(summary: str) -> dict[str, float]:
+    """MiB that a JVM has committed, by what they are for, as its summary in kB says; empty if that is none."""
+    areas = {name: int(kilobytes) / 1024 for name, kilobytes in AREA.findall(summary)}
     if not areas:
         return {}
     parts = {part: sum(areas.pop(name, 0.0) for name in names) for part, names in AREAS.items()}
-    others = sum(anonymous for other, (_, anonymous) in processes.items() if other != number)
-    return {**parts, "other": sum(areas.values()), "other processes": others}
+    return {**parts, "other": sum(areas.values())}
 
 
 def most(usages: Iterable[Usage]) -> Usage:

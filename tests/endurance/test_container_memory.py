@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.profiles.memory import NEEDS, least_mb
 from tests.compose.engine import Engine
 from tests.compose.images import StandIns
 from tests.compose.project import Project, checkout_name, free_ports, own_images
@@ -61,6 +62,8 @@ def test_no_limit_is_reached_by_what_cannot_be_given_back(
     (report / f"container-memory-{version}.md").write_text("\n".join(lines) + "\n")
     assert killed_for_memory(project.engine, project.name) == []
     assert {name for name, usage in load.items() if usage.own >= usage.limit} == set()
+    least = {name: least_mb(name, need.heap_mb) for name, need in NEEDS.items() if name in load}
+    assert {name for name, needed_mb in least.items() if load[name].own > needed_mb} == set()
 
 
 def called(project: Project, *arguments: str) -> str:

@@ -96,7 +96,7 @@ def test_a_heap_as_large_as_its_limit_is_told_in_one_sentence_with_the_limit_it_
             "elasticsearch",
             "bad",
             f"ELASTICSEARCH_MEMORY: got 2,048 MB with a heap of 2,048 MB, expected at least {least:,} MB, or the "
-            f"kernel kills it (status 137); set ELASTICSEARCH_MEMORY={advised}m or a smaller ELASTICSEARCH_HEAP "
+            f"kernel may kill it (status 137); set ELASTICSEARCH_MEMORY={advised}m or a smaller ELASTICSEARCH_HEAP "
             "in .env",
         )
     ]
