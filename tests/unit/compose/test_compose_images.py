@@ -1,6 +1,7 @@
 """Where the images of the Compose files come from, and what of the checkout their containers are given."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,15 @@ def test_where_no_registry_answers_nothing_is_written(tmp_path: Path) -> None:
         main(file, nobody, archives=())
     assert [line.partition(":")[0] for line in str(ended.value).splitlines()] == ["tools.lock_images", *IMAGES]
     assert file.read_text() == "as it was"
+
+
+def test_a_clone_has_the_line_ends_of_linux_whatever_git_is_told(tmp_path: Path) -> None:
+    """With CRLF a script fails in its container: `set: -: invalid option`."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout of Git")
+    clone = tmp_path / "clone"
+    convert = ("--config", "core.autocrlf=true", "--config", "core.eol=crlf")
+    subprocess.run(["git", "clone", "--quiet", *convert, str(ROOT), str(clone)], check=True)
+    listed = subprocess.run(["git", "ls-files", "--eol"], cwd=clone, check=True, capture_output=True, text=True)
+    with_crlf = {line.split("\t")[1] for line in listed.stdout.splitlines() if "w/crlf" in line or "w/mixed" in line}
+    assert with_crlf == {"tests/unit/analysis/rally/index-append.csv"}
