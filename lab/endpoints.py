@@ -12,6 +12,9 @@ from typing import Any
 import httpx
 
 HIDDEN = "(hidden)"
+METRICS_ORIGIN = "sluice://metrics"
+"""The `Origin` of our requests to a JMX agent, whose policy lets no other in. A browser never sends this one: there are
+no pages below such a scheme."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ FROM ${MAVEN} AS files
 COPY --from=agent /agent/jolokia-agent-jvm-javaagent.jar /sluice/jolokia.jar
 COPY --from=plugin /plugins /sluice/plugins
 COPY compose/images/connect.sh /sluice/connect.sh
+COPY connect/etc/jolokia.properties connect/etc/jolokia-access.xml /sluice/
 COPY compose/health /sluice/health
 RUN chmod -R a+rX /sluice
 

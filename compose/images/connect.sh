@@ -13,7 +13,13 @@ while IFS='=' read -r -d '' name value; do
     esac
 done < <(env -0) >"$settings"
 
-agent=host=0.0.0.0,port=8778
+agent=/tmp/jolokia.properties
+{
+    cat /opt/sluice/jolokia.properties
+    echo policyLocation=file:///opt/sluice/jolokia-access.xml
+    echo host=0.0.0.0
+    echo port=8778
+} >"$agent"
 if [ -n "${SECRETS:-}" ]; then
     # The worker itself, and its producers, consumers and admin clients each by a prefix, enter Kafka with the same.
     for prefix in "" producer. consumer. admin.; do
@@ -24,8 +30,9 @@ if [ -n "${SECRETS:-}" ]; then
     rm -f /tmp/trust.p12
     keytool -importcert -noprompt -alias sluice -file "$SECRETS/ca.pem" -keystore /tmp/trust.p12 -storetype PKCS12 \
         -storepass:file <(sed -n 's/^trust.password=//p' "$SECRETS/sink.properties") 2>/dev/null
-    agent=config=$SECRETS/jolokia.properties
+    # TLS and a password.
+    cat "$SECRETS/jolokia.properties" >>"$agent"
     KAFKA_OPTS="${KAFKA_OPTS:-} -Djava.security.auth.login.config=$SECRETS/connect.jaas"
 fi
-export KAFKA_OPTS="${KAFKA_OPTS:-} -javaagent:/opt/sluice/jolokia.jar=$agent"
+export KAFKA_OPTS="${KAFKA_OPTS:-} -javaagent:/opt/sluice/jolokia.jar=config=$agent"
 exec /opt/kafka/bin/connect-distributed.sh "$settings"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import httpx
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, KafkaException, Message, Producer
 
-from lab.endpoints import HttpAccess
+from lab.endpoints import METRICS_ORIGIN, HttpAccess
 from lab.errors import ProfileError
 from lab.records.drivers import ClockOffset
 
@@ -137,7 +137,7 @@ def ahead_of_agent(
 
         def ask() -> Reading:
             before_s = now_s()
-            answer = client.get(f"{url.rstrip('/')}/version")
+            answer = client.get(f"{url.rstrip('/')}/version", headers={"Origin": METRICS_ORIGIN})
             after_s = now_s()
             return Reading(before_s, float(answer.json()["timestamp"]), after_s, AGENT_RESOLUTION_S)
 

@@ -7,12 +7,13 @@ on whichever of them answer: one that is down has none.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import httpx
 import orjson
 from hdrh.histogram import HdrHistogram
 
-from lab.endpoints import OPEN, HttpAccess, urls_of
+from lab.endpoints import METRICS_ORIGIN, OPEN, HttpAccess, urls_of
 from lab.records.run import SinkHistograms
 from lab.records.samples import SinkSample
 from lab.records.verification import Ledger, SinkLedger, TaskLedger
@@ -24,7 +25,11 @@ RECORD_AGE = "RecordAgeHistogram"
 BULK_SERVICE_TIME = "BulkServiceTimeHistogram"
 AGES_EVERY = 5
 """Readings: to encode the histogram keeps a task waiting for a millisecond or two."""
-COMPILATION = {"type": "read", "mbean": "java.lang:type=Compilation", "attribute": "TotalCompilationTime"}
+TASKS = "sluice.connect:type=sink-task-metrics,connector={connector},task=*"
+COMPILATION = "java.lang:type=Compilation"
+COMPILATION_TIME = "TotalCompilationTime"
+READ: Mapping[str, tuple[str, ...]] = {TASKS.format(connector="*"): ("*",), COMPILATION: (COMPILATION_TIME,)}
+"""What this module reads, attributes by MBean; tools/metrics_policy.py allows a worker's agent to show that."""
 TASK = re.compile(r"[:,]task=(\w+)")
 
 
@@ -206,19 +211,22 @@ def read_workers(client: httpx.Client, url: str, connector: str, attributes: Seq
 
 
 def _worker(client: httpx.Client, url: str, connector: str, attributes: Sequence[str]) -> Worker:
-    tasks = f"sluice.connect:type=sink-task-metrics,connector={connector},task=*"
-    questions = [{"type": "read", "mbean": tasks, "attribute": list(attributes)}, COMPILATION]
-    # The agent answers below its context path only, which ends with a slash.
-    response = client.post(
-        f"{url}/", content=orjson.dumps(questions), headers={"Content-Type": "application/json"}
-    ).raise_for_status()
-    answers = orjson.loads(response.content)
-    # What the agent refuses as a whole has one answer.
-    of_tasks, of_machine = answers if isinstance(answers, list) and len(answers) == len(questions) else (answers, None)
-    if not isinstance(of_tasks, dict):
-        raise JolokiaError("the answer is none to what was asked")
-    compiling_ms = of_machine.get("value") if isinstance(of_machine, dict) else None
+    of_tasks = _read(client, url, TASKS.format(connector=connector), attributes)
+    of_machine = _read(client, url, COMPILATION, [COMPILATION_TIME])
+    compiling_ms = of_machine.get("value")
     return Worker(_beans_in(of_tasks), compiling_ms if isinstance(compiling_ms, int) else None)
+
+
+def _read(client: httpx.Client, url: str, bean: str, attributes: Sequence[str]) -> Mapping[str, Any]:
+    """The agent's answer, be it an error of its own. By GET: our policy refuses what Jolokia takes by POST."""
+    # Jolokia's escape is `!`, and the slash of a name would part it even where it is percent-encoded.
+    escaped = bean.replace("!", "!!").replace("/", "!/")
+    path = f"/read/{quote(escaped, safe='!,=:*')}/{','.join(attributes)}"
+    response = client.get(f"{url}{path}", headers={"Origin": METRICS_ORIGIN}).raise_for_status()
+    answer = orjson.loads(response.content)
+    if not isinstance(answer, dict):
+        raise JolokiaError("the answer is none to what was asked")
+    return answer
 
 
 def _beans_in(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lab.stack import metrics_agent
 from lab.stack.jdk import Jdk, extra_jvm_options
 from lab.stack.ports import LOOPBACK
 from lab.stack.server import ServerSpec
@@ -152,6 +153,7 @@ def connect_spec(
         plugin_version: Fingerprint of the plugins; a worker with other plugins must be started anew.
         more_plugins: Further folders of plugin folders, of other people's; not all of those say what they hold.
     """
+    agent_config = folder / "jolokia.properties"
     internal_topics = {
         f"{kind}.storage.{setting}": value
         for kind in ("offset", "config", "status")
@@ -173,7 +175,7 @@ def connect_spec(
         # One worker: when it comes back after a crash there is nobody to wait for.
         "scheduled.rebalance.max.delay.ms": "0",
     }
-    return java_server(
+    spec = java_server(
         program,
         "connect",
         "org.apache.kafka.connect.cli.ConnectDistributed",
@@ -182,9 +184,10 @@ def connect_spec(
         heap_mb=heap_mb,
         ports=ports,
         archive=program.archive("connect", agent),
-        agent=f"-javaagent:{agent}=host={LOOPBACK},port={ports['metrics']}",
-        shape=(plugin_version, settings),
+        agent=metrics_agent.jvm_option(agent, agent_config),
+        shape=(plugin_version, settings, ports["metrics"], metrics_agent.rules()),
     )
+    return spec.model_copy(update={"agent_config": agent_config})
 
 
 def java_server(

@@ -13,9 +13,9 @@ from threading import Lock
 import psutil
 from pydantic import BaseModel, ConfigDict
 
-from lab.endpoints import Endpoints
+from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
-from lab.stack import elasticsearch, kafka, opensearch, server
+from lab.stack import elasticsearch, kafka, metrics_agent, opensearch, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
 from lab.stack.engines import TITLES
@@ -149,7 +149,22 @@ class LocalStack:
             connect_url=f"http://{LOOPBACK}:{ports['connect']['http']}",
             elasticsearch_urls=tuple(f"http://{LOOPBACK}:{ports[name]['http']}" for name in nodes),
             metrics_url=f"http://{LOOPBACK}:{ports['connect']['metrics']}/jolokia",
+            access=self._access(),
         )
+
+    def _access(self) -> Access:
+        """The password of the worker's agent, which only we may read."""
+        worker = self.server("connect").spec
+        if worker.agent_config is None:
+            return Access()
+        try:
+            secret = metrics_agent.password(worker.agent_config)
+        except OSError as error:
+            raise StackError(
+                f"{worker.agent_config}: cannot be read ({error.strerror}), expected the password of the worker's "
+                "metrics; write it anew with: ./sluice restart connect"
+            ) from error
+        return Access(metrics=metrics_agent.access(secret), secrets=frozenset({secret}))
 
     def process_ids(self) -> dict[str, int]:
         """Process id by server name, as it is now: a server may have been restarted."""

@@ -14,6 +14,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict
 
 from lab.errors import StackError
+from lab.stack import metrics_agent
 from producers.children import last_lines
 
 STACK_MARKER = "SLUICE_STACK"
@@ -45,6 +46,7 @@ class ServerSpec(BaseModel):
         log_file: Its standard output and error.
         server_log: The log it writes itself, where that is another file.
         pid_file: Written by a server whose launcher ends once it is up; `None` if the process we start is the server.
+        agent_config: Configuration of its JMX agent, written anew at each start; `None` if it has no agent.
         archive: Class-data archive that it uses if it is there and writes when it stops if it is not.
         shape: Fingerprint of version and configuration; a server of another shape must be started anew.
     """
@@ -63,6 +65,7 @@ class ServerSpec(BaseModel):
     log_file: Path
     server_log: Path | None = None
     pid_file: Path | None = None
+    agent_config: Path | None = None
     archive: Path | None = None
     shape: str
 
@@ -136,6 +139,8 @@ def start(spec: ServerSpec, marker: Path, groups: Sequence[Path] = ()) -> Server
     identity = {} if spec.run_as is None else {"user": spec.run_as, "group": spec.run_as, "extra_groups": []}
     if spec.pid_file:
         spec.pid_file.unlink(missing_ok=True)
+    if spec.agent_config:
+        metrics_agent.configure(spec.agent_config, spec.ports["metrics"])
     with spec.log_file.open("ab") as log:
         try:
             child = subprocess.Popen(

@@ -12,7 +12,7 @@ import httpx
 from lab.clients.elasticsearch import ElasticsearchClient, error_reason
 from lab.clients.http import UNAUTHORIZED
 from lab.clients.target import Target, cluster_of, topics_of, worker_of
-from lab.endpoints import Endpoints, urls_of
+from lab.endpoints import METRICS_ORIGIN, Endpoints, urls_of
 from lab.errors import ProfileError, StackError
 from lab.profiles import Profile
 from lab.profiles.problems import Place, Problem
@@ -327,7 +327,7 @@ def check_agent(url: str, endpoints: Endpoints) -> None:
     """Check that one JMX agent responds; raises as above."""
     try:
         with endpoints.access.metrics.client(timeout=ANSWER_TIMEOUT_S) as client:
-            response = client.get(url)
+            response = client.get(url, headers={"Origin": METRICS_ORIGIN})
     except httpx.TransportError as error:
         raise StackError(f"{url}: the JMX agent does not answer ({type(error).__name__})") from error
     if response.status_code in UNAUTHORIZED:

@@ -2,16 +2,17 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-import httpx
 import orjson
 import psutil
 
+from lab.endpoints import METRICS_ORIGIN, Endpoints
+from lab.stack.jdk import find_jdks
 from lab.stack.local import LocalStack
 from lab.stack.server import ServerSpec
 from tests.integration.conftest import ROOT, Sluice
@@ -88,39 +89,37 @@ def footprint(pid: int, *, with_children: bool = False) -> dict[str, float]:
 
 
 class JavaMachine:
-    """The Java virtual machine of the Connect worker, by its JMX agent."""
+    """The Java virtual machine of the Connect worker, by `jcmd` and its JMX agent."""
 
-    def __init__(self, metrics_url: str) -> None:
-        self._url = f"{metrics_url.rstrip('/')}/"
-        self._http = httpx.Client(timeout=30)
+    def __init__(self, stack: LocalStack, endpoints: Endpoints) -> None:
+        self._stack = stack
+        self._url = str(endpoints.metrics_url)
+        self._http = endpoints.access.metrics.client(headers={"Origin": METRICS_ORIGIN}, timeout=30)
 
     def heap_after_collection_mb(self) -> float:
-        """Heap in use just after a full collection, which this asks for: what the worker holds on to.
-
-        Source: `MemoryPoolMXBean.getCollectionUsage`: a pool's usage after the latest collection in it.
-        """
-        self._ask(type="exec", mbean="java.lang:type=Memory", operation="gc")
-        pools = self._ask(type="read", mbean="java.lang:type=MemoryPool,name=*", attribute=["Type", "CollectionUsage"])
-        return heap_in_use_mb(pools.values())
+        """Heap in use just after a full collection, which this asks for: what the worker holds on to."""
+        self._jcmd("GC.run")
+        return heap_in_use_mb(self._jcmd("GC.heap_info"))
 
     def mbeans(self) -> int:
-        """MBeans that are registered."""
-        return len(self._ask(type="search", mbean="*:*"))
+        """MBeans that are registered, but for those without attributes; the agent shows names and hides values."""
+        answer = orjson.loads(self._http.get(f"{self._url}/read/*:*?ignoreErrors=true").raise_for_status().content)
+        assert answer["status"] == 200, answer.get("error")
+        return len(answer["value"])
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
-    def _ask(self, **question: Any) -> Any:
-        answer = orjson.loads(self._http.post(self._url, content=orjson.dumps(question)).raise_for_status().content)
-        assert answer["status"] == 200, answer.get("error")
-        return answer["value"]
+    def _jcmd(self, command: str) -> str:
+        jcmd = find_jdks()[0].java.with_name("jcmd")
+        words = [str(jcmd), str(self._stack.process_ids()["connect"]), command]
+        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
-def heap_in_use_mb(pools: Iterable[dict[str, Any]]) -> float:
-    """The sum over all pools of the heap, by their MBeans; other pools, such as of compiled code, are left out."""
-    heap = [pool["CollectionUsage"] for pool in pools if pool["Type"] == "HEAP"]
-    return sum(usage["used"] for usage in heap if usage is not None) / MB
+def heap_in_use_mb(heap_info: str) -> float:
+    """What is used of the heap, by `jcmd PID GC.heap_info`: G1 has one part, others have one per generation."""
+    return sum(int(used) for used in re.findall(r" total .*used (\d+)K", heap_info)) / 1024
 
 
 def log_kb(stack: LocalStack) -> dict[str, float]:

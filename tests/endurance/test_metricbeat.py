@@ -25,6 +25,7 @@ from lab.endpoints import Endpoints
 from lab.publish import monitoring
 from lab.publish.monitoring import LEAST_BUCKET_S
 from lab.records.samples import Sample
+from lab.stack.metrics_agent import USER
 from tests.endurance.say import say
 from tests.integration.conftest import Sluice
 from tests.kibana import OVERVIEW, drawn_series
@@ -54,6 +55,8 @@ def collecting(binary: Path, folder: Path, there: Endpoints) -> Iterator[Path]:
     variables = {
         "ELASTICSEARCH_URL": there.elasticsearch_urls[0],
         "JOLOKIA_URL": str(there.metrics_url).removesuffix("/jolokia"),
+        "JOLOKIA_USERNAME": USER,
+        "JOLOKIA_PASSWORD": next(iter(there.access.secrets)),
     }
     words = [word for name, value in options.items() for word in ("-E", f"{name}={value}")]
     settings = folder / "metricbeat.yml"

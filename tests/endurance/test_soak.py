@@ -183,7 +183,7 @@ def test_hours_of_updates_and_deletes_make_nothing_grow(
     report: Path,
 ) -> None:
     """Heap, memory, open files, threads, MBeans, lag and logs keep their level; each key is stored as last sent."""
-    machine = JavaMachine(str(endpoints.metrics_url))
+    machine = JavaMachine(own_sluice.stack, endpoints)
     with lab_at_work(own_sluice, endpoints, report) as lab:
         rate, of_limit = (soak_rate, "as asked for") if soak_rate else share_of_limit(drain)
         with sending(drain, rate) as sender:

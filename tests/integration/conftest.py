@@ -18,6 +18,7 @@ from lab.endpoints import Endpoints
 from lab.records.result import Result
 from lab.stack.jdk import JVM_OPTIONS
 from lab.stack.local import LocalStack
+from lab.stack.metrics_agent import USER
 from lab.stack.server import marked_processes
 from lab.stack.shape import StackShape
 
@@ -191,12 +192,15 @@ def elasticsearch(sluice: Sluice) -> Iterator[httpx.Client]:
 
 
 def target_file(path: Path, there: Endpoints) -> Path:
-    """The path, at which a file then describes these servers."""
+    """The path, at which a file then describes these servers; beside it, the password of the worker's metrics."""
+    (secret,) = there.access.secrets
+    password = path.with_suffix(".password")
+    password.write_text(secret)
     path.write_text(
         f"kafka: {{bootstrap_servers: '{there.kafka_bootstrap}'}}\n"
         f"connect: {{url: '{there.connect_url}'}}\n"
         f"elasticsearch: {{urls: ['{there.elasticsearch_urls[0]}']}}\n"
-        f"metrics: {{url: '{there.metrics_url}'}}\n"
+        f"metrics: {{url: '{there.metrics_url}', username: {USER}, password: {{file: {password.name}}}}}\n"
     )
     return path
 

@@ -4,11 +4,12 @@ import contextlib
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 from urllib.parse import urlsplit
 
@@ -18,10 +19,15 @@ REFUSAL = b'{"error": {"reason": "who is there?"}, "message": "who is there?", "
 
 @dataclass
 class Door:
-    """Where it is, whom it lets in, and what has happened so far."""
+    """Where it is, whom it lets in, and what has happened so far.
+
+    Attributes:
+        behind: Headers with which it enters the server itself.
+    """
 
     authorization: str
     upstream: str
+    behind: Mapping[str, str] = field(default_factory=dict)
     url: str = ""
     let_in: int = 0
     refused: int = 0
@@ -42,6 +48,7 @@ class Doorkeeper(BaseHTTPRequestHandler):
             return
         self.door.let_in += 1
         headers = {name: value for name, value in self.headers.items() if name.lower() not in NOT_PASSED_ON}
+        headers |= self.door.behind
         behind = urlsplit(self.door.upstream)
         passed_on = HTTPConnection(behind.hostname or "", behind.port, timeout=120)
         try:
@@ -81,13 +88,19 @@ class Doorkeeper(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def guarded(upstream: str, authorization: str, certificate: tuple[Path, Path] | None = None) -> Iterator[Door]:
+def guarded(
+    upstream: str,
+    authorization: str,
+    certificate: tuple[Path, Path] | None = None,
+    behind: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Door]:
     """A door in front of `upstream` for requests with this header `Authorization`.
 
     Args:
         certificate: Certificate and key of a door that speaks TLS.
+        behind: Headers with which it enters the server itself.
     """
-    door = Door(authorization, upstream)
+    door = Door(authorization, upstream, behind)
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("DoorkeeperHere", (Doorkeeper,), {"door": door}))
     httpd.daemon_threads = True
     if certificate is not None:

@@ -32,6 +32,7 @@ class SinkConnector:
         self.name = name
         self._endpoints = endpoints
         self._http = httpx.Client(timeout=90)
+        self._metrics = endpoints.access.metrics.client(timeout=90)
         self._topics = KafkaTopics(endpoints.kafka_bootstrap)
         self._config: dict[str, str] = {}
 
@@ -91,6 +92,7 @@ class SinkConnector:
         """Remove it, its topic left."""
         self._request("DELETE", "")
         self._http.close()
+        self._metrics.close()
 
     def states(self) -> list[str]:
         """The state of each task, in no order."""
@@ -105,7 +107,7 @@ class SinkConnector:
         """The ledger of each task that runs, and its counters of requests; tasks that have just ended have none."""
         names = [f"Records{fate}" for fate in ("Read", *FATES)] + list(COUNTED)
         try:
-            return list(read_beans(self._http, self._endpoints.metrics_url or "", self.name, names).values())
+            return list(read_beans(self._metrics, self._endpoints.metrics_url or "", self.name, names).values())
         except (SinkNotRegisteredError, JolokiaError):
             return []
 

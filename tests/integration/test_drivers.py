@@ -37,7 +37,7 @@ TARGET = """
 kafka: {{bootstrap_servers: '{bootstrap}'}}
 connect: {{url: '{there.connect_url}'}}
 elasticsearch: {{urls: ['{there.elasticsearch_urls[0]}']}}
-metrics: {{url: '{there.metrics_url}'}}
+metrics: {{url: '{there.metrics_url}', username: sluice, password: {{file: metrics.password}}}}
 """
 
 
@@ -69,6 +69,7 @@ def network(sluice: Sluice, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             pytest.skip(str(error))
         bootstrap = leaving.enter_context(bridged(sluice))
         target = folder / "target.yaml"
+        (folder / "metrics.password").write_text(next(iter(sluice.stack.endpoints().access.secrets)))
         target.write_text(TARGET.format(bootstrap=bootstrap, there=sluice.stack.endpoints()))
         yield Network(there, bootstrap, target, folder)
 

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from lab import VERSION
-from lab.endpoints import Endpoints
-from lab.stack import server
+from lab.endpoints import Access, Endpoints
+from lab.stack import metrics_agent, server
 from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import JavaRange, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.kafka import Program, connect_spec
@@ -81,12 +81,14 @@ def bare_worker(request: pytest.FixtureRequest, sluice: Sluice, built: Path, tmp
     properties = tmp_path / "worker.properties"
     properties.write_text(properties.read_text().replace("sluice-connect", f"sluice-bare-{version}"))
     launched = server.start(spec, sluice.state)
+    assert spec.agent_config is not None
     try:
         wait_until_ready(launched, lambda _daemon: None)
         yield dataclasses.replace(
             session,
             connect_url=f"http://{LOOPBACK}:{ports['http']}",
             metrics_url=f"http://{LOOPBACK}:{ports['metrics']}/jolokia",
+            access=Access(metrics=metrics_agent.access(metrics_agent.password(spec.agent_config))),
         )
     finally:
         server.stop([launched])

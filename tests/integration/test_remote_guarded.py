@@ -123,7 +123,11 @@ def doors_of(started: Sluice, folder: Path) -> Iterator[Guarded]:
             ),
             open_doors.enter_context(guarded(there.connect_url, basic("lab", SECRETS["CONNECT_SECRET"]))),
             open_doors.enter_context(
-                guarded(str(there.metrics_url).removesuffix("/jolokia"), basic("lab", SECRETS["METRICS_SECRET"]))
+                guarded(
+                    str(there.metrics_url).removesuffix("/jolokia"),
+                    basic("lab", SECRETS["METRICS_SECRET"]),
+                    behind=there.access.metrics.headers(),
+                )
             ),
         )
         target = folder / "target.yaml"

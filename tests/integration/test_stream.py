@@ -12,6 +12,7 @@ import pytest
 
 from lab.clients.kafka import KafkaTopics
 from lab.profiles import load_profile
+from lab.stack.metrics_agent import USER
 from lab.stream.kubernetes import SERVERS, resources
 from tests.integration.conftest import COMMAND_TIMEOUT_S, ROOT, STARTED, Finished, Sluice
 
@@ -33,6 +34,8 @@ class Streams:
             "SLUICE_CONNECT_URL": found.connect_url,
             "SLUICE_ELASTICSEARCH_URLS": ",".join(found.elasticsearch_urls),
             "SLUICE_METRICS_URL": str(found.metrics_url),
+            "SLUICE_METRICS_USERNAME": USER,
+            "SLUICE_METRICS_PASSWORD": next(iter(found.access.secrets)),
             "SLUICE_STREAM_DOCUMENTS": str(LAP),
         }
         self.connect = httpx.Client(base_url=found.connect_url, timeout=30)

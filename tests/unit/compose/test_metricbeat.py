@@ -5,6 +5,7 @@ import re
 import pytest
 import yaml
 
+from lab.endpoints import METRICS_ORIGIN
 from lab.stack.places import ROOT
 from tests.metricbeat import settings, settings_text
 
@@ -44,10 +45,15 @@ def test_no_credential_has_a_default(name: str, places: int) -> None:
     assert set(defaults) <= {"", "[]"}
 
 
-def test_options_of_jolokia_are_no_part_of_its_path() -> None:
-    """A `?` in a path is sent as %3F, and Jolokia then answers without them."""
+def test_metricbeat_asks_the_metrics_agent_as_its_policy_wants() -> None:
+    """By GET, whose address Metricbeat ends itself: a slash or a query of ours before that would make it another one.
+
+    Source: metricbeat/module/jolokia/jmx/config.go: `buildJolokiaGETUri` and `Fetch` of 7.17.29, `SetUpdatedURL` of the
+        main branch.
+    """
     module = MODULES["jolokia"]
-    assert (module["path"], module["query"]) == ("/jolokia/", {"ignoreErrors": "true", "canonicalNaming": "false"})
+    assert (module["http_method"], module["path"], "query" in module) == ("GET", "/jolokia", False)
+    assert module["headers"] == {"Origin": METRICS_ORIGIN}
 
 
 def test_every_address_that_metricbeat_gets_is_one_that_it_reads() -> None:

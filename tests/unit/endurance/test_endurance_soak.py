@@ -81,15 +81,24 @@ def test_the_report_has_a_row_and_a_chart_for_each_figure(tmp_path: Path) -> Non
     assert ("worker: threads" in drawing, "lag" in drawing) == (True, True)
 
 
-def test_heap_in_use_is_that_of_the_heaps_pools() -> None:
-    """A pool that was never collected has none, and compiled code is no heap."""
-    pools = [
-        {"Type": "HEAP", "CollectionUsage": {"used": 3_000_000}},
-        {"Type": "HEAP", "CollectionUsage": {"used": 500_000}},
-        {"Type": "HEAP", "CollectionUsage": None},
-        {"Type": "NON_HEAP", "CollectionUsage": {"used": 9_000_000}},
-    ]
-    assert heap_in_use_mb(pools) == 3.5
+SERIAL = """\
+2749:
+DefNew     total 157248K, used 28672K [0x00000000e0000000, 0x00000000eaaa0000, 0x00000000eaaa0000)
+ eden space 139776K,   7% used [0x00000000e0000000, 0x00000000e0a6c808, 0x00000000e8880000)
+Tenured    total 349568K, used 98304K [0x00000000eaaa0000, 0x0000000100000000, 0x0000000100000000)
+"""
+G1 = """\
+2749:
+ garbage-first heap   total 262144K, used 3584K [0x00000000c0000000, 0x0000000100000000)
+  region size 1024K, 4 young (4096K), 0 survivors (0K)
+ Metaspace       used 1024K, committed 1280K, reserved 1114112K
+"""
+
+
+@pytest.mark.parametrize(("heap_info", "used_mb"), [(SERIAL, 124.0), (G1, 3.5)])
+def test_heap_in_use_is_that_of_all_generations(heap_info: str, used_mb: float) -> None:
+    """Classes and compiled code are no heap."""
+    assert heap_in_use_mb(heap_info) == used_mb
 
 
 def test_the_logs_of_a_node_are_its_output_and_what_lies_beside_its_log(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import httpx
-import orjson
 import pytest
 from hdrh.histogram import HdrHistogram
 
@@ -44,7 +43,8 @@ LEDGER_ATTRIBUTES = [
 ]
 
 
-COMPILATION = {"type": "read", "mbean": "java.lang:type=Compilation", "attribute": "TotalCompilationTime"}
+LEDGER = f"/read/sluice.connect:type=sink-task-metrics,connector=sluice-books,task=*/{','.join(LEDGER_ATTRIBUTES)}"
+COMPILATION = "/read/java.lang:type=Compilation/TotalCompilationTime"
 NOT_SAID = {"status": 404, "error": "javax.management.InstanceNotFoundException"}
 
 
@@ -57,13 +57,19 @@ def encoded(*values_us: int, highest_us: int = 3_600_000_000) -> str:
     return text.decode()
 
 
-def agent(beans: dict[str, Any], asked: list[Any] | None = None) -> Any:
+def agent(beans: dict[str, Any], asked: list[str] | None = None) -> Any:
     """An agent that knows these beans."""
+    return answering({"status": 200, "value": beans}, asked=asked)
+
+
+def answering(of_tasks: Any, of_machine: Any = NOT_SAID, asked: list[str] | None = None) -> Any:
+    """An agent that answers this about tasks, and that about the virtual machine."""
 
     def answer(path: str, body: bytes) -> tuple[int, Any]:
+        assert body == b""
         if asked is not None:
-            asked.append((path, orjson.loads(body)))
-        return 200, [{"status": 200, "value": beans}, NOT_SAID]
+            asked.append(path)
+        return 200, of_machine if path.endswith(COMPILATION) else of_tasks
 
     return answer
 
@@ -75,7 +81,7 @@ def test_attributes_are_named_as_the_sink_names_them() -> None:
 
 def test_the_ledger_is_summed_over_tasks() -> None:
     """A connector's books are those of all its tasks."""
-    asked: list[Any] = []
+    asked: list[str] = []
     beans = {
         f"sluice.connect:connector=sluice-books,task={task},type=sink-task-metrics": dict.fromkeys(
             LEDGER_ATTRIBUTES, value
@@ -85,19 +91,7 @@ def test_the_ledger_is_summed_over_tasks() -> None:
     with server(agent(beans, asked)) as url:
         sample = SinkReader(f"{url}/jolokia/", "sluice-books", timeout_s=2).read()
     assert sample.model_dump() == dict.fromkeys(OTHER_FIELDS) | {"tasks": 3} | dict.fromkeys(LEDGER_FIELDS, 31)
-    assert asked == [
-        (
-            "/jolokia/",
-            [
-                {
-                    "type": "read",
-                    "mbean": "sluice.connect:type=sink-task-metrics,connector=sluice-books,task=*",
-                    "attribute": LEDGER_ATTRIBUTES,
-                },
-                COMPILATION,
-            ],
-        ),
-    ]
+    assert asked == [f"/jolokia{LEDGER}", f"/jolokia{COMPILATION}"]
 
 
 def test_the_workers_compiling_time_is_read_beside_the_ledger() -> None:
@@ -110,21 +104,30 @@ def test_the_workers_compiling_time_is_read_beside_the_ledger() -> None:
 def test_a_connector_without_tasks_is_said_to_have_none(answer: dict[str, Any]) -> None:
     """The worker runs before the task does; that is no failure of the agent."""
     with (
-        server(lambda _path, _body: (200, [answer, NOT_SAID])) as url,
+        server(answering(answer)) as url,
         pytest.raises(SinkNotRegisteredError) as failure,
     ):
         SinkReader(url, "sluice-books", timeout_s=2).read()
     assert str(failure.value) == "no task of connector sluice-books has registered its metrics"
 
 
-@pytest.mark.parametrize("by_part", [True, False])
-def test_an_error_of_the_agent_is_passed_on(*, by_part: bool) -> None:
-    """The agent answers HTTP 200 to a request that it refuses, be it as a whole or each part of it."""
+def test_an_error_of_the_agent_is_passed_on() -> None:
+    """The agent answers HTTP 200 to a request that it refuses."""
     refusal = {"status": 403, "error_type": "java.lang.SecurityException", "error": "not allowed"}
-    answer = [refusal] * 2 if by_part else refusal
-    with server(lambda _path, _body: (200, answer)) as url, pytest.raises(JolokiaError) as failure:
+    with server(answering(refusal, refusal)) as url, pytest.raises(JolokiaError) as failure:
         SinkReader(url, "sluice-books", timeout_s=2).read()
     assert str(failure.value) == "java.lang.SecurityException: not allowed"
+
+
+@pytest.mark.parametrize(
+    ("connector", "in_path"), [("a/b!c", "a!%2Fb!!c"), ("größe 1?", "gr%C3%B6%C3%9Fe%201%3F"), ("a.b-c_d", "a.b-c_d")]
+)
+def test_a_connectors_name_reaches_the_agent_as_it_is(connector: str, in_path: str) -> None:
+    """Jolokia's own escape is an exclamation mark; the rest is that of URLs."""
+    asked: list[str] = []
+    with server(agent({"task=0": {"RecordAgeHistogram": None, "BulkServiceTimeHistogram": None}}, asked)) as url:
+        read_sink_histograms(url, connector)
+    assert asked[0].split(",")[1] == f"connector={in_path}"
 
 
 def test_merging_conserves_counts_and_values() -> None:
@@ -162,13 +165,13 @@ def test_the_sinks_histograms_are_read_over_all_tasks() -> None:
 
 def test_a_connector_without_tasks_has_no_histograms() -> None:
     """The end of a run is no place to fail for want of a percentile."""
-    with server(lambda _path, _body: (200, [{"status": 404}, NOT_SAID])) as url:
+    with server(answering({"status": 404})) as url:
         assert read_sink_histograms(url, "sluice-books") == SinkHistograms(record_age=None, bulk_service_time=None)
 
 
 def test_ages_are_read_at_every_fifth_reading_and_only_of_a_stream() -> None:
     """To encode them holds a task up; of a drain they are the time in the topic."""
-    asked: list[Any] = []
+    asked: list[str] = []
     ages = encoded(*(1000 * (number + 1) for number in range(100)))
     bean = {**dict.fromkeys(LEDGER_ATTRIBUTES, 7), "RecordAgeHistogram": ages}
     name = "sluice.connect:connector=sluice-books,task=0,type=sink-task-metrics"
@@ -177,8 +180,8 @@ def test_ages_are_read_at_every_fifth_reading_and_only_of_a_stream() -> None:
         for _ in range(6):
             of_stream.read()
         SinkReader(url, "sluice-books", timeout_s=2).read()
-    ledgers = [questions[0]["attribute"] for _, questions in asked]
-    assert ["RecordAgeHistogram" in attributes for attributes in ledgers] == [
+    ledgers = [path for path in asked if not path.endswith(COMPILATION)]
+    assert ["RecordAgeHistogram" in path for path in ledgers] == [
         True,
         *[False] * 4,
         True,
@@ -195,15 +198,9 @@ def test_ages_are_those_of_all_tasks_together() -> None:
 
 def worker(*tasks: int, compiling_ms: int = 0) -> Any:
     """The agent of a worker that runs these tasks; each has the value 7 for all that is asked."""
-
-    def answer(_path: str, body: bytes) -> tuple[int, Any]:
-        question, of_machine = orjson.loads(body)
-        assert of_machine == COMPILATION
-        beans = {f"task={task}": dict.fromkeys(question["attribute"], 7) for task in tasks}
-        of_tasks = {"status": 200, "value": beans} if beans else {"status": 404}
-        return 200, [of_tasks, {"status": 200, "value": compiling_ms}]
-
-    return answer
+    beans = {f"task={task}": dict.fromkeys(LEDGER_ATTRIBUTES, 7) for task in tasks}
+    of_tasks = {"status": 200, "value": beans} if beans else {"status": 404}
+    return answering(of_tasks, {"status": 200, "value": compiling_ms})
 
 
 def test_the_tasks_are_those_of_all_workers_that_answer() -> None:
@@ -228,7 +225,7 @@ def test_a_task_that_two_workers_show_counts_once() -> None:
     assert (sample.tasks, sample.records_read) == (2, 14)
 
 
-@pytest.mark.parametrize("answer", [[], [{"status": 200, "value": {}}], [None, NOT_SAID], "no"])
+@pytest.mark.parametrize("answer", [[], [{"status": 200, "value": {}}], None, "no"])
 def test_an_answer_of_another_shape_is_a_failure_of_the_agent(answer: Any) -> None:
     """As of a proxy that answers for it."""
     with server(lambda _path, _body: (200, answer)) as url, pytest.raises(JolokiaError):
@@ -238,6 +235,6 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_agent(answer: Any) -> No
 def test_what_the_machine_does_not_say_costs_no_ledger() -> None:
     """Its compiling time is not known then."""
     beans = {"task=0": dict.fromkeys(LEDGER_ATTRIBUTES, 7)}
-    with server(lambda _path, _body: (200, [{"status": 200, "value": beans}, None])) as url:
+    with server(answering({"status": 200, "value": beans}, {"status": 403})) as url:
         sample = SinkReader(url, "sluice-books", timeout_s=2).read()
     assert (sample.records_read, sample.jit_time_ms) == (7, None)
