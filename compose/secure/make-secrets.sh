@@ -37,9 +37,8 @@ listeners.https.ssl.keystore.type=PKCS12
 listeners.https.ssl.keystore.location=/secrets/server.p12
 listeners.https.ssl.keystore.password=$(password connect)
 REST
+# Beside the policy and the address, which connect.sh gives.
 cat >jolokia.properties <<JOLOKIA
-host=0.0.0.0
-port=8778
 protocol=https
 serverCert=/secrets/server.pem
 serverKey=/secrets/server.key

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from itertools import product
+from pathlib import Path
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ from tests.compose.conftest import SEEN
 from tests.compose.engine import Engine
 from tests.compose.materials import DEFAULT_ELASTICSEARCH
 from tests.compose.project import Project, checkout_name, documents, free_ports, own_images, wait_until
+from tests.integration.metrics_attacks import ORIGIN, PAGES, Attacker, figures_shown, succeeded
 
 # The first test also makes the engine and the images, which a fresh machine has neither of.
 pytestmark = pytest.mark.timeout(1800)
@@ -127,6 +129,16 @@ def test_what_is_stored_is_what_was_sent(project: Project, cluster: httpx.Client
     lost = cluster.get("/sluice-quickstart/_search", params={"size": 1}).json()["hits"]["hits"][0]["_id"]
     cluster.delete(f"/sluice-quickstart/_doc/{lost}", params={"refresh": "true"}).raise_for_status()
     assert project.called("run", "--rm", "verify", settings=ONE_NODE).returncode == 4
+
+
+def test_the_workers_metrics_are_figures_and_no_way_in(project: Project, tmp_path: Path) -> None:
+    """A local program reads figures and does nothing else; a page does not even that."""
+    url = f"http://localhost:{project.settings['JOLOKIA_PORT']}/jolokia"
+    local = Attacker(url, tmp_path, ORIGIN)
+    assert (succeeded(local), figures_shown(local)) == (set(), True)
+    for headers in PAGES.values():
+        page = Attacker(url, tmp_path, headers)
+        assert (succeeded(page), figures_shown(page)) == (set(), False)
 
 
 def test_documents_make_no_index_to_be_measured(cluster: httpx.Client) -> None:

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.compose.engine import Engine
 from tests.compose.project import Project, checkout_name, documents, free_ports, own_images, wait_until
+from tests.integration.metrics_attacks import FIGURE, GC, ORIGIN
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 
@@ -89,6 +90,9 @@ def test_nobody_gets_in_without_a_secret(project: Project, doors: Doors) -> None
     ):
         with doors.client(port) as stranger:
             assert stranger.get(path).status_code == httpx.codes.UNAUTHORIZED, port
+    # The path that Jolokia asks for no password.
+    with doors.client("JOLOKIA_PORT", headers=ORIGIN) as stranger:
+        assert [stranger.post("/jolokia/config", json=asked).json()["status"] for asked in (FIGURE, GC)] == [403, 403]
     stranger = AdminClient(
         {
             "bootstrap.servers": f"localhost:{project.settings['KAFKA_PORT']}",

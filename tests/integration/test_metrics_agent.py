@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from lab.endpoints import Endpoints
-from lab.stack.artifacts import read_lock
+from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import find_jdks
 from lab.stack.metrics_agent import POLICY, SETTINGS, configure, jvm_option
+from lab.stack.places import cache_dir
 from lab.stack.ports import accepts_connections
 from lab.stack.shape import StackShape
 from tests.integration.conftest import Sluice
@@ -35,9 +36,9 @@ NOBODY_UID = 65534
 
 
 @pytest.fixture
-def start_agent(sluice: Sluice) -> Iterator[Callable[[str, int], str]]:
+def start_agent() -> Iterator[Callable[[str, int], str]]:
     """Starts a small Java program with the agent and an option of its own; the agent's URL."""
-    jar = sluice.stack.cache.fetch(read_lock().sets["jolokia"])[0]
+    (jar,) = ArtifactCache(cache_dir()).fetch(read_lock().sets["jolokia"])
     with ExitStack() as running:
 
         def start(option: str, port: int) -> str:
