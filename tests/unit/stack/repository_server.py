@@ -19,6 +19,8 @@ class Repository:
     Attributes:
         requests: Path and `Range` header of each request.
         slow: Paths that are sent in pieces, the second only once `refused` is set.
+        endless: Paths whose content is sent again and again, without a length, for as long as somebody reads.
+        redirects: Paths that lie elsewhere, and where.
         may_refuse: A file that is not here is refused once this is set, which it is unless a test clears it.
         refused: Set once a file that is not here was refused.
     """
@@ -26,6 +28,8 @@ class Repository:
     files: dict[str, bytes] = field(default_factory=dict)
     requests: list[tuple[str, str | None]] = field(default_factory=list)
     slow: set[str] = field(default_factory=set)
+    endless: set[str] = field(default_factory=set)
+    redirects: dict[str, str] = field(default_factory=dict)
     may_refuse: threading.Event = field(default_factory=threading.Event)
     refused: threading.Event = field(default_factory=threading.Event)
     honours_range: bool = True
@@ -54,6 +58,12 @@ def served(repository: Repository) -> Iterator[Repository]:
             path = self.path.lstrip("/")
             wanted = self.headers.get("Range")
             repository.requests.append((path, wanted))
+            if place := repository.redirects.get(path):
+                self.send_response(302)
+                self.send_header("Location", place)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             content = repository.files.get(path)
             if content is None:
                 repository.may_refuse.wait(10)
@@ -66,10 +76,13 @@ def served(repository: Repository) -> Iterator[Repository]:
             if wanted and repository.honours_range:
                 status, first = 206, int(re.findall(r"\d+", wanted)[0])
             self.send_response(status)
-            self.send_header("Content-Length", str(len(content) - first))
+            if path not in repository.endless:
+                self.send_header("Content-Length", str(len(content) - first))
             self.end_headers()
             with contextlib.suppress(OSError):  # the asker may have given up
                 self.send(content[first:], slowly=path in repository.slow)
+                while path in repository.endless:
+                    self.wfile.write(content)
 
         def send(self, content: bytes, *, slowly: bool) -> None:
             if not slowly:

