@@ -46,6 +46,28 @@ QUICK_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
 }
 
+NO_PROVIDERS = "-Dorg.apache.kafka.automatic.config.providers=none"
+"""Else whoever writes settings of a client or of a connector names a provider in them, and with it any file to read.
+
+A worker's own providers are not affected (Kafka 4.3.1, `AbstractConfig.resolveConfigVariables`).
+"""
+
+OVERRIDABLE = (
+    *("auto.offset.reset", "check.crcs", "client.id", "client.rack", "connections.max.idle.ms"),
+    *("default.api.timeout.ms", "fetch.max.bytes", "fetch.max.wait.ms", "fetch.min.bytes", "group.id"),
+    *("group.instance.id", "heartbeat.interval.ms", "isolation.level", "max.partition.fetch.bytes"),
+    *("max.poll.interval.ms", "max.poll.records", "metadata.max.age.ms", "partition.assignment.strategy"),
+    *("receive.buffer.bytes", "request.timeout.ms", "retry.backoff.max.ms", "retry.backoff.ms"),
+    *("send.buffer.bytes", "session.timeout.ms"),
+    *("acks", "batch.size", "buffer.memory", "compression.type", "delivery.timeout.ms", "enable.idempotence"),
+    *("linger.ms", "max.block.ms", "max.in.flight.requests.per.connection", "max.request.size", "retries"),
+)
+"""Settings of its consumer, and of the producer of dead letters, that a connector may change.
+
+None names an address, credentials or a file: a connector with those would read what the worker may read, or show
+what the worker shows to Kafka to a server of its own.
+"""
+
 
 def properties(settings: Mapping[str, str]) -> str:
     """A Java properties file."""
@@ -170,7 +192,8 @@ def connect_spec(
         "listeners": f"http://{LOOPBACK}:{ports['http']}",
         "plugin.path": ",".join(map(str, (*plugin_path, *more_plugins))),
         "plugin.discovery": "hybrid_warn" if more_plugins else "service_load",
-        "connector.client.config.override.policy": "All",
+        "connector.client.config.override.policy": "Allowlist",
+        "connector.client.config.override.allowlist": ",".join(OVERRIDABLE),
         "offset.flush.interval.ms": "1000",
         # One worker: when it comes back after a crash there is nobody to wait for.
         "scheduled.rebalance.max.delay.ms": "0",
@@ -219,6 +242,7 @@ def java_server(
     options += [
         f"-Djava.io.tmpdir={temporary}",
         f"-Dlog4j2.configurationFile={logging}",
+        NO_PROVIDERS,
         *extra_jvm_options(),
         *filter(None, [agent]),
     ]

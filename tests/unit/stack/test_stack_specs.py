@@ -1,6 +1,7 @@
 """Specifications of the servers: what makes one differ from another, and what does not."""
 
 import os
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,16 @@ import yaml
 from lab.stack import elasticsearch as elasticsearch_module
 from lab.stack.elasticsearch import elasticsearch_spec, give_to, node_settings, vector_instructions
 from lab.stack.jdk import Jdk
-from lab.stack.kafka import Program, class_data_options, connect_spec, fingerprint, kafka_spec
+from lab.stack.kafka import (
+    NO_PROVIDERS,
+    OVERRIDABLE,
+    Program,
+    class_data_options,
+    connect_spec,
+    fingerprint,
+    kafka_spec,
+)
+from lab.stack.places import ROOT
 from lab.stack.server import ServerSpec
 
 JDK_17 = Jdk(Path("/jdk-17"), 17, "17.0.15")
@@ -393,3 +403,31 @@ def test_vector_instructions_are_those_of_the_last_start(tmp_path: Path, text: s
     assert vector_instructions(tmp_path / "gone.log") is None
     (tmp_path / "rolled.log").write_text("[cluster] started\n")
     assert vector_instructions(tmp_path / "rolled.log") is None, "the log of the start was put away"
+
+
+def test_containers_and_kubernetes_allow_connectors_what_the_lab_does() -> None:
+    """Three files name the settings that a connector may override, and the property that forbids its own providers."""
+    worker = yaml.safe_load((ROOT / "compose" / "pipeline.yaml").read_text("utf-8"))["x-worker"]["environment"]
+    resource = next(yaml.safe_load_all((ROOT / "deploy/kubernetes/base/connect.yaml").read_text("utf-8")))["spec"]
+    overridable = [
+        worker["CONNECT_CONNECTOR_CLIENT_CONFIG_OVERRIDE_ALLOWLIST"],
+        resource["config"]["connector.client.config.override.allowlist"],
+    ]
+    assert [tuple(text.split(", ")) for text in overridable] == [OVERRIDABLE, OVERRIDABLE]
+    assert worker["KAFKA_OPTS"] == NO_PROVIDERS
+    assert [f"-D{each['name']}={each['value']}" for each in resource["jvmOptions"]["javaSystemProperties"]] == [
+        NO_PROVIDERS
+    ]
+
+
+def test_every_setting_that_a_template_or_a_profile_overrides_may_be_overridden() -> None:
+    """Or the worker refuses the connector."""
+    texts = [
+        path.read_text("utf-8")
+        for folder in ("connect/connectors", "experiments", "lab/replay")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".json", ".yaml", ".py"}
+    ]
+    named = {name for text in texts for name in re.findall(r"\b(?:consumer|producer)\.override\.([a-z.]+)", text)}
+    assert "max.poll.records" in named
+    assert named - set(OVERRIDABLE) == set()
