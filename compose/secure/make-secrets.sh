@@ -1,10 +1,35 @@
 #!/usr/bin/env bash
-# Makes a certificate authority, one certificate for all servers, and passwords, unless they are there already.
+# Makes a certificate authority, one certificate for all servers, and passwords, unless they are there already. Every
+# service gets a volume with what it needs, below `for`: what it does not have, nobody can get out of it.
 # All of it belongs to user 1000, whom every one of our containers runs as, and nobody else may read it.
 set -eu
 umask 077
 cd /secrets
+
+# Copies files into the volume of one service: whole, and only where they differ.
+hand_out() {
+    for file in "${@:2}"; do
+        if ! cmp -s "$file" "for/$1/$file"; then
+            mkdir -p "for/$1/$(dirname "$file")"
+            cp "$file" "for/$1/.part"
+            mv "for/$1/.part" "for/$1/$file"
+        fi
+    done
+    chown -R 1000:0 "for/$1"
+}
+
+hand_out_all() {
+    hand_out elasticsearch ca.pem server.pem server.key elastic.password
+    hand_out kafka ca.pem server-with-key.pem
+    hand_out connect ca.pem server.pem server.key server-with-key.pem server.p12 connect.users connect.jaas \
+        connect-rest.properties jolokia.properties kafka-client.properties
+    hand_out kibana ca.pem server.pem server.key kibana/kibana.yml
+    hand_out metricbeat ca.pem server.pem server.key metricbeat.password connect.password
+    hand_out lab ca.pem server.pem server.key connect.password target.yaml
+}
+
 if [ -e complete ]; then
+    hand_out_all
     echo "secrets: kept from the first start"
     exit 0
 fi
@@ -71,7 +96,6 @@ KIBANA
 
 cp /opt/sluice/secure/target.yaml target.yaml
 rm -f server.csr ca.srl
-chown -R 1000:0 /secrets
-chown 0:0 ca.key
+hand_out_all
 touch complete
 echo "secrets: made; the password of the user elastic, for Kibana too: docker compose exec elasticsearch cat config/secrets/elastic.password"

@@ -24,6 +24,12 @@ ROLES = {
         "cluster": ["monitor", "manage_index_templates"],
         "indices": [{"names": ["sluice-samples*", ".monitoring-es-*"], "privileges": ["all"]}],
     },
+    # Imports our objects into Kibana's default space; may do nothing in Elasticsearch itself.
+    "dashboards": {
+        "applications": [
+            {"application": "kibana-.kibana", "privileges": ["space_all"], "resources": ["space:default"]}
+        ],
+    },
 }
 
 
@@ -49,13 +55,13 @@ def asked(server: httpx.Client, method: str, path: str, body: object = None) -> 
     return response
 
 
-def keep(name: str, content: str) -> None:
+def keep(file: Path, content: str) -> None:
     """Write a secret, whole or not at all."""
-    part = FOLDER / f".{name}"
+    part = file.with_name(f".{file.name}")
     part.touch(mode=0o400)
     part.write_text(content)
     os.chown(part, OWNER, 0)
-    part.rename(FOLDER / name)
+    part.rename(file)
 
 
 def is_valid(server: httpx.Client, name: str) -> bool:
@@ -71,15 +77,20 @@ def make_key(server: httpx.Client, name: str) -> None:
     """A key, unless the one that is kept still serves."""
     if not is_valid(server, name):
         body = {"name": f"sluice-{name}", "role_descriptors": {name: ROLES[name]}}
-        keep(f"{name}.api-key", asked(server, "POST", "/_security/api_key", body).json()["encoded"])
+        keep(FOLDER / f"{name}.api-key", asked(server, "POST", "/_security/api_key", body).json()["encoded"])
+
+
+def tell_lab(name: str) -> None:
+    """Give our own commands a key."""
+    keep(FOLDER / "for" / "lab" / f"{name}.api-key", (FOLDER / f"{name}.api-key").read_text())
 
 
 def tell_worker() -> None:
     """Write down what connectors may look up; the password guards nothing but the authority's own certificate."""
     key = (FOLDER / "sink.api-key").read_text()
-    known = FOLDER / "sink.properties"
+    known = FOLDER / "for" / "connect" / "sink.properties"
     if not known.is_file() or f"api.key={key}" not in known.read_text().splitlines():
-        keep("sink.properties", f"api.key={key}\ntrust.password={secrets.token_hex(16)}\n")
+        keep(known, f"api.key={key}\ntrust.password={secrets.token_hex(16)}\n")
 
 
 def set_password(server: httpx.Client, user: str, name: str) -> None:
@@ -94,10 +105,13 @@ def main() -> None:
         make_key(measured, "sink")
         make_key(measured, "lab")
         tell_worker()
+        tell_lab("lab")
         set_password(measured, "remote_monitoring_user", "metricbeat")
     if os.environ.get("OBSERVERS", "1") != "0":
         with client("https://observer:9200") as observer:
-            make_key(observer, "samples")
+            for name in ("samples", "dashboards"):
+                make_key(observer, name)
+                tell_lab(name)
             set_password(observer, "kibana_system", "kibana")
             set_password(observer, "remote_monitoring_user", "metricbeat")
     print("access: keys and passwords are set")  # noqa: T201 - a container's log

@@ -45,9 +45,10 @@ class Doors:
     project: Project
     authority: Path
 
-    def secret(self, name: str) -> str:
-        """What a file among the secrets holds."""
-        return self.project("exec", "--no-TTY", "connect", "cat", f"/secrets/{name}")
+    def secret(self, service: str, name: str) -> str:
+        """What a file among the secrets of a service holds."""
+        folder = "/usr/share/elasticsearch/config/secrets" if service == "elasticsearch" else "/secrets"
+        return self.project("exec", "--no-TTY", service, "cat", f"{folder}/{name}")
 
     def client(self, port: str, **options: Any) -> httpx.Client:
         """A client of one of the servers, which trusts our authority alone."""
@@ -58,7 +59,11 @@ class Doors:
 
     def elasticsearch(self) -> httpx.Client:
         """As the superuser."""
-        return self.client("ELASTICSEARCH_PORT", auth=("elastic", self.secret("elastic.password")))
+        return self.client("ELASTICSEARCH_PORT", auth=("elastic", self.secret("elasticsearch", "elastic.password")))
+
+    def worker(self) -> httpx.Client:
+        """As whoever may make connectors."""
+        return self.client("CONNECT_PORT", auth=("sluice", self.secret("watch", "connect.password")))
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +72,7 @@ def doors(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Doors:
     project("up", "--build", "--detach", "--wait", settings=STREAM)
     authority = tmp_path_factory.mktemp("secrets") / "ca.pem"
     found = Doors(project, authority)
-    authority.write_text(found.secret("ca.pem"))
+    authority.write_text(found.secret("connect", "ca.pem"))
     return found
 
 
@@ -107,25 +112,74 @@ def test_nobody_gets_in_without_a_secret(project: Project, doors: Doors) -> None
 
 def test_the_sink_enters_with_a_key_for_our_indices_alone(doors: Doors) -> None:
     """The key writes documents and nothing else; the worker's own interface does not show it."""
-    key = dict(line.split("=", 1) for line in doors.secret("sink.properties").splitlines())["api.key"]
+    key = dict(line.split("=", 1) for line in doors.secret("connect", "sink.properties").splitlines())["api.key"]
     with doors.client("ELASTICSEARCH_PORT", headers={"Authorization": f"ApiKey {key}"}) as sink:
         assert sink.get("/_security/_authenticate").json()["api_key"]["name"] == "sluice-sink"
         assert sink.post("/orders/_doc", json={}).status_code == httpx.codes.FORBIDDEN
         assert sink.delete(f"/{INDEX}").status_code == httpx.codes.FORBIDDEN
-    with doors.client("CONNECT_PORT", auth=("sluice", doors.secret("connect.password"))) as worker:
+    with doors.worker() as worker:
         (connector,) = worker.get("/connectors").json()
         settings = worker.get(f"/connectors/{connector}/config").text
     assert "connection.api.key" in settings
     assert key not in settings
 
 
+@pytest.mark.parametrize(
+    ("file", "key"),
+    [
+        ("connect.users", "sluice"),
+        ("jolokia.properties", "password"),
+        ("connect-rest.properties", "listeners.https.ssl.keystore.password"),
+        ("sink.properties/../connect.users", "sluice"),
+        ("../secrets/connect.users", "sluice"),
+    ],
+)
+def test_a_connector_looks_up_no_secret_but_the_sink_s(doors: Doors, file: str, key: str) -> None:
+    """Not by the worker's provider, whose answers `validate` shows, and not by one that the connector brings."""
+    secret = doors.secret("watch", "connect.password").strip()
+    path = "/connector-plugins/ElasticsearchSinkConnector/config/validate"
+    connector = {"connector.class": "io.sluice.connect.ElasticsearchSinkConnector", "topics": "thief", "name": "thief"}
+    provider = {
+        "config.providers": "thief",
+        "config.providers.thief.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    }
+    with doors.worker() as worker:
+        reference = f"${{file:/secrets/{file}:{key}}}"
+        answer = worker.put(path, json={**connector, "index.name": reference})
+        assert reference in answer.text
+        assert secret not in answer.text
+        answer = worker.put(path, json={**connector, "index.name": reference.replace("file", "thief", 1), **provider})
+        assert answer.is_error
+        assert secret not in answer.text
+
+
+def test_a_connector_gives_its_consumer_no_other_credentials(doors: Doors) -> None:
+    """Nor another broker, to which it would show those of the worker."""
+    thief = {"connector.class": "io.sluice.connect.DiscardSinkConnector", "topics": "thief"}
+    with doors.worker() as worker:
+        for setting in ("bootstrap.servers", "sasl.jaas.config", "ssl.keystore.location", "config.providers"):
+            answer = worker.put("/connectors/thief/config", json={**thief, f"consumer.override.{setting}": "mine"})
+            assert answer.status_code == httpx.codes.BAD_REQUEST, setting
+
+
+def test_only_elasticsearch_knows_its_superuser(project: Project, doors: Doors) -> None:
+    """No other container holds the password, in a file or in its settings."""
+    password = doors.secret("elasticsearch", "elastic.password").strip()
+    for service in ("kafka", "connect", "producer", "watch"):
+        held = project("exec", "--no-TTY", service, "bash", "-c", "cat /secrets/* /secrets/*/* 2>/dev/null; env")
+        assert "BEGIN CERTIFICATE" in held, service
+        assert password not in held, service
+    inspected = project.engine.docker("inspect", *project.left("container")).stdout
+    assert password not in inspected
+
+
 def test_what_is_stored_is_what_was_sent(project: Project, doors: Doors) -> None:
     """The check authenticates as the lab does; asked once more for secrets, the pipeline keeps those that it has."""
-    before = doors.secret("sink.properties")
+    before = doors.secret("connect", "sink.properties")
     project("stop", "producer", settings=STREAM)
     assert project.verified(STREAM) > 1009
     assert "keys and passwords are set" in project("run", "--rm", "--no-deps", "access", settings=STREAM)
-    assert doors.secret("sink.properties") == before
+    assert doors.secret("connect", "sink.properties") == before
 
 
 def test_down_leaves_no_secret(project: Project) -> None:
