@@ -14,6 +14,7 @@ from lab.analysis.text import quantity
 from lab.cli import complete
 from lab.cli.options import RUNS, RunArgument, RunsOption, TargetFileOption, TargetOption
 from lab.cli.produce import pair
+from lab.cli.publish import from_environment
 from lab.clients.target import topics_of
 from lab.console import console, table_of
 from lab.endpoints import Endpoints
@@ -101,6 +102,10 @@ def replay(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Connector setting that overrides the run's."),
     ] = None,
+    secrets: Annotated[
+        list[str] | None,
+        typer.Option("--set-env", metavar="NAME=VARIABLE", help="Likewise, from an environment variable: for secrets."),
+    ] = None,
     target: TargetOption = TargetName.LOCAL,
     target_file: TargetFileOption = None,
     runs: RunsOption = RUNS,
@@ -111,7 +116,7 @@ def replay(
     source = source_topic(recorded)
     if "command" in recorded.environment.connector:
         raise ProfileError(f"run {recorded.run_id}: its sink was a command, which keeps no dead letters")
-    overrides = dict(pair(text, "--set") for text in settings or [])
+    overrides = given_settings(settings or [], secrets or [])
     # Of servers elsewhere nobody can be kept out.
     with nullcontext() if target is TargetName.REMOTE else LocalStack().exclusively():
         endpoints = servers_of(target, target_file).endpoints()
@@ -124,6 +129,23 @@ def replay(
             console.print(f"index {recorded.index}: mapping updated from mappings/{name}.json", soft_wrap=True)
         outcome = TopicReplay(endpoints, letters, config, source).run(again=again)
     print_outcome(outcome)
+
+
+def given_settings(settings: Sequence[str], secrets: Sequence[str]) -> dict[str, str]:
+    """The connector's settings of the command line.
+
+    Args:
+        settings: `NAME=VALUE`.
+        secrets: `NAME=VARIABLE`: the value is that of an environment variable.
+
+    Raises:
+        ProfileError: One has another form, or its variable is not set.
+    """
+    variables = dict(pair(text, "--set-env") for text in secrets)
+    return {
+        **dict(pair(text, "--set") for text in settings),
+        **{name: from_environment("--set-env", variable) for name, variable in variables.items()},
+    }
 
 
 def mapping_name(folder: Path) -> str:

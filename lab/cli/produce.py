@@ -52,7 +52,8 @@ DatasetOptions = Annotated[
     typer.Option("--option", metavar="NAME=VALUE", help="Option of the dataset, such as model=flat."),
 ]
 ClientOptions = Annotated[
-    list[str] | None, typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, verbatim.")
+    list[str] | None,
+    typer.Option("--client", metavar="NAME=VALUE", help="Setting of Kafka's client, verbatim; secrets: --client-file."),
 ]
 ShareOption = Annotated[
     str | None, typer.Option(metavar="N/OF", help="Send one share of the load, such as 2/5; others send the rest.")

@@ -66,8 +66,8 @@ def replay_config(recorded: Mapping[str, Any], given: Mapping[str, str]) -> dict
     hidden = sorted(name for name, value in config.items() if value == HIDDEN)
     if hidden:
         raise ProfileError(
-            f"connector: {', '.join(hidden)}: is missing, because a run records no secrets; give it with "
-            f"--set {hidden[0]}=VALUE"
+            f"connector: {', '.join(hidden)}: is missing, because a run records no secrets; name an environment "
+            f"variable that holds it with --set-env {hidden[0]}=VARIABLE"
         )
     return config
 

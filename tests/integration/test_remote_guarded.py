@@ -1,5 +1,6 @@
 """Runs and dead letters on servers that require authentication: Kafka with SASL, the others behind proxies."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -89,11 +90,12 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     new = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2")
     subprocess.run([*new, *names, "-keyout", str(key), "-out", str(made)], check=True, capture_output=True)
     keytool = find_jdks()[0].java.with_name("keytool")
-    store = ("-keystore", str(folder / "trust.p12"), "-storetype", "PKCS12", "-storepass", SECRETS["TRUST_SECRET"])
+    store = ("-keystore", str(folder / "trust.p12"), "-storetype", "PKCS12", "-storepass:env", "TRUST_SECRET")
     subprocess.run(
         [str(keytool), "-importcert", "-noprompt", "-alias", "lab", "-file", str(made), *store],
         check=True,
         capture_output=True,
+        env={**os.environ, **SECRETS},
     )
     return made, key
 

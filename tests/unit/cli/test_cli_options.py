@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.cli.dead_letters import given_settings
 from lab.cli.produce import dataset_options, pair
 from lab.cli.run import dataset_of, shorthand
 from lab.errors import ProfileError
@@ -131,3 +132,13 @@ def test_options_that_nobody_knows_are_left_to_the_dataset() -> None:
     """It refuses them with the nearest name; so it does an unknown dataset."""
     assert dataset_options("aladin", ["colour=red"]) == {"colour": "red"}
     assert dataset_options("nosuch", ["model=flat"]) == {"model": "flat"}
+
+
+def test_a_replay_takes_secrets_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every user of the machine reads the words of a command."""
+    monkeypatch.setenv("BOOKS_PASSWORD", "hunter2")
+    given = given_settings(["batch.size=7"], ["connection.password=BOOKS_PASSWORD"])
+    assert given == {"batch.size": "7", "connection.password": "hunter2"}
+    monkeypatch.delenv("BOOKS_PASSWORD")
+    with pytest.raises(ProfileError, match="--set-env: BOOKS_PASSWORD: is not set"):
+        given_settings([], ["connection.password=BOOKS_PASSWORD"])

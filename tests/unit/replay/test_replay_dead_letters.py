@@ -183,13 +183,13 @@ def test_what_became_of_the_records_is_summed_over_tasks() -> None:
 
 
 def test_a_secret_that_was_not_written_down_has_to_be_given() -> None:
-    """And is taken from the command line."""
+    """Where no other user of the machine reads it, which on a command line all of them do."""
     recorded = {"name": "x", "connection.password": "(hidden)"}
     with pytest.raises(ProfileError) as failure:
         replay_config(recorded, {})
     assert str(failure.value) == (
-        "connector: connection.password: is missing, because a run records no secrets; give it with "
-        "--set connection.password=VALUE"
+        "connector: connection.password: is missing, because a run records no secrets; name an environment variable "
+        "that holds it with --set-env connection.password=VARIABLE"
     )
     assert replay_config(recorded, {"connection.password": "s"}) == {"name": "x", "connection.password": "s"}
 
