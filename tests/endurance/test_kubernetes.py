@@ -32,7 +32,7 @@ PAGE = ROOT / "docs" / "kubernetes.md"
 FIRST = "kubectl apply -f deploy/kubernetes/base/namespace.yaml"
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 OF_AN_OVERLAY = "elasticsearch,kibana,statefulset,secret,configmap,service,event"
-TRIED = re.compile(r"^(?:start=|kubectl (?:apply|create|-n sluice (?:create|delete|patch)) )")
+TRIED = re.compile(r"^(?:start=|for user in |kubectl (?:apply|create|-n sluice (?:create|delete|patch)) )")
 """Commands of the page that need an API server and nothing behind it."""
 KUBECONFIG = """
 apiVersion: v1

@@ -1,12 +1,15 @@
 """What Kubernetes is told: by the operators' own schemas, and by what our commands need."""
 
+import base64
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
@@ -208,3 +211,146 @@ def test_the_page_builds_images_of_this_version() -> None:
     """Others would not be found by the cluster."""
     named = re.findall(r"sluice/(?:lab|connect):([\d.]+\d)", (ROOT / "docs/kubernetes.md").read_text("utf-8"))
     assert set(named) == {VERSION}
+
+
+# --- who may do what ------------------------------------------------------------------------------------------------
+
+CLOSED = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+OF_A_POD = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+@needs_kustomize
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_our_pods_have_no_privileges(overlay: str) -> None:
+    """No root, no capability, no token, nothing to write but /tmp; and a limit of memory."""
+    pods = [each["spec"]["template"]["spec"] for each in rendered(overlay) if each["kind"] in {"Job", "Deployment"}]
+    assert len(pods) == 4
+    for pod in pods:
+        (container,) = pod["containers"]
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"] == {**OF_A_POD, "runAsUser": 1000}
+        assert container["securityContext"] == CLOSED
+        assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp"]  # noqa: S108 - of the container
+        assert container["resources"]["limits"]["memory"]
+
+
+@needs_kustomize
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_strimzi_s_containers_have_no_privileges(overlay: str) -> None:
+    """By container: what Strimzi says of the pod, such as who owns its volumes, stays."""
+    kafka = the("Kafka", "sluice", rendered(overlay))["spec"]
+    containers = [
+        kafka["kafka"]["template"]["kafkaContainer"],
+        kafka["entityOperator"]["template"]["topicOperatorContainer"],
+        the("KafkaConnect", "sluice", rendered(overlay))["spec"]["template"]["connectContainer"],
+    ]
+    assert [each["securityContext"] for each in containers] == [CLOSED | OF_A_POD] * 3
+
+
+@needs_kustomize
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_nothing_runs_as_the_superuser(overlay: str) -> None:
+    """ECK keeps its password in a Secret of its own, which nothing refers to; users have the roles that are defined."""
+    assert "elastic-user" not in json.dumps(rendered(overlay))
+    for name, users in (("sluice", {"sluice-sink", "sluice-lab"}), ("observer", {"sluice-lab"})):
+        auth = the("Elasticsearch", name, rendered(overlay))["spec"]["auth"]
+        (roles,) = (the("Secret", each["secretName"], rendered(overlay)) for each in auth["roles"])
+        assert {each["secretName"] for each in auth["fileRealm"]} == users
+        assert {role.replace("_", "-") for role in yaml.safe_load(roles["stringData"]["roles.yml"])} == users
+
+
+PODS = {
+    "lab": ("sluice", {"app.kubernetes.io/name": "sluice-lab"}),
+    "kafka": ("sluice", {"strimzi.io/cluster": "sluice", "strimzi.io/kind": "Kafka"}),
+    "connect": ("sluice", {"strimzi.io/cluster": "sluice", "strimzi.io/kind": "KafkaConnect"}),
+    "elasticsearch": (
+        "sluice",
+        {
+            "common.k8s.elastic.co/type": "elasticsearch",
+            "elasticsearch.k8s.elastic.co/cluster-name": "sluice",
+        },
+    ),
+    "observer": (
+        "sluice",
+        {
+            "common.k8s.elastic.co/type": "elasticsearch",
+            "elasticsearch.k8s.elastic.co/cluster-name": "observer",
+        },
+    ),
+    "kibana": ("sluice", {"common.k8s.elastic.co/type": "kibana", "kibana.k8s.elastic.co/name": "observer"}),
+    "eck": ("elastic-system", {"control-plane": "elastic-operator"}),
+    "stranger": ("sluice", {"app": "something-else"}),
+    "other-namespace": ("default", {"app.kubernetes.io/name": "sluice-lab"}),
+}
+"""Pods as their operators label them: namespace and labels."""
+
+
+def matches(selector: Resource | None, labels: dict[str, str]) -> bool:
+    """A selector without conditions, or with all of them met."""
+    return (selector or {}).get("matchLabels", {}).items() <= labels.items()
+
+
+def is_peer(peer: Resource, pod: str) -> bool:
+    """A pod that an entry of `from` names: without a namespace, one of the policy's own."""
+    namespace, labels = PODS[pod]
+    if "namespaceSelector" in peer:
+        there = {"kubernetes.io/metadata.name": namespace}
+        return matches(peer["namespaceSelector"], there) and matches(peer.get("podSelector"), labels)
+    return namespace == "sluice" and matches(peer["podSelector"], labels)
+
+
+def let_in(overlay: str, target: str, port: int) -> set[str]:
+    """The pods that may connect to a port of a pod; all, if no policy is about it."""
+    about = [
+        each["spec"]
+        for each in rendered(overlay)
+        if each["kind"] == "NetworkPolicy" and matches(each["spec"]["podSelector"], PODS[target][1])
+    ]
+    if not about:
+        return set(PODS)
+    rules = [
+        rule for spec in about for rule in spec.get("ingress", ()) if port in {each["port"] for each in rule["ports"]}
+    ]
+    return {pod for pod in PODS for rule in rules for peer in rule["from"] if is_peer(peer, pod)}
+
+
+REACHED = {
+    ("lab", 8080): set(),
+    ("connect", 8083): {"lab"},
+    ("connect", 9404): set(),
+    ("elasticsearch", 9200): {"lab", "connect", "elasticsearch", "eck"},
+    ("elasticsearch", 9300): {"elasticsearch"},
+    ("observer", 9200): {"lab", "elasticsearch", "observer", "kibana", "eck"},
+    ("observer", 9300): {"observer"},
+    ("kibana", 5601): {"lab"},
+}
+"""Pod and port → who may connect; Strimzi's own policies add its operators."""
+
+
+@needs_kustomize
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_only_who_needs_a_server_reaches_it(overlay: str) -> None:
+    """Its own kind, what sends to it or asks it, and its operator."""
+    assert {(target, port): let_in(overlay, target, port) for target, port in REACHED} == REACHED
+    (listener,) = the("Kafka", "sluice", rendered(overlay))["spec"]["kafka"]["listeners"]
+    clients = {pod for pod in PODS for peer in listener["networkPolicyPeers"] if is_peer(peer, pod)}
+    assert clients == {"lab", "connect"}
+
+
+@needs_kustomize
+def test_the_page_makes_secrets_that_no_other_process_sees() -> None:
+    """Every user of the machine reads command lines. Without a server, kubectl shows what it would make."""
+    page = (ROOT / "docs/kubernetes.md").read_text("utf-8")
+    (command,) = re.findall(r"^for user in .*?; done", page, re.MULTILINE | re.DOTALL)
+    shown = command.replace("--from-file", "--dry-run=client -o json --from-file")
+    done = subprocess.run(["sh", "-euc", shown], capture_output=True, text=True, check=True)
+    made = [json.loads(text) for text in re.findall(r"^\{.*?^\}", done.stdout, re.MULTILINE | re.DOTALL)]
+    assert [each["metadata"]["name"] for each in made] == ["sluice-sink", "sluice-lab"]
+    passwords = {base64.b64decode(each["data"]["password"]).decode() for each in made}
+    assert len(passwords) == 2
+    assert all(re.fullmatch(r"[0-9a-f]{48}", password) for password in passwords)
+    assert "literal=password" not in page
