@@ -282,10 +282,12 @@ def test_the_file_of_the_documentation_is_one(tmp_path: Path) -> None:
     """Given the secrets and authorities that it names."""
     (tmp_path / "ca.pem").write_text(Path(certifi.where()).read_text())
     (tmp_path / "connect.password").write_text("hunter5\n")
+    (tmp_path / "metrics.password").write_text("hunter11\n")
     whole, own_credentials = examples("yaml")
     variables = {"KAFKA_PASSWORD": "hunter3", "ES_API_KEY": "aWQ6a2V5", "TRUST_PASSWORD": "hunter7"}
     servers = load_remote(described(tmp_path, whole), variables)
     assert servers.access.connect == HttpAccess(basic("sluice", "hunter5"), tmp_path / "ca.pem")
+    assert servers.access.metrics == HttpAccess(basic("sluice", "hunter11"))
     assert servers.access.sink["connection.url"] == "https://es.internal:9200"
     more = load_remote(described(tmp_path, LEAST + own_credentials), {})
     assert more.access.sink == {"connection.api.key": "${file:/etc/connect/secrets.properties:elasticsearch}"}
