@@ -54,8 +54,8 @@ def test_without_the_program_it_is_one_sentence(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(StackError) as error:
         ComposeProject(tmp_path, {"PATH": str(tmp_path)}).containers()
     assert str(error.value) == (
-        "docker: cannot be run (No such file or directory), expected Docker with Compose 2.31 or newer; install it, or run without "
-        "--target compose"
+        "docker: cannot be run (No such file or directory), expected Docker with Compose 2.31 or newer; install "
+        "it, or run without --target compose"
     )
 
 
@@ -65,7 +65,8 @@ def test_without_compose_it_is_one_sentence(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(StackError) as error:
         program(tmp_path, 'echo "unknown flag: $3" >&2; exit 125').containers()
     assert str(error.value) == (
-        "docker: has no `docker compose`, expected Docker with Compose 2.31 or newer; install it, or run without --target compose"
+        "docker: has no `docker compose`, expected Docker with Compose 2.31 or newer; install it, or run without "
+        "--target compose"
     )
 
 
