@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from lab.page.serve import SINCE, STAYS, TOKEN, make_way
+from lab.page.serve import KEPT_OF, SINCE, STAYS, TOKEN, make_way
 
 THE_END = "the command that this page belongs to has ended"
 
@@ -25,6 +25,8 @@ def main() -> int:
     descriptor, runs, command = sys.argv[1:4]
     stays = STAYS in sys.argv[4:]
     token, since_s = os.environ.pop(TOKEN), float(os.environ.pop(SINCE))
+    # Not for the commands that this process starts.
+    os.environ.pop(KEPT_OF, None)
     taking = socket.socket(fileno=int(descriptor))
     waited_for = [taking] if stays else [taking, sys.stdin]
     if sys.stdin in select.select(waited_for, [], [])[0]:

@@ -154,13 +154,13 @@ def stop_run(progress: Progress) -> None:
     Raises:
         StackError: It is not the process that began the run any more, or is somebody else's.
     """
+    process = progress.identity.process()
+    if process is None:
+        raise StackError(f"process {progress.identity.pid}: has ended")
     try:
-        process = psutil.Process(progress.pid)
-        if abs(process.create_time() - progress.process_started_s) >= 1.0:
-            raise StackError(f"process {progress.pid}: has ended, and its number is another one's")
         process.send_signal(signal.SIGTERM)
     except psutil.Error as error:
-        raise StackError(f"process {progress.pid}: cannot be asked to end: {error}") from error
+        raise StackError(f"process {process.pid}: cannot be asked to end: {error}") from error
 
 
 def answer_of(start: Callable[[Callable[[], Any]], Any], arguments: Sequence[str]) -> tuple[int, str, str]:

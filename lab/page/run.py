@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 from pydantic import ValidationError
 
 from lab.analysis.figures.limits import stage_text
@@ -120,7 +119,7 @@ class RunView:
     @property
     def has_process(self) -> bool:
         """Whether the command of the run is there still: that of a suite runs all of its runs."""
-        return self.progress is not None and is_same_process(self.progress)
+        return self.progress is not None and self.progress.identity.is_alive
 
     def state(self) -> dict[str, Any]:
         """Where the run is, STATE of the contract; of a run of an older version, next to nothing."""
@@ -187,16 +186,6 @@ class RunView:
 
 
 OF_PROGRESS = {"phase", "step", "done", "total", "detail", "ended", "reason", "updated_s"}
-
-
-def is_same_process(progress: Progress) -> bool:
-    """Whether the process that began a run is still there, by its pid and when it started."""
-    try:
-        process = psutil.Process(progress.pid)
-        is_same = abs(process.create_time() - progress.process_started_s) < 1.0
-        return is_same and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
 
 
 def left_s(progress: Progress, now_s: float | None = None) -> float | None:

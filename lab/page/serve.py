@@ -3,7 +3,6 @@
 import contextlib
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import psutil
 
 from lab import IS_CHECKOUT, ROOT
 from lab.errors import StackError
+from lab.identity import ProcessIdentity, identity_of, marked, with_identity
 from lab.stack.places import state_dir
 
 HERE = "127.0.0.1"
@@ -27,6 +27,8 @@ SINCE = "SLUICE_PAGE_SINCE_S"
 """When the page's process was started, by which its server, which loads later, knows the runs of the command."""
 STATE = "page.json"
 """In the folder of the servers: the page that `up` has started."""
+KEPT_OF = "SLUICE_PAGE_OF"
+"""Environment variable of that page; its value is the folder. It finds one that `up` had no time to write down."""
 END_WITHIN_S = 3.0
 STAYS = "--stay"
 NICENESS = 10
@@ -85,15 +87,21 @@ def page_beside(runs: Path, command: str, announce: Callable[[str], None]) -> It
         ended(child)
 
 
-def started(runs: Path, *arguments: str) -> tuple[str, subprocess.Popen[bytes]]:
-    """The page's address, and the process that serves it."""
-    token, stays = new_token(), STAYS in arguments
+def started(runs: Path, *arguments: str, kept_of: Path | None = None) -> tuple[str, subprocess.Popen[bytes]]:
+    """The page's address, and the process that serves it.
+
+    Args:
+        kept_of: The folder of the servers that it stays with; without, it ends with this process.
+    """
+    token, stays = new_token(), kept_of is not None
+    more = [STAYS] if stays else []
+    environment = {TOKEN: token, SINCE: repr(time.time()), KEPT_OF: str(kept_of or "")}
     with listening() as taking:
         child = subprocess.Popen(
             # -P: the code of this installation, also where the working folder has a `lab`.
-            [sys.executable, "-P", "-m", "lab.page", str(taking.fileno()), str(runs.absolute()), *arguments],
+            [sys.executable, "-P", "-m", "lab.page", str(taking.fileno()), str(runs.absolute()), *arguments, *more],
             # No argument may show the token: anybody on this machine can read those.
-            env={**os.environ, "PYTHONPATH": str(ROOT), TOKEN: token, SINCE: repr(time.time())},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             stdin=subprocess.DEVNULL if stays else subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -122,12 +130,11 @@ class KeptPage:
     """The page that `up` has started, and that stays as long as its servers.
 
     Attributes:
-        process_started_s: Tells its process from a later one with the same pid.
+        identity: Its process.
         runs: The folder of all runs, in full.
     """
 
-    pid: int
-    process_started_s: float
+    identity: ProcessIdentity
     address: str
     runs: str
 
@@ -135,13 +142,11 @@ class KeptPage:
     def find(cls, folder: Path) -> "KeptPage | None":
         """The page that is written down in the folder of the servers, if it still runs."""
         try:
-            facts: dict[str, Any] = orjson.loads((folder / STATE).read_bytes())
-            page = cls(**facts)
-            process = psutil.Process(page.pid)
-            is_it = abs(process.create_time() - page.process_started_s) < 1.0
-        except (OSError, ValueError, TypeError, psutil.Error):
+            facts: dict[str, Any] = with_identity(orjson.loads((folder / STATE).read_bytes()))
+            page = cls(ProcessIdentity(**facts.pop("identity")), **facts)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        return page if is_it and process.status() != psutil.STATUS_ZOMBIE else None
+        return page if page.identity.is_alive else None
 
     @classmethod
     def start(cls, folder: Path, runs: Path) -> "KeptPage":
@@ -155,29 +160,39 @@ class KeptPage:
             return page
         cls.stop(folder)
         try:
-            address, child = started(runs, UP, STAYS)
-            page = cls(child.pid, psutil.Process(child.pid).create_time(), address, str(runs.resolve()))
-            descriptor = os.open(folder / STATE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OF_OURSELVES)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(orjson.dumps(vars(page)))
-        except (OSError, psutil.Error) as error:
+            address, child = started(runs, UP, kept_of=folder)
+            page = cls(identity_of(child.pid), address, str(runs.resolve()))
+            page._write(folder)
+        except OSError as error:
+            cls.stop(folder)
             raise StackError(f"page: cannot be started: {error}") from error
         return page
 
+    def _write(self, folder: Path) -> None:
+        """Write it down whole or not at all."""
+        partial = folder / f"{STATE}.part"
+        partial.unlink(missing_ok=True)
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OF_OURSELVES), "wb") as file:
+            file.write(orjson.dumps(self))
+        partial.rename(folder / STATE)
+
     @classmethod
     def stop(cls, folder: Path) -> bool:
-        """Stop the page that is written down in the folder; whether there was one."""
+        """Stop the page of these servers, written down or not; whether there was one."""
         page = cls.find(folder)
-        if page is not None:
+        running = {process for process, servers in marked(KEPT_OF) if servers == str(folder)}
+        if page is not None and (process := page.identity.process()):
+            running.add(process)
+        for process in running:
             with contextlib.suppress(psutil.Error):
-                process = psutil.Process(page.pid)
-                process.send_signal(signal.SIGTERM)
-                _gone, left = psutil.wait_procs([process], timeout=END_WITHIN_S)
-                for each in left:
-                    each.kill()
+                process.terminate()
+        _gone, left = psutil.wait_procs(running, timeout=END_WITHIN_S)
+        for process in left:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
         with contextlib.suppress(OSError):
             (folder / STATE).unlink(missing_ok=True)
-        return page is not None
+        return bool(running)
 
 
 def make_way() -> None:

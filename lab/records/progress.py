@@ -1,7 +1,10 @@
 """`progress.json`: how far a run is that is under way, and how it ended."""
 
-from typing import Literal
+from typing import Any, Literal
 
+from pydantic import model_validator
+
+from lab.identity import ProcessIdentity, with_identity
 from lab.records.base import Count, Record
 from lab.records.run import PhaseName
 
@@ -18,8 +21,7 @@ class Progress(Record):
     """Where a run is; written while it works, and once more when it ends.
 
     Attributes:
-        pid: The process of the command, which runs all runs of a suite.
-        process_started_s: When that process started: tells it from a later one with the same pid.
+        identity: The process of the command, which runs all runs of a suite.
         step: What is being done, in a few words: `filling the topic`.
         done: Of `total` units of the step; `total` is `None` where nobody knows how many there are.
         detail: What else is worth seeing, such as the lag.
@@ -31,8 +33,7 @@ class Progress(Record):
     run_id: str
     profile: str
     question: str
-    pid: Count
-    process_started_s: float
+    identity: ProcessIdentity
     started_s: float
     updated_s: float
     sample_interval_s: float
@@ -45,3 +46,8 @@ class Progress(Record):
     phases: tuple[PhaseSoFar, ...] = ()
     ended: Literal["verified", "failed", "interrupted", "broken"] | None = None
     reason: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_version(cls, facts: Any) -> Any:
+        return with_identity(facts)

@@ -1,15 +1,13 @@
 """Writes how far a run is into its folder, for whoever watches from another process."""
 
 import contextlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Literal, Self
 
-import psutil
-
 from lab.errors import WritingError, is_interrupt
+from lab.identity import identity_of
 from lab.monitor import CLOCK
 from lab.profiles import Profile
 from lab.records.progress import PhaseSoFar, Progress
@@ -53,7 +51,6 @@ class ProgressFile:
     _started_s: float = field(default=0.0, init=False)
     _written_s: float = field(default=0.0, init=False)
     _ended: tuple[Ending, str | None] | None = field(default=None, init=False)
-    _process_started_s: float = field(default_factory=lambda: psutil.Process().create_time(), init=False)
 
     def __enter__(self) -> Self:
         self._started_s = self.now_s()
@@ -97,8 +94,7 @@ class ProgressFile:
             run_id=self.folder.run_id,
             profile=self.profile.name,
             question=self.profile.question,
-            pid=os.getpid(),
-            process_started_s=self._process_started_s,
+            identity=identity_of(),
             started_s=self._started_s,
             updated_s=self._written_s,
             sample_interval_s=self.profile.sampling.interval_s,

@@ -2,19 +2,20 @@
 
 import contextlib
 import fcntl
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import psutil
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
+from lab.identity import ProcessIdentity, identity_of, with_identity
 from lab.stack import elasticsearch, kafka, metrics_agent, opensearch, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
@@ -52,14 +53,19 @@ class StackState(BaseModel):
 
     Attributes:
         kept: Started by `up`, to survive the command; otherwise they belong to one run and go with it.
-        owner_pid: The command that started them.
+        owner: The command that started them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kept: bool
-    owner_pid: int
+    owner: ProcessIdentity
     servers: tuple[ServerProcess, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_version(cls, facts: Any) -> Any:
+        return with_identity(facts, "owner", "owner_pid")
 
     def server(self, name: str) -> ServerProcess | None:
         """The server of that name, running or not."""
@@ -198,13 +204,16 @@ class LocalStack:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 file.seek(0)
+                holder = file.read().strip()
+                # Between its lock and its number, another one's is there still.
+                number = holder.partition(".")[0] if holder and not server.has_ended(holder) else "unknown"
                 raise StackError(
-                    f"another sluice command (process {file.read().strip() or 'unknown'}) is using the servers of this "
-                    "checkout; wait for it or stop it"
+                    f"another sluice command (process {number}) is using the servers of this checkout; wait for it or "
+                    "stop it"
                 ) from error
             file.seek(0)
             file.truncate()
-            file.write(str(os.getpid()))
+            file.write(server.owner_word(identity_of()))
             file.flush()
             yield
 
@@ -245,7 +254,7 @@ class LocalStack:
         except StackError:
             state = None
             self.stop()
-        if state is not None and not state.kept and state.owner_pid != os.getpid():
+        if state is not None and not state.kept and state.owner != identity_of():
             self.stop()
         ours = {entry.pid for entry in self.servers()}
         server.stop_processes(process for process in server.marked_processes(self.folder) if process.pid not in ours)
@@ -459,7 +468,7 @@ class LocalStack:
             progress.step(entry.spec.name, why_stopped(entry.spec, wanted.get(entry.spec.name)))
             progress.step(entry.spec.name, "stopping")
         server.stop(goes)
-        self._write(StackState(kept=kept, owner_pid=os.getpid(), servers=tuple(stays.values())))
+        self._write(StackState(kept=kept, owner=identity_of(), servers=tuple(stays.values())))
         self._start([spec for spec in specs if spec.name not in stays], progress)
 
     def _start(self, specs: Sequence[ServerSpec], progress: StackProgress) -> None:
@@ -490,7 +499,7 @@ class LocalStack:
 
     def _record(self, entry: ServerProcess) -> None:
         with self._state_lock:
-            state = self.state() or StackState(kept=False, owner_pid=os.getpid())
+            state = self.state() or StackState(kept=False, owner=identity_of())
             others = tuple(other for other in state.servers if other.spec.name != entry.spec.name)
             self._write(state.model_copy(update={"servers": (*others, entry)}))
 

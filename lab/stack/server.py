@@ -1,4 +1,4 @@
-"""One server process: started, found again by pid and start time, stopped gracefully and then by force."""
+"""One server process: started, found again by its identity, stopped gracefully and then by force."""
 
 import contextlib
 import os
@@ -8,12 +8,13 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import psutil
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from lab.errors import StackError
+from lab.identity import ProcessIdentity, identity_of, marked, with_identity
 from lab.stack import metrics_agent
 from producers.children import last_lines
 
@@ -99,30 +100,34 @@ class ServerProcess(BaseModel):
     """A server that was started.
 
     Attributes:
-        process_started_s: Tells it from a later process that got the same pid.
+        identity: Its process.
         was_ready: Whether it has been ready to work since.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     spec: ServerSpec
-    pid: int
-    process_started_s: float
+    identity: ProcessIdentity
     was_ready: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_older_version(cls, facts: Any) -> Any:
+        return with_identity(facts)
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self.identity.pid
 
     def process(self) -> psutil.Process | None:
         """The process if it is still the one that was started and has not ended."""
-        try:
-            process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.process_started_s) < 1.0
-            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
-        except psutil.NoSuchProcess:
-            return None
+        return self.identity.process()
 
     @property
     def alive(self) -> bool:
         """Whether it runs."""
-        return self.process() is not None
+        return self.identity.is_alive
 
 
 def start(spec: ServerSpec, marker: Path, groups: Sequence[Path] = ()) -> ServerProcess:
@@ -160,7 +165,7 @@ def start(spec: ServerSpec, marker: Path, groups: Sequence[Path] = ()) -> Server
         with contextlib.suppress(BrokenPipeError), child.stdin as gate:
             enter(groups, child.pid)
             gate.write(b"\n")
-    return identified(spec, child.pid)
+    return ServerProcess(spec=spec, identity=identity_of(child.pid))
 
 
 def enter(groups: Sequence[Path], pid: int) -> None:
@@ -179,15 +184,6 @@ def inherited_environment() -> dict[str, str]:
     }
 
 
-def identified(spec: ServerSpec, pid: int) -> ServerProcess:
-    """The record of a process that was started just now."""
-    try:
-        started = psutil.Process(pid).create_time()
-    except psutil.NoSuchProcess:
-        started = 0.0
-    return ServerProcess(spec=spec, pid=pid, process_started_s=started)
-
-
 def daemon(server: ServerProcess) -> ServerProcess | None:
     """The server behind a launcher, once it has written its pid file; `None` until then."""
     if server.spec.pid_file is None:
@@ -196,7 +192,8 @@ def daemon(server: ServerProcess) -> ServerProcess | None:
         pid = int(server.spec.pid_file.read_text())
     except (OSError, ValueError):
         return None
-    return identified(server.spec, pid) if psutil.pid_exists(pid) else None
+    found = ServerProcess(spec=server.spec, identity=identity_of(pid))
+    return found if psutil.pid_exists(pid) else None
 
 
 def reap(pid: int) -> int | None:
@@ -300,28 +297,34 @@ def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
     reap(process.pid)
 
 
-def markers() -> Iterator[tuple[psutil.Process, str]]:
-    """Every process on the machine that carries a marker of ours and has not ended, with the marker."""
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            if (marker := process.environ().get(STACK_MARKER)) and process.status() != psutil.STATUS_ZOMBIE:
-                yield process, marker
-
-
 def marked_processes(folder: Path) -> list[psutil.Process]:
     """Every process on the machine that belongs to this state folder, whatever the state file says."""
-    return [process for process, marker in markers() if marker == str(folder)]
+    return [process for process, marker in marked(STACK_MARKER) if marker == str(folder)]
 
 
 def owned_marker(marker: Path) -> str:
     """The marker of what a run on servers elsewhere starts: it belongs to this command and to no servers."""
-    return f"{marker}#{os.getpid()}"
+    return f"{marker}#{owner_word(identity_of())}"
+
+
+def owner_word(owner: ProcessIdentity) -> str:
+    """A command of this boot, in a word: its number, and its start where the kernel counts that."""
+    return f"{owner.pid}" if owner.start_ticks is None else f"{owner.pid}.{owner.start_ticks}"
 
 
 def orphans(folder: Path) -> list[psutil.Process]:
     """Every process that a command has marked as its own and that has outlived it, as after kill -9."""
-    owners = ((process, marker.removeprefix(f"{folder}#")) for process, marker in markers())
-    return [process for process, pid in owners if pid.isdigit() and not psutil.pid_exists(int(pid))]
+    ours = f"{folder}#"
+    owned = ((process, marker) for process, marker in marked(STACK_MARKER) if marker.startswith(ours))
+    return [process for process, marker in owned if has_ended(marker.removeprefix(ours))]
+
+
+def has_ended(owner: str) -> bool:
+    """Whether a command is gone, by its word; older versions wrote its number alone."""
+    number, _, start = owner.partition(".")
+    if not number.isdigit() or not psutil.pid_exists(int(number)):
+        return number.isdigit()
+    return bool(start) and owner_word(identity_of(int(number))) != owner
 
 
 def stop_processes(processes: Iterable[psutil.Process], grace_s: float = 5.0) -> None:

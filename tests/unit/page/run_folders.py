@@ -1,11 +1,10 @@
 """Folders of runs as a run leaves them at some instant of its way."""
 
-import os
 from pathlib import Path
 
 import orjson
-import psutil
 
+from lab.identity import identity_of
 from lab.profiles import load_profile
 from lab.records.progress import Progress
 from lab.records.samples import Sample
@@ -20,8 +19,7 @@ def progress(**changes: object) -> Progress:
         "run_id": RUN_ID,
         "profile": "quickstart",
         "question": "How fast is it?",
-        "pid": os.getpid(),
-        "process_started_s": psutil.Process().create_time(),
+        "identity": identity_of(),
         "started_s": START_S,
         "updated_s": START_S + 7,
         "sample_interval_s": 1.0,

@@ -5,13 +5,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from lab.errors import StackError
+from lab.identity import identity_of
 from lab.page import commands
 from lab.page.commands import BusyError, RunningCommand, Starter, answer_of, refusal_in, stop_run
 from tests.unit.page.run_folders import progress
@@ -139,10 +140,10 @@ def test_a_run_of_another_terminal_is_stopped_by_pid_and_start(
     assert running._process is not None
     pid = running._process.pid
     with pytest.raises(StackError) as refusal:
-        stop_run(progress(pid=pid, process_started_s=1000.0))
-    assert str(refusal.value) == f"process {pid}: has ended, and its number is another one's"
+        stop_run(progress(identity=replace(identity_of(pid), start_ticks=7)))
+    assert str(refusal.value) == f"process {pid}: has ended"
     assert running.is_running
-    stop_run(progress(pid=pid, process_started_s=psutil.Process(pid).create_time()))
+    stop_run(progress(identity=identity_of(pid)))
     wait_until(lambda: not running.is_running)
 
 

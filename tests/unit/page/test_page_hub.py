@@ -5,14 +5,15 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
-import psutil
 import pytest
 
 from lab.analysis.result import analyse, write_result
+from lab.identity import identity_of
 from lab.page.hub import Event, Hub, Watch
 from lab.page.points import points_of
 from lab.page.tree import RunTree
@@ -123,7 +124,7 @@ def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) ->
     watch = watch_of(tmp_path)
     watch.look()
     assert state_of(watch)["alive"]
-    goes_on(folder, process_started_s=psutil.Process().create_time() - 7)
+    goes_on(folder, identity=replace(identity_of(), start_ticks=7))
     watch.look()
     state = state_of(watch)
     assert (state["ended"], state["alive"], state["left_s"]) == (None, False, None)
@@ -132,8 +133,7 @@ def test_a_run_that_was_killed_is_not_alive_though_its_pid_is(tmp_path: Path) ->
 def test_the_end_of_the_process_is_told_though_nothing_was_written(tmp_path: Path) -> None:
     """As after kill -9."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        started_s = psutil.Process(child.pid).create_time()
-        begun(tmp_path / "quickstart/20260101-000007", pid=child.pid, process_started_s=started_s)
+        begun(tmp_path / "quickstart/20260101-000007", identity=identity_of(child.pid))
         watch = watch_of(tmp_path)
         watch.look()
         assert state_of(watch)["alive"]
@@ -194,8 +194,7 @@ def test_a_suite_is_under_way_between_its_runs_and_not_when_its_command_is_gone(
     """It leaves no other trace than its process when it is broken off."""
     folder = suite_folder(tmp_path / "suites/synthetic/20270115-080000", small(after=2))
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        started_s = psutil.Process(child.pid).create_time()
-        own = {"pid": child.pid, "process_started_s": started_s, "ended": "verified"}
+        own = {"identity": identity_of(child.pid), "ended": "verified"}
         begun(folder / "runs/aladin-static/20270115-090000", **own)
         watch = watch_of(tmp_path)
         (event,) = watch.look()

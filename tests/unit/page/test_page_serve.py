@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from lab.errors import StackError
+from lab.identity import marked
 from lab.page import serve
 from lab.page.serve import KeptPage, ended, listening, page_beside, started
 from lab.stack.places import ROOT
@@ -146,12 +147,29 @@ def test_the_page_of_up_stays_and_is_found_again(tmp_path: Path) -> None:
         assert KeptPage.stop(folder)
     assert KeptPage.find(folder) is None
     assert not KeptPage.stop(folder)
-    wait_until(lambda: not psutil.pid_exists(page.pid) or psutil.Process(page.pid).status() == psutil.STATUS_ZOMBIE)
+    wait_until(lambda: not page.identity.is_alive)
 
 
 def test_a_page_that_was_killed_is_not_found(tmp_path: Path) -> None:
     """Though its file is still there."""
     page = KeptPage.start(tmp_path, tmp_path)
-    os.kill(page.pid, signal.SIGKILL)
+    os.kill(page.identity.pid, signal.SIGKILL)
     wait_until(lambda: KeptPage.find(tmp_path) is None)
     assert (tmp_path / "page.json").exists()
+
+
+def test_a_page_that_up_had_no_time_to_write_down_is_stopped(tmp_path: Path) -> None:
+    """By its marker, which the commands that it starts do not inherit."""
+    page = KeptPage.start(tmp_path, tmp_path)
+    (tmp_path / "page.json").unlink()
+    assert KeptPage.find(tmp_path) is None
+    assert KeptPage.stop(tmp_path)
+    assert not page.identity.is_alive
+
+
+def test_a_page_that_cannot_be_written_down_does_not_stay(tmp_path: Path) -> None:
+    """Nobody would find it again."""
+    (tmp_path / "page.json").mkdir()
+    with pytest.raises(StackError, match="page: cannot be started"):
+        KeptPage.start(tmp_path, tmp_path)
+    assert not [value for _, value in marked("SLUICE_PAGE_OF") if value == str(tmp_path)]

@@ -1,13 +1,12 @@
 """How far a run is, as its folder says it while it works and when it has ended."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from lab.errors import StackError
+from lab.identity import identity_of
 from lab.profiles import load_profile
 from lab.records.progress import Progress
 from lab.records.verification import Verification
@@ -47,7 +46,7 @@ def test_a_step_is_written_when_it_begins_with_who_runs_it(tmp_path: Path) -> No
         progress.begin("fill", "filling the topic", 20_011)
         seen = written(tmp_path)
     assert (seen.run_id, seen.profile, seen.started_s, seen.updated_s) == ("7", "quickstart", 1000.0, 1003.0)
-    assert (seen.pid, seen.process_started_s) == (os.getpid(), psutil.Process().create_time())
+    assert seen.identity == identity_of()
     assert (seen.phase, seen.step, seen.step_started_s) == ("fill", "filling the topic", 1003.0)
     assert (seen.done, seen.total, seen.ended) == (0, 20_011, None)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ProfileError, StackError
+from lab.identity import ProcessIdentity
 from lab.stack import groups, server
 from lab.stack.disks import Disk, disk_of
 from lab.stack.groups import Bounds, ServerGroups
@@ -53,7 +54,7 @@ class Machine:
         (self.group / "memory.stat").write_text(stat)
         (self.group / self.used).write_text(f"{used_mb * MIB}\n")
         (self.group / self.limit).write_text("max\n" if self.version == "second" else f"{2**63}\n")
-        return ServerProcess(spec=spec_of(self.root, NODE), pid=pid, process_started_s=0)
+        return ServerProcess(spec=spec_of(self.root, NODE), identity=ProcessIdentity(pid))
 
     @property
     def group(self) -> Path:
@@ -139,7 +140,7 @@ def test_the_next_command_takes_back_what_a_killed_one_has_left(machine: Machine
 
 def test_no_bound_changes_nothing(machine: Machine) -> None:
     """Not even of a server that is in no group."""
-    entry = ServerProcess(spec=spec_of(machine.root, NODE), pid=17, process_started_s=0)
+    entry = ServerProcess(spec=spec_of(machine.root, NODE), identity=ProcessIdentity(17))
     with machine.groups.bounded([entry], Bounds()):
         assert not list(machine.root.rglob("sluice-*"))
 
@@ -193,7 +194,7 @@ def test_a_limit_below_what_the_server_needs_is_refused(machine: Machine) -> Non
 
 def test_a_server_that_was_started_outside_is_refused(machine: Machine) -> None:
     """By an older version, or by somebody without the right to make groups."""
-    entry = machine.hold(17).model_copy(update={"pid": 19})
+    entry = machine.hold(17).model_copy(update={"identity": ProcessIdentity(19)})
     with pytest.raises(StackError) as refusal, machine.groups.bounded([entry], Bounds(memory_limit_mb=850)):
         pass
     assert str(refusal.value) == (

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from lab.errors import StackError
+from lab.identity import identity_of
 from lab.stack.local import LocalStack, StackState
+from lab.stack.server import owner_word, stop
 from tests.unit.stack.three_servers import ALL, owned_by, pids, strays
 from tests.unit.stack.trivial_servers import spec_of, started
 
@@ -91,19 +93,23 @@ def test_without_a_state_file_nothing_runs_here(stack: LocalStack) -> None:
 
 def test_a_state_without_servers_has_none() -> None:
     """An unknown name is not there."""
-    assert StackState(kept=True, owner_pid=7).server("kafka") is None
+    assert StackState(kept=True, owner=identity_of()).server("kafka") is None
 
 
 def test_what_a_killed_run_on_servers_elsewhere_has_started_is_stopped(stack: LocalStack, tmp_path: Path) -> None:
     """By the next command; what belongs to a run that lives is left alone."""
     ended = subprocess.Popen(["true"])
     ended.wait()
-    orphan, child = (
-        started(spec_of(tmp_path, f"elasticsearch-{owner}"), Path(f"{stack.folder}#{owner}"))
-        for owner in (ended.pid, os.getpid())
-    )
+    us = identity_of()
+    assert us.start_ticks is not None
+    owners = (str(ended.pid), f"{ended.pid}.7", f"{us.pid}.{us.start_ticks - 1}", owner_word(us), str(us.pid), "later")
+    left = [
+        started(spec_of(tmp_path, f"elasticsearch-{number}"), Path(f"{stack.folder}#{owner}"))
+        for number, owner in enumerate(owners)
+    ]
     stack.remove_orphans()
-    assert (orphan.alive, child.alive) == (False, True)
+    assert [entry.alive for entry in left] == [False, False, False, True, True, True]
+    stop(left)
 
 
 def test_a_second_command_is_refused_and_told_who_is_at_work(marker: Path, tmp_path: Path) -> None:
@@ -116,13 +122,22 @@ def test_a_second_command_is_refused_and_told_who_is_at_work(marker: Path, tmp_p
     )
 
 
+def test_a_number_that_the_command_before_has_left_is_not_named(marker: Path, tmp_path: Path) -> None:
+    """Whoever has the servers takes the lock first, and writes its number then."""
+    first, second = (LocalStack(marker, tmp_path / "cache") for _ in range(2))
+    with first.exclusively():
+        (marker / "command.lock").write_text(f"{os.getpid()}.7")
+        with pytest.raises(StackError, match=r"\(process unknown\)"), second.exclusively():
+            pass
+
+
 def test_the_servers_are_free_again_when_a_command_has_ended(marker: Path, tmp_path: Path) -> None:
     """However it ended."""
     stack = LocalStack(marker, tmp_path / "cache")
     with pytest.raises(KeyboardInterrupt), stack.exclusively():
         raise KeyboardInterrupt
     with stack.exclusively():
-        assert (marker / "command.lock").read_text() == str(os.getpid())
+        assert (marker / "command.lock").read_text() == owner_word(identity_of())
 
 
 def test_the_data_of_a_run_is_gone_when_the_next_begins(stack: LocalStack) -> None:

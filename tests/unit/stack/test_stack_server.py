@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -41,17 +42,23 @@ def test_a_record_survives_being_written_down(tmp_path: Path, marker: Path) -> N
     assert ServerProcess.model_validate_json(entry.model_dump_json()).alive
 
 
+def earlier(entry: ServerProcess) -> ServerProcess:
+    """A server that had the same pid and was started one tick before."""
+    start_ticks = entry.identity.start_ticks
+    assert start_ticks is not None
+    return entry.model_copy(update={"identity": replace(entry.identity, start_ticks=start_ticks - 1)})
+
+
 def test_a_process_with_the_pid_but_another_start_time_is_not_ours(tmp_path: Path, marker: Path) -> None:
     """A recycled pid belongs to a stranger."""
     entry = started(spec_of(tmp_path), marker)
-    recycled = entry.model_copy(update={"process_started_s": entry.process_started_s - 2})
-    assert not recycled.alive
+    assert not earlier(entry).alive
 
 
 def test_a_stranger_with_a_recycled_pid_is_not_stopped(tmp_path: Path, marker: Path) -> None:
     """Stopping a server that has ended long ago must hurt nobody."""
     entry = started(spec_of(tmp_path), marker)
-    stop([entry.model_copy(update={"process_started_s": entry.process_started_s - 2})])
+    stop([earlier(entry)])
     assert entry.alive
 
 

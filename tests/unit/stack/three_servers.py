@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 from lab.errors import StackError
+from lab.identity import ProcessIdentity
 from lab.stack import server
 from lab.stack.local import LocalStack
 from lab.stack.server import ServerSpec
@@ -56,4 +57,4 @@ def owned_by(stack: LocalStack, owner_pid: int, *, kept: bool) -> None:
     """Write the state as another command would have written it."""
     state = stack.state()
     assert state is not None
-    stack._write(state.model_copy(update={"owner_pid": owner_pid, "kept": kept}))
+    stack._write(state.model_copy(update={"owner": ProcessIdentity(owner_pid), "kept": kept}))
