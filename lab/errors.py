@@ -1,11 +1,14 @@
 """Errors by who must act: the author of a file, the keeper of the servers, or the reader of a void result."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
 from lab import IS_CHECKOUT
+
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class SluiceError(Exception):
@@ -50,6 +53,11 @@ class ExpectationError(SluiceError):
     """A run is verified, and has not reached what was expected of it."""
 
     exit_status: ClassVar[int] = 5
+
+
+def unwritable(sentence: str, error: OSError) -> SluiceError:
+    """The error for what cannot be written: the machine's if its disk is full, or else the author's, who named it."""
+    return (WritingError if error.errno in DISK_FULL else ProfileError)(f"{sentence} ({error.strerror})")
 
 
 @contextmanager

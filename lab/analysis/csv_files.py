@@ -1,11 +1,12 @@
 """A run as CSV, for spreadsheets and notebooks: its figures, and its samples."""
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lab.analysis.result import RunAnalysis
-from lab.errors import writing
+from lab.files import write_whole
 
 
 def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
@@ -29,10 +30,11 @@ def write_csv(analysis: RunAnalysis) -> tuple[Path, Path]:
 
 def written(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Path:
     """The file, with a head; what a row lacks is empty."""
-    with writing(path), path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, columns)
-        table.writeheader()
-        table.writerows(rows)
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, columns)
+    table.writeheader()
+    table.writerows(rows)
+    write_whole(path, text.getvalue())
     return path
 
 

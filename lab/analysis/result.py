@@ -12,7 +12,7 @@ from lab.analysis.figures.query_limits import queries_limited_by
 from lab.analysis.figures.warnings import warnings
 from lab.analysis.figures.windows import Windows, query_windows, windows
 from lab.analysis.folder import RunFolder, read_run
-from lab.errors import writing
+from lab.files import write_whole
 from lab.records.result import Limit, Result
 from lab.records.run import RunWarning
 
@@ -77,6 +77,4 @@ def worded(said: Said, product: str) -> Said:
 def write_result(analysis: RunAnalysis) -> None:
     """The file `result.json` in the run's folder, for programs."""
     text = json.dumps(analysis.result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    path = analysis.folder.path / "result.json"
-    with writing(path):
-        path.write_text(text + "\n", "utf-8")
+    write_whole(analysis.folder.path / "result.json", text + "\n")

@@ -1,6 +1,5 @@
 """The commands, and how any of them ends: a sentence and an exit status, never a traceback for what a user can fix."""
 
-import errno
 import os
 import signal
 import sys
@@ -14,10 +13,9 @@ from rich.markup import escape
 from lab import VERSION
 from lab.cli.commands import Commands
 from lab.console import PipeProofConsole
-from lab.errors import SluiceError, StackError, is_interrupt
+from lab.errors import DISK_FULL, SluiceError, StackError, is_interrupt
 
 INTERRUPTED = 130
-DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 EXAMPLES = """\
 [bold]Examples[/bold]
 

@@ -19,7 +19,8 @@ from lab.cli.suite import SeedOption, SuiteOptions, measures_of, perform
 from lab.clients.elasticsearch import ElasticsearchClient
 from lab.clients.target import cluster_of
 from lab.console import console
-from lab.errors import ProfileError
+from lab.errors import ProfileError, unwritable
+from lab.files import write_new
 from lab.init.files import name_from
 from lab.mapping.check import index_documents, index_for_check, refuse_rejections, types_of
 from lab.mapping.proposal import Proposal, propose
@@ -164,10 +165,9 @@ def write(path: Path, text: str) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text)
     except OSError as error:
-        raise ProfileError(f"{path}: cannot be written ({error.strerror})") from error
+        raise unwritable(f"{path}: cannot be written", error) from error
     console.print(f"written: {path}", soft_wrap=True)
 
 

@@ -12,7 +12,8 @@ from rich.table import Table
 from lab.analysis.text import count, figure
 from lab.cli.options import ALADIN, JsonOption, ProfileArgument, SettingsOption
 from lab.console import console, print_json, table_of
-from lab.errors import ProfileError
+from lab.errors import ProfileError, unwritable
+from lab.files import write_whole
 from lab.profiles import ListEntry, effective, list_profiles, load_profile
 from lab.profiles.containers import FOLDER, MEMORY_FILE, env_files, memory_file
 from lab.profiles.loader import FOLDER as PROFILES
@@ -150,10 +151,10 @@ def write_all(folder: Path, pattern: str, texts: Mapping[Path, str]) -> None:
             path = ROOT / name
             if not path.is_file() or path.read_text("utf-8") != text:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, "utf-8")
+                write_whole(path, text)
                 changed += 1
     except OSError as error:
-        raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error
+        raise unwritable(f"{error.filename}: cannot be written", error) from error
     console.print(f"{folder}: {len(texts)} files, {changed} changed")
 
 

@@ -12,7 +12,8 @@ from lab.analysis.rally.summary import SUFFIXES, Line, csv_text, markdown_text, 
 from lab.analysis.result import RunAnalysis, analyse
 from lab.analysis.text import UNKNOWN, count
 from lab.console import console, table_of
-from lab.errors import ProfileError, writing
+from lab.errors import ProfileError
+from lab.files import write_whole
 from lab.run.folder import find_run
 
 FILES = "rally.csv", "rally.md"
@@ -27,8 +28,7 @@ def write_summary(analysis: RunAnalysis) -> None:
     lines = _verified_lines(analysis)
     for name, text in zip(FILES, (csv_text(lines), markdown_text(lines)), strict=True):
         path = analysis.folder.path / name
-        with writing(path):
-            path.write_text(text, "utf-8", newline="")
+        write_whole(path, text)
         console.print(f"{len(lines)} rows: {escape(str(path))}", soft_wrap=True)
 
 

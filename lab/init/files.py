@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from lab.errors import ProfileError
+from lab.errors import ProfileError, unwritable
+from lab.files import write_new
 from lab.mapping.proposal import Proposal
 from lab.mapping.sample import Sample
 from lab.profiles.files import REPOSITORY, file_of, is_there
@@ -96,15 +97,15 @@ def write_files(texts: Mapping[Path, str]) -> None:
         raise ProfileError(f"{', '.join(map(str, taken))}: exists; choose another --name, or remove it")
     written: list[Path] = []
     try:
-        for path, text in texts.items():
+        # What a file names is there before it.
+        for path in sorted(texts, key=lambda path: path.parts[0] != "mappings"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8") as file:
-                written.append(path)
-                file.write(text)
+            write_new(path, texts[path])
+            written.append(path)
     except OSError as error:
-        for path in written:
-            path.unlink()
-        raise ProfileError(f"{error.filename}: cannot be written ({error.strerror})") from error
+        for other in written:
+            other.unlink()
+        raise unwritable(f"{error.filename}: cannot be written", error) from error
 
 
 def key_text(sample: Sample) -> str:

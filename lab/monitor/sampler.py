@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -238,7 +239,10 @@ class Sampler:
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         try:
-            file.write(line)
+            # A disk that is nearly full takes a part of it, after which the next line must not go on.
+            if (written := file.write(line)) != len(line):
+                file.truncate(file.seek(0, os.SEEK_END) - (written or 0))
+                return "the sample before could not be written: the disk is full"
         except OSError as error:
             return f"the sample before could not be written: {reason(error)}"
         finally:

@@ -1,7 +1,6 @@
 """Every run, suite and tune that has been made, from an index beside their folders."""
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,8 @@ from pydantic import ValidationError
 from lab.analysis.figures.limits import recorded_product, stage_text
 from lab.analysis.figures.load_figures import LATENCY, RATE, recorded_load_figures
 from lab.analysis.figures.rates import index_totals, rate_per_s, read_s
-from lab.errors import ProfileError
+from lab.errors import ProfileError, WritingError
+from lab.files import write_whole
 from lab.page.tree import RunTree
 from lab.records.samples import Sample
 
@@ -165,10 +165,8 @@ class History:
 
     def _write_index(self) -> None:
         rows = {name: {"stamp": self._stamps[name], "row": row} for name, row in self.rows.items()}
-        partial = self.index.with_name(f"{INDEX}.{os.getpid()}.part")
-        with contextlib.suppress(OSError):
-            partial.write_bytes(orjson.dumps({"version": VERSION, "rows": rows}))
-            partial.rename(self.index)
+        with contextlib.suppress(WritingError):
+            write_whole(self.index, orjson.dumps({"version": VERSION, "rows": rows}).decode())
 
     def answer(self, question: Question) -> dict[str, Any]:
         """The rows that a question asks for, those without a value of its sort last."""

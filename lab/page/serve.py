@@ -17,7 +17,8 @@ import orjson
 import psutil
 
 from lab import IS_CHECKOUT, ROOT
-from lab.errors import StackError
+from lab.errors import StackError, WritingError
+from lab.files import write_whole
 from lab.identity import ProcessIdentity, identity_of, marked, with_identity
 from lab.stack.places import state_dir
 
@@ -163,18 +164,13 @@ class KeptPage:
             address, child = started(runs, UP, kept_of=folder)
             page = cls(identity_of(child.pid), address, str(runs.resolve()))
             page._write(folder)
-        except OSError as error:
+        except (OSError, WritingError) as error:
             cls.stop(folder)
             raise StackError(f"page: cannot be started: {error}") from error
         return page
 
     def _write(self, folder: Path) -> None:
-        """Write it down whole or not at all."""
-        partial = folder / f"{STATE}.part"
-        partial.unlink(missing_ok=True)
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OF_OURSELVES), "wb") as file:
-            file.write(orjson.dumps(self))
-        partial.rename(folder / STATE)
+        write_whole(folder / STATE, orjson.dumps(self).decode(), mode=OF_OURSELVES)
 
     @classmethod
     def stop(cls, folder: Path) -> bool:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.errors import ProfileError, writing
+from lab.errors import ProfileError, unwritable
+from lab.files import write_whole
 from lab.records.base import Record
 
 LATEST = "latest"
@@ -42,7 +43,7 @@ class RunFolder:
             except FileExistsError:
                 continue
             except OSError as error:
-                raise ProfileError(f"{path}: the run's folder cannot be made ({error.strerror})") from error
+                raise unwritable(f"{path}: the run's folder cannot be made", error) from error
             return cls(path, run_id)
         raise ProfileError(f"{runs / profile / base}: too many runs in one second")
 
@@ -58,10 +59,7 @@ class RunFolder:
     def write_text(self, name: str, text: str) -> Path:
         """Write a file; it is complete or not there."""
         target = self.path / name
-        partial = target.with_name(target.name + ".part")
-        with writing(target):
-            partial.write_text(text, "utf-8")
-            partial.rename(target)
+        write_whole(target, text)
         return target
 
 
@@ -75,9 +73,7 @@ def check_runs(runs: Path) -> None:
         with tempfile.TemporaryFile(dir=next(place for place in (runs, *runs.absolute().parents) if place.exists())):
             return
     except OSError as error:
-        raise ProfileError(
-            f"--runs: got {runs}, expected a folder that can be written to ({error.strerror})"
-        ) from error
+        raise unwritable(f"--runs: got {runs}, expected a folder that can be written to", error) from error
 
 
 def become_latest(folder: Path, runs: Path) -> None:

@@ -161,7 +161,10 @@ def write_config(
     """The folder of a node's configuration, written below `folder` beside its data and logs; all of it the user's."""
     config = folder / "config"
     if not config.is_dir():
-        shutil.copytree(home / "config", config)
+        partial = folder / "config.part"
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(home / "config", partial)
+        partial.rename(config)
     options = (home / "config" / "jvm.options").read_text("utf-8")
     # Each time: it may be another Java than before.
     usable = with_present_modules(with_own_folders(options, folder), jdk)

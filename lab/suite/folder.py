@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lab.analysis.suite.folder import read_plan, read_runs
 from lab.errors import ProfileError, writing
+from lab.files import write_whole
 from lab.records.suite import SuitePlan, SuiteRun, Variant
 from lab.run.folder import SUITES, RunFolder
 
@@ -32,7 +33,7 @@ class SuiteFolder:
 
     def removed_if_empty(self) -> bool:
         """Remove the folder if it holds nothing but the plan, as when servers cannot be started; whether it did."""
-        if {path.name for path in self.path.iterdir()} - {"plan.json", "plan.json.part"}:
+        if not all(path.name.startswith("plan.json") for path in self.path.iterdir()):
             return False
         shutil.rmtree(self.path)
         return True
@@ -54,10 +55,7 @@ class SuiteFolder:
 
     def write_plan(self, plan: SuitePlan) -> None:
         """Put the plan in the place of the one that is there, of which nothing is lost if this is interrupted."""
-        partial = self.path / "plan.json.part"
-        with writing(self.path / "plan.json"):
-            partial.write_text(plan.model_dump_json(indent=1) + "\n", "utf-8")
-            partial.rename(self.path / "plan.json")
+        write_whole(self.path / "plan.json", plan.model_dump_json(indent=1) + "\n")
 
     def runs(self) -> tuple[SuiteRun, ...]:
         """The runs that ended so far."""

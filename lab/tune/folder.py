@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.analysis.tune.folder import read_tune_plan, stage_folders
-from lab.errors import ProfileError, writing
+from lab.errors import ProfileError
+from lab.files import write_whole
 from lab.records.suite import SuitePlan
 from lab.records.tune import Stage, TunePlan
 from lab.run.folder import TUNES, RunFolder
@@ -51,8 +52,7 @@ class TuneFolder:
         if path.exists():
             shutil.rmtree(path)
         path.mkdir(parents=True)
-        with writing(path / "stage.json"):
-            (path / "stage.json").write_text(stage.model_dump_json(indent=1) + "\n", "utf-8")
+        write_whole(path / "stage.json", stage.model_dump_json(indent=1) + "\n")
         folder = SuiteFolder(path)
         folder.write_plan(plan.model_copy(update={"suite_id": f"{self.path.name}/{stage.name}"}))
         return folder

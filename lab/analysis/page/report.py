@@ -14,7 +14,7 @@ from lab.analysis.page.queries import STEPS_HEAD, steps_of, steps_rows
 from lab.analysis.page.queries import section as query_section
 from lab.analysis.result import RunAnalysis
 from lab.analysis.text import count
-from lab.errors import writing
+from lab.files import write_whole
 from lab.records.result import Result
 from lab.records.run import Run
 
@@ -22,8 +22,7 @@ from lab.records.run import Run
 def write_report(analysis: RunAnalysis) -> Path:
     """The file `report.html` in the run's folder."""
     path, html = analysis.folder.path / "report.html", report(analysis)
-    with writing(path):
-        path.write_text(html, "utf-8")
+    write_whole(path, html)
     return path
 
 

@@ -18,7 +18,7 @@ from lab.analysis.suite.names import (
 )
 from lab.analysis.suite.rows import rows
 from lab.analysis.suite.tables import suite_csv, suite_markdown
-from lab.errors import writing
+from lab.files import write_whole
 from lab.records.suite import SuiteResult
 
 
@@ -36,8 +36,7 @@ def write_suite_report(folder: Path) -> Path:
         "report.html": suite_report(suite, result),
     }
     for name, text in texts.items():
-        with writing(folder / name):
-            (folder / name).write_text(text, "utf-8")
+        write_whole(folder / name, text)
     return folder / "report.html"
 
 

@@ -12,7 +12,7 @@ from lab.analysis.suite.factors import factor_sentences
 from lab.analysis.suite.figures import documents_per_entity, figures
 from lab.analysis.suite.folder import CountedRun, SuiteRecords, read_plan, read_suite, runs_left
 from lab.analysis.suite.warnings import warnings
-from lab.errors import writing
+from lab.files import write_whole
 from lab.profiles.files import REPOSITORY
 from lab.profiles.published import Published, load_published
 from lab.records.suite import NO_LIMIT, Effect, SuitePlan, SuiteResult, VariantLimit, VariantMetric, repeats_text
@@ -36,8 +36,7 @@ def analyse_suite(folder: Path, *, root: Path = REPOSITORY) -> SuiteResult:
     published = load_published(suite.plan.published, root) if suite.plan.published else None
     result = suite_result(suite, published)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    with writing(folder / "suite.json"):
-        (folder / "suite.json").write_text(text + "\n", "utf-8")
+    write_whole(folder / "suite.json", text + "\n")
     return result
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from lab.analysis.folder import read_profile, read_record
 from lab.analysis.tune.folder import StageRecords, read_stages
 from lab.endpoints import HIDDEN
-from lab.errors import writing
+from lab.files import write_whole
 from lab.profiles import Profile
 from lab.profiles.loader import split_key
 from lab.profiles.mapping import index_body, mapping_for
@@ -47,8 +47,7 @@ def write_recommended(folder: Path, result: TuneResult) -> dict[str, Path]:
     texts = {BEST: best_yaml(result), **pasted(folder, result)}
     paths = {name: folder / name for name in texts}
     for name, text in texts.items():
-        with writing(paths[name]):
-            paths[name].write_text(text, "utf-8")
+        write_whole(paths[name], text)
     return paths
 
 

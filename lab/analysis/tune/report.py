@@ -14,7 +14,7 @@ from lab.analysis.tune.goals import LABELS
 from lab.analysis.tune.paste import BEST, CONNECTOR, CURL, DEV_TOOLS, INDEX
 from lab.analysis.tune.result import RESULT, effect_of
 from lab.analysis.tune.sentences import change
-from lab.errors import writing
+from lab.files import write_whole
 from lab.profiles.suites import AGAIN
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import START, MixedEffect, TuneResult, combination_name
@@ -36,8 +36,7 @@ def write_tune_report(folder: Path) -> Path:
     """
     result = parsed(TuneResult, content_of(folder / RESULT, A_TUNE), str(folder / RESULT))
     path, html = folder / "report.html", tune_report(folder, result)
-    with writing(path):
-        path.write_text(html, "utf-8")
+    write_whole(path, html)
     return path
 
 

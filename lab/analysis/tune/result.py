@@ -23,7 +23,7 @@ from lab.analysis.tune.estimates import (
 )
 from lab.analysis.tune.folder import StageRecords, read_stages, read_tune_plan, stage_folders
 from lab.analysis.tune.sentences import Findings, findings, headline
-from lab.errors import writing
+from lab.files import write_whole
 from lab.records.run import Environment
 from lab.records.suite import Effect, MetricKey
 from lab.records.tune import (
@@ -57,8 +57,7 @@ def analyse_tune(folder: Path, *, ended: bool = False) -> TuneResult:
     tuned = Tuned.read(folder)
     result = tune_result(tuned, ended=ended or tuned.was_complete)
     text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=2)
-    with writing(folder / RESULT):
-        (folder / RESULT).write_text(text + "\n", "utf-8")
+    write_whole(folder / RESULT, text + "\n")
     return result
 
 

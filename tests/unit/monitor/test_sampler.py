@@ -16,6 +16,7 @@ from lab.monitor.probe import Probe
 from lab.monitor.sampler import Reader, Sampler, Sources, SystemClock
 from lab.records.base import Record
 from lab.records.samples import KafkaSample, Sample
+from tests.dying import room_for
 from tests.unit.monitor.servers import elasticsearch, server
 
 SOURCES = Sources(
@@ -282,6 +283,18 @@ def test_a_sample_that_cannot_be_written_is_told_in_the_next(tmp_path: Path) -> 
     assert sampler.latest.lost == {
         "samples": "the sample before could not be written: OSError: [Errno 28] No space left on device"
     }
+
+
+@pytest.mark.parametrize("size_bytes", [7, 107])
+def test_a_sample_that_is_written_in_part_is_taken_back(tmp_path: Path, size_bytes: int) -> None:
+    """A nearly full disk takes a part of a line; the next one would go on in it, and the run could not be read."""
+    path = tmp_path / "samples.ndjson"
+    with room_for(size_bytes):
+        sampler, _ = sampled(path, {}, CountedClock(7))
+    assert sampler.latest is not None
+    assert "samples" in sampler.latest.lost
+    _, samples = sampled(path, {}, CountedClock(1))
+    assert len(samples) >= 1
 
 
 def test_an_interval_of_nothing_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from lab.errors import ProfileError, WritingError
 from lab.records.result import Window
 from lab.run.folder import RunFolder, become_latest, find_run
+from tests.dying import room_for
 
 NEW_YEAR_S = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC
 
@@ -65,13 +66,12 @@ def test_a_record_is_written_whole(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """A full disk is reported without the file's name."""
+    """What the system says of a disk without room lacks the file's name."""
     folder = RunFolder.create(tmp_path, "books", lambda: NEW_YEAR_S)
-    (folder.path / "run.json.part").symlink_to("/dev/full")
-    with pytest.raises(WritingError) as failure:
+    with pytest.raises(WritingError) as failure, room_for(0):
         folder.write_text("run.json", "{}\n")
     assert str(failure.value) == (
-        f"{folder.path}/run.json: cannot be written: No space left on device; check the free space of its disk and who "
+        f"{folder.path}/run.json: cannot be written: File too large; check the free space of its disk and who "
         "may write there"
     )
 

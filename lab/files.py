@@ -1,0 +1,71 @@
+"""Writes and removes so that whoever comes next finds a whole or nothing: a command may be killed at any instant."""
+
+import glob
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lab.errors import writing
+
+GONE = ".gone"
+
+
+def write_whole(path: Path, text: str, *, mode: int = 0o666) -> None:
+    r"""Write a file, or leave what was there as it was. Lines end as they do in the text, such as with `\r\n`.
+
+    Args:
+        mode: Who may read and write it, before the umask.
+
+    Raises:
+        WritingError: It cannot be written.
+    """
+    with writing(path), _partial(path, text, mode) as partial:
+        partial.rename(path)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet; whoever makes it meanwhile keeps theirs.
+
+    Raises:
+        FileExistsError: It is there.
+        OSError: It cannot be written.
+    """
+    with _partial(path, text, 0o666) as partial:
+        try:
+            # Unlike a rename, it takes no other's place.
+            path.hardlink_to(partial)
+        except PermissionError:
+            # A file system without links.
+            if path.exists():
+                raise
+            partial.rename(path)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder: it has another name before a part of it is gone. What cannot be removed stays."""
+    gone = folder.with_name(f"{folder.name}.{os.getpid()}{GONE}")
+    with suppress(OSError):
+        folder.rename(gone)
+    # With what a killed command has left of an earlier one.
+    for left in folder.parent.glob(f"{glob.escape(folder.name)}.*{GONE}"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _partial(path: Path, text: str, mode: int) -> Iterator[Path]:
+    """The text in a file beside the path, which is gone afterwards."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123 - a descriptor
+            file.write(text)
+        yield partial
+    except OSError as error:
+        # Of a full disk the system names no file, and of others the one beside.
+        error.filename, error.filename2 = str(path), None
+        raise
+    finally:
+        partial.unlink(missing_ok=True)
