@@ -12,36 +12,17 @@ import yaml
 
 from lab.console import as_called
 from lab.errors import ProfileError
+from lab.page.settings import MAY_BE_SET, check_settings
 from lab.profiles import Profile, effective, list_profiles, load_profile, profile_names
 from lab.profiles.files import file_of
-from lab.profiles.loader import split_key, stated_values
+from lab.profiles.loader import stated_values
 from lab.profiles.problems import suggestion
 from lab.profiles.suites import FOLDER as SUITES
 from lab.profiles.suites import list_suites, load_suite, suite_names
 from lab.stack.places import ROOT
 
-NOT_FROM_HERE = ("sink.command", "sink.plugin_path", "producer.client")
-"""Settings that start a program or load a library of one's choice: whoever gets hold of a browser is not to do that."""
-OF_THE_CLIENT = frozenset(
-    {
-        "acks",
-        "batch.num.messages",
-        "batch.size",
-        "compression.codec",
-        "compression.level",
-        "compression.type",
-        "linger.ms",
-        "max.in.flight",
-        "max.in.flight.requests.per.connection",
-        "message.max.bytes",
-        "queue.buffering.max.kbytes",
-        "queue.buffering.max.messages",
-        "queue.buffering.max.ms",
-        "sticky.partitioning.linger.ms",
-    }
-)
-"""Settings of Kafka's client that may be set all the same; others name libraries, files or programs."""
 MOST_SETTINGS, MOST_CHARACTERS = 100, 4000
+MOST_NAME_CHARACTERS = 200
 LEAST_MINUTES = 1.0
 
 
@@ -96,6 +77,8 @@ class Choice:
 
 def known_name(kind: str, name: object) -> str:
     """A name of the repository or of the working folder; no path, which could be of any file."""
+    if isinstance(name, str) and len(name) > MOST_NAME_CHARACTERS:
+        raise ProfileError(f"name: got {len(name):,} characters, expected at most {MOST_NAME_CHARACTERS}")
     names = profile_names() if kind == "run" else suite_names()
     if not isinstance(name, str) or name not in names:
         what = "profile" if kind == "run" else "suite"
@@ -111,12 +94,7 @@ def settings_of(given: object) -> tuple[str, ...]:
     if len(settings) > MOST_SETTINGS or any(len(setting) > MOST_CHARACTERS for setting in settings):
         most = f"{MOST_SETTINGS} settings of {MOST_CHARACTERS:,} characters"
         raise ProfileError(f"settings: got more, expected at most {most}")
-    for setting in settings:
-        key = setting.partition("=")[0].strip()
-        if split_key(key) in {("producer", "client", name) for name in OF_THE_CLIENT}:
-            continue
-        if any(f"{key}.".startswith(f"{each}.") or f"{each}.".startswith(f"{key}.") for each in NOT_FROM_HERE):
-            raise ProfileError(f"{key}: cannot be set from the page, expected it in a profile's file")
+    check_settings(settings)
     return tuple(settings)
 
 
@@ -165,13 +143,13 @@ def of_profile(name: str) -> dict[str, str | None]:
 
 
 def profile_details(name: str) -> dict[str, Any]:
-    """What a profile says, and every value of it with its origin.
+    """What a profile says, and every value of it that may be set from the page, with its origin.
 
     Raises:
         ProfileError: There is none, or it is wrong.
     """
     profile = load_profile(known_name("run", name))
-    settings = [value._asdict() for value in effective(profile) if value.key != "question"]
+    settings = [value._asdict() for value in effective(profile) if value.key in MAY_BE_SET]
     return {"yaml": profile_yaml(profile), "settings": settings}
 
 

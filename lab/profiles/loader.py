@@ -69,6 +69,19 @@ def load_profile(name_or_path: str, *, overrides: Sequence[str] = (), root: Path
     return profile
 
 
+def overridden(overrides: Sequence[str]) -> list[tuple[str, Located]]:
+    """The values that overrides set, by the dotted key of a profile, however they are written; none is checked.
+
+    Raises:
+        ProfileError: One is no `KEY=VALUE`.
+    """
+    reading = _Reading(REPOSITORY)
+    layer = reading.command_line(overrides)
+    if reading.problems:
+        raise refusal(reading.problems)
+    return list(layer.leaves())
+
+
 class Override(str):
     """`dotted.key=value`, and the option of the command line that it comes from."""
 

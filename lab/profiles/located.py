@@ -14,6 +14,9 @@ from lab.profiles.problems import Place, Problem
 Scalar: TypeAlias = str | int | float | bool | None
 Plain: TypeAlias = "Scalar | list[Plain] | dict[str, Plain]"
 
+MOST_VALUES = 20_000
+"""Of one source. A few aliases of aliases are billions of values, which nobody means and no memory holds."""
+
 _TAG = "tag:yaml.org,2002:"
 _TRUE_FALSE_NULL: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -78,6 +81,10 @@ class Located:
                 yield key, entry
 
 
+class _TooManyError(Exception):
+    """A source holds more values than anybody means."""
+
+
 @dataclass
 class _Reading:
     """One pass over the nodes of a source; collects its problems."""
@@ -85,6 +92,7 @@ class _Reading:
     place_of: Callable[[yaml.Mark], Place]
     problems: list[Problem] = field(default_factory=list)
     open_nodes: set[int] = field(default_factory=set)
+    count: int = 0
 
     def refuse(self, node: yaml.Node, key: str, message: str) -> Located:
         place = self.place_of(node.start_mark)
@@ -97,6 +105,9 @@ class _Reading:
     def located(self, node: yaml.Node, key: str) -> Located:
         if id(node) in self.open_nodes:
             return self.refuse(node, key, "an alias that contains itself, expected a tree")
+        self.count += 1
+        if self.count > MOST_VALUES:
+            raise _TooManyError
         self.open_nodes.add(id(node))
         try:
             if isinstance(node, yaml.ScalarNode):
@@ -198,8 +209,11 @@ def read_yaml(
         place_of: The place of a mark in the text.
         key: Dotted key under which the text stands.
     """
+    too_deep = Problem(whole, "", "got too many levels, expected lists and mappings that are not that deep")
     try:
         node = composed(text)
+    except RecursionError:
+        return None, [too_deep]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -207,7 +221,12 @@ def read_yaml(
     if node is None:
         return None, [Problem(whole, "", "got nothing, expected a value" if key else "got an empty file")]
     reading = _Reading(place_of)
-    tree = reading.located(node, key)
+    try:
+        tree = reading.located(node, key)
+    except _TooManyError:
+        return None, [Problem(whole, "", f"got too many values with all aliases, expected {MOST_VALUES:,} at most")]
+    except RecursionError:
+        return None, [too_deep]
     return tree, reading.problems
 
 

@@ -131,7 +131,7 @@ def start_stream(page: Page, noted: Watched) -> None:
     page.get_by_role("button", name="Start a run…").click()
     page.get_by_label("Name").select_option("quickstart")
     first = page.get_by_label("Setting, key=value").first
-    first.fill("dataset.document=7")
+    first.fill("dataset.documents=none")
     wrong = page.locator(".setting .wrong").first
     expect(wrong).not_to_be_empty(timeout=PATIENCE_MS)
     noted.refusal = wrong.inner_text().removeprefix("✗ ")
@@ -192,7 +192,7 @@ def samples_shown(page: Page) -> int:
 
 def test_a_wrong_setting_has_the_commands_own_sentence_beneath_it(watched: Watched, sluice: Sluice) -> None:
     """Word by word what `--set` says."""
-    refused = sluice("run", "quickstart", "--set", "dataset.document=7")
+    refused = sluice("run", "quickstart", "--set", "dataset.documents=none")
     assert refused.status == 2
     assert watched.refusal
     assert watched.refusal in " ".join((refused.output + refused.errors).split())

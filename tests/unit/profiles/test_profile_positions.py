@@ -1,5 +1,7 @@
 """What is wrong with the notation of a file, and on which line."""
 
+import pytest
+
 from tests.unit.profiles.profile_repository import Repository
 
 HEAD = "question: What?\ndataset: {name: events, documents: 7}\n"
@@ -110,3 +112,19 @@ def test_bytes_that_are_no_text_are_refused(repository: Repository) -> None:
     """Profiles are UTF-8."""
     repository.write("bad", "").write_bytes(b"question: \xff\n")
     assert repository.refusal("bad") == ["bad.yaml: is not UTF-8: got byte 0xff at offset 10"]
+
+
+def test_aliases_of_aliases_are_refused_before_they_fill_the_memory(repository: Repository) -> None:
+    """Ten lines of them are three billion values."""
+    levels = ["  - &a0 [x, x]", *(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 11))]
+    repository.write("bad", "\n".join(["question: How?", "index:", "  sort.field:", *levels]))
+    assert repository.refusal("bad") == ["bad.yaml:1: got too many values with all aliases, expected 20,000 at most"]
+
+
+@pytest.mark.parametrize("text", ["[" * 3000 + "]" * 3000, "[" * 3000])
+def test_a_value_that_is_too_deep_is_refused(repository: Repository, text: str) -> None:
+    """Whole or not: no Python stack holds it."""
+    repository.write("bad", f"question: How?\nindex: {text}")
+    assert repository.refusal("bad") == [
+        "bad.yaml:1: got too many levels, expected lists and mappings that are not that deep"
+    ]
