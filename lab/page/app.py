@@ -1,7 +1,9 @@
 """The page's HTTP server: addresses, and what each of them answers."""
 
+import asyncio
+import contextlib
 import difflib
-import threading
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -19,13 +21,15 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from lab import ROOT
-from lab.errors import ProfileError, SluiceError
+from lab.errors import ProfileError, SluiceError, StackError
 from lab.page.choice import Catalogue, Choice, command_text, profile_details, profile_of_run, suite_details
 from lab.page.commands import BusyError, RunningCommand, Starter, answer_of, refusal_in, stop_run
+from lab.page.desk import Desk, FullError
 from lab.page.history import History, Question
-from lab.page.hub import Hub, Watch
-from lab.page.security import OF_A_REPORT, Access, Guard
+from lab.page.hub import CrowdedError, Hub, Watch
+from lab.page.security import HEADERS, OF_A_REPORT, POLICY, Access, Guard
 from lab.page.tree import RunTree
+from lab.page.trouble import trouble_with
 from lab.run.folder import TUNES
 
 STATIC = Path(__file__).parent / "static"
@@ -42,10 +46,18 @@ TYPES = {
     ".map": "application/json",
 }
 MOST_BODY_BYTES = 65_536
+BODY_WITHIN_S = 10.0
 MOST_COMPARED = 6
+COMPARED_WITHIN_S = 60.0
+"""All comparisons of one answer, each of which is a process."""
 REFRESH_S = 0.5
 """How long the history is read before it is answered; what is left then, the next question takes up."""
-STATUSES: tuple[tuple[type[SluiceError], int], ...] = ((BusyError, 409), (ProfileError, 400))
+STATUSES: tuple[tuple[type[SluiceError], int], ...] = (
+    (BusyError, 409),
+    (FullError, 429),
+    (CrowdedError, 503),
+    (ProfileError, 400),
+)
 
 
 @dataclass
@@ -68,7 +80,10 @@ class Server:
         self.hub = Hub(Watch(tree, page, self.running.view, since_s=self.since_s))
         self.history = History(RunTree(self.runs))
         self.catalogue = Catalogue()
-        self.comparing = threading.Lock()
+        self.comparisons = Desk("comparisons", most=2)
+        # A browser checks each setting of a form beside the others.
+        self.choices = Desk("profiles, suites and checks", most=16)
+        self.listings = Desk("listings of the history", most=16)
 
     def run_under_way(self) -> Any:
         """The progress of a run, or of the last one of a suite, whose process is there; `None` where there is none."""
@@ -88,7 +103,7 @@ def app(server: Server, access: Access) -> Starlette:
         "/api/now": ("GET", now),
         "/api/events": ("GET", events),
         "/api/history": ("GET", history),
-        "/api/compare": ("GET", compare),
+        "/api/compare": ("POST", compare),
         "/api/profiles": ("GET", profiles),
         "/api/profiles/{name:path}": ("GET", profile),
         "/api/suites": ("GET", suites),
@@ -101,7 +116,7 @@ def app(server: Server, access: Access) -> Starlette:
     return Starlette(
         routes=[Route(path, partial(answer, server), methods=[method]) for path, (method, answer) in answers.items()],
         middleware=[Middleware(Guard, access=access)],
-        exception_handlers={SluiceError: refused, HTTPException: not_there},  # type: ignore[dict-item]
+        exception_handlers={SluiceError: refused, HTTPException: not_there, Exception: broken},  # type: ignore[dict-item]
     )
 
 
@@ -117,6 +132,14 @@ async def not_there(request: Request, error: HTTPException) -> Response:
     return JSONResponse({"error": sentence}, error.status_code)
 
 
+async def broken(request: Request, error: Exception) -> Response:
+    """What nobody has thought of, such as a disk that fails; the page goes on. Its traceback is in the log."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+    return JSONResponse(
+        {"error": f"{request.url.path}: cannot be answered: {reason}"}, 500, headers={**HEADERS, **POLICY}
+    )
+
+
 def json(answer: Any) -> Response:
     """An answer as JSON."""
     options = orjson.OPT_NON_STR_KEYS
@@ -128,13 +151,13 @@ def json(answer: Any) -> Response:
 
 async def page(_server: Server, _request: Request) -> Response:
     """The page itself."""
-    return file_in(STATIC, "index.html")
+    return await file_in(STATIC, "index.html")
 
 
 async def static(_server: Server, request: Request) -> Response:
     """One of its files, or the style of the reports, which it shares."""
     name = request.path_params["name"]
-    return file_in(REPORT_STYLE.parent if name == REPORT_STYLE.name else STATIC, name)
+    return await file_in(REPORT_STYLE.parent if name == REPORT_STYLE.name else STATIC, name)
 
 
 async def report(server: Server, request: Request) -> Response:
@@ -142,24 +165,34 @@ async def report(server: Server, request: Request) -> Response:
     name = request.path_params["name"]
     if name.rpartition("/")[2] != "report.html":
         raise HTTPException(404, "got no report, expected a path that ends with /report.html")
-    response = file_in(server.runs, name)
+    response = await file_in(server.runs, name)
     response.headers["Content-Security-Policy"] = OF_A_REPORT
     return response
 
 
-def file_in(folder: Path, name: str) -> Response:
+async def file_in(folder: Path, name: str) -> Response:
     """A file below a folder, wherever links lead to.
 
     Raises:
-        HTTPException: There is none, or none that is served.
+        HTTPException: There is none, none that is served, or one that cannot be read.
     """
+    path, status = await run_in_threadpool(served, folder, name)
+    return FileResponse(path, media_type=TYPES[path.suffix], stat_result=status)
+
+
+def served(folder: Path, name: str) -> tuple[Path, os.stat_result]:
+    """The path of a file that is served, once its first bytes could be read: an answer that has begun cannot fail."""
     try:
         path = (folder / name).resolve(strict=True)
-    except (OSError, ValueError):
+        if not path.is_relative_to(folder.resolve()) or path.suffix not in TYPES or not path.is_file():
+            raise HTTPException(404, "no such file")
+        with path.open("rb") as file:
+            file.read(1)
+            return path, os.fstat(file.fileno())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         raise HTTPException(404, "no such file") from None
-    if not path.is_relative_to(folder.resolve()) or path.suffix not in TYPES or not path.is_file():
-        raise HTTPException(404, "no such file")
-    return FileResponse(path, media_type=TYPES[path.suffix])
+    except OSError as error:
+        raise HTTPException(500, f"cannot be read: {error.strerror}") from error
 
 
 # --- what it shows ----------------------------------------------------------------------------------------------------
@@ -167,35 +200,54 @@ def file_in(folder: Path, name: str) -> Response:
 
 async def now(server: Server, _request: Request) -> Response:
     """All that is so now, once."""
-    return json(server.hub.now())
+    return Response(server.hub.now_as_json(), media_type="application/json")
 
 
 async def events(server: Server, _request: Request) -> Response:
     """All that happens from now on."""
-    stream: AsyncIterator[bytes] = server.hub.stream()
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    stream = server.hub.stream()
+    first = await anext(stream)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        async with contextlib.aclosing(stream):
+            yield first
+            async for piece in stream:
+                yield piece
+
+    return StreamingResponse(pieces(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
 async def history(server: Server, request: Request) -> Response:
     """Some of all runs, suites and tunes."""
-    question = Question.of(request.query_params)
+    question, asked_s = Question.of(request.query_params), time.monotonic()
 
     def answer() -> dict[str, Any]:
-        ends_s = time.monotonic() + REFRESH_S
-        with server.history.lock:
+        # Whoever has waited for a whole look at the folders, need not have them looked at once more.
+        if server.history.left or server.history.refreshed_s < asked_s:
+            ends_s = time.monotonic() + REFRESH_S
             server.history.refresh(lambda: time.monotonic() > ends_s)
-            return server.history.answer(question)
+        return server.history.answer(question)
 
-    return json(await run_in_threadpool(answer))
+    async def make() -> Response:
+        return json(await server.listings.computed(answer))
+
+    return await server.listings.answer(request, make)
 
 
 async def compare(server: Server, request: Request) -> Response:
     """Runs or suites beside the first of them, as `compare --json` has it, and how their profiles differ."""
-    names = request.query_params.getlist("run")
+    body = await json_of(request)
+    names = body.get("runs") if isinstance(body, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ProfileError("runs: got something else, expected a list of names")
     if not 2 <= len(names) <= MOST_COMPARED or len(set(names)) != len(names):
-        raise ProfileError(f"run: got {len(names)}, expected 2 to {MOST_COMPARED} different ones")
-    folders = [folder_of(server.runs, name) for name in names]
-    return json(await run_in_threadpool(compared, server, names, folders))
+        raise ProfileError(f"runs: got {len(names)}, expected 2 to {MOST_COMPARED} different ones")
+    folders = await run_in_threadpool(lambda: [folder_of(server.runs, name) for name in names])
+
+    async def make() -> Response:
+        return json(await compared(server, names, folders))
+
+    return await server.comparisons.answer(request, make)
 
 
 def folder_of(runs: Path, name: str) -> Path:
@@ -216,23 +268,29 @@ def folder_of(runs: Path, name: str) -> Path:
     return folder
 
 
-def compared(server: Server, names: list[str], folders: list[Path]) -> dict[str, Any]:
+async def compared(server: Server, names: list[str], folders: list[Path]) -> dict[str, Any]:
     """The comparisons of all with the first one, or why there is none."""
     first, *others = (name.removeprefix("suites/") for name in names)
     comparisons: list[Any] = []
     errors: list[str] = []
-    # One after the other, whoever asks: each starts a process on a machine that may be measuring.
-    with server.comparing:
-        for other in others:
-            arguments = ("compare", first, other, "--json", "--runs", str(server.runs))
-            status, output, said = answer_of(server.starter, arguments)
-            if status:
-                errors.append(refusal_in(said))
-            comparisons += orjson.loads(output) if output.strip() else []
+    ends_s = time.monotonic() + COMPARED_WITHIN_S
+    # One after the other: each starts a process on a machine that may be measuring.
+    for other in others:
+        arguments = ("compare", first, other, "--json", "--runs", str(server.runs))
+        status, output, said = await answer_of(server.starter, arguments, ends_s - time.monotonic())
+        if status:
+            errors.append(refusal_in(said))
+        comparisons += orjson.loads(output) if output.strip() else []
+    diff = await server.comparisons.computed(partial(differences, names, folders))
+    refusal = {"error": "\n".join(errors)} if errors else {}
+    return {"comparisons": comparisons, "diff": diff, **refusal}
+
+
+def differences(names: list[str], folders: list[Path]) -> str:
+    """How the profiles of others differ from that of the first."""
     texts = [profile_of_run(folder) for folder in folders]
     diffs = [unified(texts[0], text, names[0], name) for text, name in zip(texts[1:], names[1:], strict=True)]
-    refusal = {"error": "\n".join(errors)} if errors else {}
-    return {"comparisons": comparisons, "diff": "\n".join(filter(None, diffs)), **refusal}
+    return "\n".join(filter(None, diffs))
 
 
 def unified(first: str, second: str, first_name: str, second_name: str) -> str:
@@ -244,39 +302,60 @@ def unified(first: str, second: str, first_name: str, second_name: str) -> str:
 # --- what it starts and stops -----------------------------------------------------------------------------------------
 
 
-async def profiles(server: Server, _request: Request) -> Response:
+async def profiles(server: Server, request: Request) -> Response:
     """All profiles."""
-    return json(await run_in_threadpool(server.catalogue.profiles))
+    return await listed(server, request, server.catalogue.profiles)
 
 
-async def profile(_server: Server, request: Request) -> Response:
+async def profile(server: Server, request: Request) -> Response:
     """One of them."""
-    return json(await run_in_threadpool(profile_details, request.path_params["name"]))
+    return await listed(server, request, partial(profile_details, request.path_params["name"]))
 
 
-async def suites(server: Server, _request: Request) -> Response:
+async def suites(server: Server, request: Request) -> Response:
     """All suites."""
-    return json(await run_in_threadpool(server.catalogue.suites))
+    return await listed(server, request, server.catalogue.suites)
 
 
-async def suite(_server: Server, request: Request) -> Response:
+async def suite(server: Server, request: Request) -> Response:
     """One of them."""
-    return json(await run_in_threadpool(suite_details, request.path_params["name"]))
+    return await listed(server, request, partial(suite_details, request.path_params["name"]))
 
 
-async def check(_server: Server, request: Request) -> Response:
+async def listed(server: Server, request: Request, read: Callable[[], Any]) -> Response:
+    """What is read of profiles and suites."""
+
+    async def make() -> Response:
+        return json(await server.choices.computed(read))
+
+    return await server.choices.answer(request, make)
+
+
+async def check(server: Server, request: Request) -> Response:
     """Whether a run could be started so."""
-    choice = await chosen(request)
-    return json({"ok": True, "command": command_text(choice.arguments)})
+    body = await json_of(request)
+
+    async def make() -> Response:
+        choice = await server.choices.computed(partial(chosen, body))
+        return json({"ok": True, "command": command_text(choice.arguments)})
+
+    return await server.choices.answer(request, make)
 
 
 async def start(server: Server, request: Request) -> Response:
     """Start a run."""
-    choice = await chosen(request)
-    if (progress := server.run_under_way()) is not None:
-        raise BusyError(f"{progress.profile} {progress.run_id}: is under way; stop it first")
-    await run_in_threadpool(server.running.begin, choice.arguments)
-    return json({"started": True, "command": command_text(choice.arguments)})
+    body = await json_of(request)
+
+    async def make() -> Response:
+        choice = await server.choices.computed(partial(chosen, body))
+        if (progress := server.run_under_way()) is not None:
+            raise BusyError(f"{progress.profile} {progress.run_id}: is under way; stop it first")
+        if (trouble := trouble_with(server.runs)) is not None:
+            raise StackError(f"{trouble}; make room, then start it again")
+        await server.choices.computed(partial(server.running.begin, choice.arguments))
+        return json({"started": True, "command": command_text(choice.arguments)})
+
+    return await server.choices.answer(request, make)
 
 
 async def stop(server: Server, _request: Request) -> Response:
@@ -290,22 +369,35 @@ async def stop(server: Server, _request: Request) -> Response:
     return json({"stopping": True})
 
 
-async def chosen(request: Request) -> Choice:
-    """What a request chooses, checked.
+def chosen(body: Any) -> Choice:
+    """What a body chooses, checked.
 
     Raises:
         ProfileError: It cannot be run so.
     """
+    choice = Choice.of(body)
+    choice.check()
+    return choice
+
+
+async def json_of(request: Request) -> Any:
+    """The JSON that a browser sends.
+
+    Raises:
+        ProfileError: It sends something else, too much, or too slowly.
+    """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise ProfileError("Content-Type: got something else, expected application/json")
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_BODY_BYTES:
-            raise ProfileError(f"body: got more, expected at most {MOST_BODY_BYTES:,} bytes")
+    body = bytearray()
     try:
-        choice = Choice.of(orjson.loads(body))
+        async with asyncio.timeout(BODY_WITHIN_S):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MOST_BODY_BYTES:
+                    raise ProfileError(f"body: got more, expected at most {MOST_BODY_BYTES:,} bytes")
+    except TimeoutError:
+        raise ProfileError(f"body: got a part within {BODY_WITHIN_S:g} s, expected all of it") from None
+    try:
+        return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise ProfileError(f"body: not JSON: {error}") from error
-    await run_in_threadpool(choice.check)
-    return choice

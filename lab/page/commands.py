@@ -1,5 +1,6 @@
 """Commands that the page runs for a browser: a run in the background, and short ones whose answer is shown."""
 
+import asyncio
 import contextlib
 import os
 import queue
@@ -70,6 +71,13 @@ class Starter:
         self._wanted.put(None)
 
 
+def output_file() -> IO[bytes]:
+    """A file for what a command says; in memory, where no full disk takes the command's voice away, or the page's."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("sluice-output"), "w+b")
+    return tempfile.TemporaryFile()
+
+
 @dataclass
 class RunningCommand:
     """The command that was started last.
@@ -94,27 +102,33 @@ class RunningCommand:
     def begin(self, arguments: tuple[str, ...]) -> None:
         """Start a command in the background; it has no page of its own.
 
+        What is told of the one before stays until this one has been started.
+
         Raises:
             BusyError: The one before has not ended.
+            OSError: The system has no room for another process.
         """
         with self._lock:
             if self.is_running:
                 raise BusyError(f"{command_text(self._arguments)}: has not ended; stop it first")
-            if self._output is not None:
-                self._output.close()
-            output = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the command runs
             words, environment = sluice([*arguments, "--runs", str(self.runs), "--no-page"])
-            self._arguments, self._output = arguments, output
-            self._process = self.start(
-                lambda: subprocess.Popen(
-                    words,
-                    env={**environment, "COLUMNS": COLUMNS},
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
+            with contextlib.ExitStack() as unless_started:
+                output = unless_started.enter_context(output_file())
+                process = self.start(
+                    lambda: subprocess.Popen(
+                        words,
+                        env={**environment, "COLUMNS": COLUMNS},
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                    )
                 )
-            )
+                unless_started.pop_all()
+            before, self._output = self._output, output
+            self._arguments, self._process = arguments, process
+            if before is not None:
+                before.close()
 
     def view(self) -> dict[str, Any] | None:
         """What became of it; `None` while none was started."""
@@ -163,26 +177,64 @@ def stop_run(progress: Progress) -> None:
         raise StackError(f"process {process.pid}: cannot be asked to end: {error}") from error
 
 
-def answer_of(start: Callable[[Callable[[], Any]], Any], arguments: Sequence[str]) -> tuple[int, str, str]:
-    """Exit status, output and errors of a short command."""
-    words, environment = sluice(arguments)
-    process = start(
-        lambda: subprocess.Popen(
-            words,
-            env={**environment, "COLUMNS": COLUMNS},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
+@dataclass
+class ShortCommand:
+    """A command whose answer somebody waits for.
+
+    Attributes:
+        start: Starts a process.
+    """
+
+    start: Callable[[Callable[[], Any]], Any]
+    arguments: Sequence[str]
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _is_wanted: bool = field(default=True, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def run(self) -> tuple[int, str, str]:
+        """Exit status, output and errors."""
+        words, environment = sluice(self.arguments)
+        process: subprocess.Popen[bytes] = self.start(
+            lambda: subprocess.Popen(
+                words,
+                env={**environment, "COLUMNS": COLUMNS},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
         )
-    )
+        with self._lock:
+            self._process = process
+            if not self._is_wanted:
+                process.kill()
+        output, errors = process.communicate()
+        return process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace")
+
+    def kill(self) -> None:
+        """Nobody waits any more; from any thread."""
+        with self._lock:
+            self._is_wanted = False
+            if self._process is not None:
+                self._process.kill()
+
+
+async def answer_of(
+    start: Callable[[Callable[[], Any]], Any], arguments: Sequence[str], within_s: float = ANSWER_WITHIN_S
+) -> tuple[int, str, str]:
+    """Exit status, output and errors of a short command, which is killed when nobody waits for it any more.
+
+    Raises:
+        StackError: It takes too long.
+    """
+    command = ShortCommand(start, arguments)
     try:
-        output, errors = process.communicate(timeout=ANSWER_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+        async with asyncio.timeout(max(0.0, within_s)):
+            return await asyncio.get_running_loop().run_in_executor(None, command.run)
+    except TimeoutError:
         raise StackError(f"{command_text(arguments)}: no answer within {ANSWER_WITHIN_S:g} s") from None
-    return process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace")
+    finally:
+        command.kill()
 
 
 def refusal_in(errors: str) -> str:

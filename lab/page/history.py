@@ -1,7 +1,7 @@
 """Every run, suite and tune that has been made, from an index beside their folders."""
 
 import contextlib
-import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -32,6 +32,8 @@ MOST_ROWS = 500
 Row = dict[str, Any]
 Stamp = tuple[int, int]
 """When the file that a row was made from was written, and its size."""
+UNREAD: Stamp = (0, 0)
+MOST_QUERY_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Question:
             ProfileError: A value is none of those that there are.
         """
         return cls(
-            words=tuple(query.get("q", "").casefold().split()),
+            words=tuple(short(query.get("q", ""), "q").casefold().split()),
             kind=one_of(query.get("kind") or None, "kind", (None, *KINDS)),
             sort=one_of(query.get("sort") or "started_s", "sort", SORTS) or "started_s",
             descending=one_of(query.get("order") or "desc", "order", ("asc", "desc")) == "desc",
@@ -66,17 +68,24 @@ class Question:
         )
 
 
+def short(text: str, what: str) -> str:
+    """A text that is not too long."""
+    if len(text) > MOST_QUERY_CHARACTERS:
+        raise ProfileError(f"{what}: got {len(text):,} characters, expected at most {MOST_QUERY_CHARACTERS}")
+    return text
+
+
 def one_of(value: str | None, what: str, known: Sequence[str | None]) -> str | None:
     """The value, which must be one of those."""
     if value not in known:
-        raise ProfileError(f"{what}: got {value}, expected one of {', '.join(filter(None, known))}")
+        raise ProfileError(f"{what}: got {str(value)[:40]}, expected one of {', '.join(filter(None, known))}")
     return value
 
 
 def whole(text: str, what: str, most: int) -> int:
     """A whole number from 0 on."""
-    if not (text.isascii() and text.isdigit()) or int(text) > most:
-        raise ProfileError(f"{what}: got {text}, expected a whole number from 0 to {most:,}")
+    if not (text.isascii() and text.isdigit()) or len(text) > len(str(most)) or int(text) > most:
+        raise ProfileError(f"{what}: got {text[:40]}, expected a whole number from 0 to {most:,}")
     return int(text)
 
 
@@ -89,14 +98,14 @@ class History:
 
     Attributes:
         left: Folders whose rows are still to be made.
-        lock: For whoever asks from several threads.
+        refreshed_s: When the last refresh began, by the monotonic clock.
         opened: Folders that rows were made of so far.
     """
 
     tree: RunTree
     rows: dict[str, Row] = field(default_factory=dict, init=False)
     left: int = field(default=0, init=False)
-    lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    refreshed_s: float = field(default=float("-inf"), init=False)
     opened: int = field(default=0, init=False)
     _stamps: dict[str, Stamp] = field(default_factory=dict, init=False)
     _is_read: bool = field(default=False, init=False)
@@ -112,6 +121,7 @@ class History:
         Args:
             is_over: Whether the time for it is over; what is left then, the next refresh takes up.
         """
+        self.refreshed_s = time.monotonic()
         if not self._is_read:
             self._is_read = True
             self._read_index()
@@ -135,17 +145,27 @@ class History:
         folders = (self.tree.run_folders(), self.tree.suite_folders(), self.tree.tune_folders())
         for kind, folder in ((kind, folder) for kind, these in zip(KINDS, folders, strict=True) for folder in these):
             for name in MAKERS[kind]:
-                with contextlib.suppress(OSError):
+                row = folder.relative_to(self.tree.runs).as_posix()
+                try:
                     status = (folder / name).stat()
-                    file = (kind, folder / name, (status.st_mtime_ns, status.st_size))
-                    yield folder.relative_to(self.tree.runs).as_posix(), file
-                    break
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    # What cannot be seen now has not gone, and is what it was.
+                    stamp = self._stamps.get(row, UNREAD)
+                else:
+                    stamp = (status.st_mtime_ns, status.st_size)
+                yield row, (kind, folder / name, stamp)
+                break
 
     def _take(self, name: str, kind: str, file: Path, stamp: Stamp) -> None:
         self.opened += 1
         try:
             row = MAKERS[kind][file.name](file, name)
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError:
+            # Nothing about the file need change when it can be read again: it is opened anew each time.
+            row, stamp = blank(name, kind), UNREAD
+        except (ValueError, LookupError, TypeError, AttributeError):
             # Of a record that is being written, or of another version, no more is told than that it is there.
             row = blank(name, kind)
         self.rows[name], self._stamps[name] = row, stamp
@@ -158,8 +178,11 @@ class History:
         try:
             tree = orjson.loads(self.index.read_bytes())
             if tree["version"] == VERSION:
-                self.rows = {name: entry["row"] for name, entry in tree["rows"].items()}
-                self._stamps = {name: (entry["stamp"][0], entry["stamp"][1]) for name, entry in tree["rows"].items()}
+                whole = {
+                    name: entry for name, entry in tree["rows"].items() if entry["row"].keys() == blank("", "").keys()
+                }
+                self.rows = {name: entry["row"] for name, entry in whole.items()}
+                self._stamps = {name: (entry["stamp"][0], entry["stamp"][1]) for name, entry in whole.items()}
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
             self.rows, self._stamps = {}, {}
 

@@ -1,19 +1,20 @@
 """What happens below the folder of all runs, as events for every browser that watches."""
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
+from lab.errors import SluiceError
 from lab.page.run import RunView
 from lab.page.suite import SuiteView
 from lab.page.tree import RunTree
+from lab.page.trouble import trouble_with
 
 LOG = logging.getLogger(__name__)
 LOOK_EVERY_S = 0.5
@@ -26,8 +27,16 @@ ALIVE_EVERY_S = 10.0
 COMPLAIN_EVERY_S = 60.0
 MOST_WAITING = 200
 """Events that a browser may be behind; one that is further begins anew."""
+MOST_BROWSERS = 32
+NOW_KEPT_S = 0.25
+"""So long, the whole state is the same for all who ask for it."""
 
 Facts = dict[str, Any]
+Result = TypeVar("Result")
+
+
+class CrowdedError(SluiceError):
+    """As many browsers watch as may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,10 @@ class Watch:
     _shown: RunView | None = field(default=None, init=False)
     _suite_runs: bool = field(default=False, init=False)
     _suite_told_s: float = field(default=float("-inf"), init=False)
+    _complained_s: float = field(default=float("-inf"), init=False)
+    _faults: dict[str, str] = field(default_factory=dict, init=False)
+    _trouble: str | None = field(default=None, init=False)
+    _told_trouble: str | None = field(default=None, init=False)
 
     @property
     def suite_is_under_way(self) -> bool:
@@ -74,13 +87,37 @@ class Watch:
 
     def look(self) -> list[Event]:
         """What has happened since the last look."""
-        self._find()
-        events = [*self._of_run(), *self._of_suite()]
-        shown, child = self._shown_run(), self.child()
-        if shown is not self._shown or child != self._child:
-            self._shown, self._child = shown, child
+        self._tried("the folder of all runs", self._find, None)
+        none: list[Event] = []
+        events = [*self._tried("the run", self._of_run, none), *self._tried("the suite", self._of_suite, none)]
+        shown, child = self._shown_run(), self._tried("the command", self.child, None)
+        if shown is not self._shown or child != self._child or self.trouble != self._told_trouble:
+            self._shown, self._child, self._told_trouble = shown, child, self.trouble
             return [Event("now", self.now())]
         return events
+
+    @property
+    def trouble(self) -> str | None:
+        """Why not all is shown or can be kept, in a sentence."""
+        return self._trouble or next(iter(self._faults.values()), None)
+
+    def _tried(self, what: str, look: Callable[[], Result], otherwise: Result) -> Result:
+        """What a look finds; one that fails is said, and hides nothing else."""
+        try:
+            found = look()
+        except Exception as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+            self._faults[what] = f"{what}: cannot be shown: {reason}"
+            self._complain(what, error)
+            return otherwise
+        self._faults.pop(what, None)
+        return found
+
+    def _complain(self, what: str, error: Exception) -> None:
+        """Write down once in a while why something is not shown."""
+        if time.monotonic() - self._complained_s > COMPLAIN_EVERY_S:
+            self._complained_s = time.monotonic()
+            LOG.error("%s: cannot be shown", what, exc_info=error)
 
     def _find(self) -> None:
         """Follow the newest run."""
@@ -89,9 +126,16 @@ class Watch:
             return
         self._found_s = now_s
         newest = self.tree.newest_run()
-        if newest is not None and (self.run is None or self.run.folder != newest):
+        self._trouble = trouble_with(self.tree.runs) or self._unreadable()
+        if newest is None and not self.tree.unreadable:
+            self.run = self.suite = None
+        elif newest is not None and (self.run is None or self.run.folder != newest):
             self.run = RunView(newest, self._name(newest))
             self.suite = self._suite_of(newest)
+
+    def _unreadable(self) -> str | None:
+        """The first folder that is there and cannot be listed."""
+        return next((f"{path}: cannot be read: {why}" for path, why in self.tree.unreadable.items()), None)
 
     def _shown_run(self) -> RunView | None:
         """The newest run, once it has said where it is; those of older versions never do."""
@@ -149,11 +193,13 @@ class Watch:
     def now(self) -> Facts:
         """NOW of the contract, as of the last look."""
         run = self._shown_run()
+        suite = self._view_of_suite if run or self.since_s is None else lambda: None
         return {
-            "run": run.now() if run else None,
-            "suite": self._view_of_suite() if run or self.since_s is None else None,
+            "run": self._tried("the whole run", run.now, None) if run else None,
+            "suite": self._tried("the whole suite", suite, None),
             "page": self.page,
             "child": self._child,
+            "trouble": self.trouble,
             "server_s": time.time(),
         }
 
@@ -166,33 +212,48 @@ class Hub:
         self._browsers: set[asyncio.Queue[Event | None]] = set()
         self._looking: asyncio.Task[None] | None = None
         self._numbers = 0
-        self._complained_s = float("-inf")
+        self._now, self._now_s = b"", float("-inf")
 
     def now(self) -> Facts:
         """What is so now."""
-        self._look()
+        self.look()
         return self.watch.now()
 
-    def _look(self) -> None:
+    def now_as_json(self) -> bytes:
+        """The same as JSON, made anew only when somebody asks some time later, or something has happened since."""
+        if time.monotonic() - self._now_s >= NOW_KEPT_S:
+            self._now = orjson.dumps(self.now())
+            self._now_s = time.monotonic()
+        return self._now
+
+    def look(self) -> None:
+        """Tell every browser what has happened since the last look."""
         for event in self.watch.look():
             self._send(event)
 
     def _send(self, event: Event) -> None:
+        self._now_s = float("-inf")
         for waiting in self._browsers:
             is_behind = waiting.qsize() >= MOST_WAITING
             if is_behind:
                 _emptied(waiting)
             waiting.put_nowait(Event("now", self.watch.now()) if is_behind else event)
 
-    async def stream(self) -> AsyncIterator[bytes]:
-        """The events for one browser, until it goes or the server ends."""
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The events for one browser, until it goes or the server ends.
+
+        Raises:
+            CrowdedError: As many watch already as may; before the first event.
+        """
+        if len(self._browsers) >= MOST_BROWSERS:
+            raise CrowdedError(f"events: {MOST_BROWSERS} browsers watch already; close one of them")
         waiting: asyncio.Queue[Event | None] = asyncio.Queue()
-        first = Event("now", self.now())
+        first = b"id: 0\nevent: now\ndata: %s\n\n" % self.now_as_json()
         self._browsers.add(waiting)
         if self._looking is None:
             self._looking = asyncio.create_task(self._look_on())
         try:
-            yield self._text(first)
+            yield first
             while True:
                 try:
                     event = await asyncio.wait_for(waiting.get(), ALIVE_EVERY_S)
@@ -215,21 +276,11 @@ class Hub:
     async def _look_on(self) -> None:
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
-            try:
-                self._look()
-            except Exception as error:
-                self._complain(error)
-
-    def _complain(self, error: Exception) -> None:
-        """Say once in a while why nothing is shown: one folder that cannot be read must not end the looking."""
-        if time.monotonic() - self._complained_s > COMPLAIN_EVERY_S:
-            self._complained_s = time.monotonic()
-            LOG.error("a look at the runs failed", exc_info=error)
+            self.look()
 
     def end(self, reason: str) -> None:
         """Tell every browser the last that there is to tell, and that the server ends on purpose."""
-        with contextlib.suppress(OSError):
-            self._look()
+        self.look()
         self._send(Event("end", {"reason": reason}))
         for waiting in self._browsers:
             waiting.put_nowait(None)

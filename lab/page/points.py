@@ -1,7 +1,7 @@
 """Samples as points of charts, by the same formulas as the report's."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
 from lab.analysis.figures.cost import cpu_cores_series, other_cores_series, process_names
 from lab.analysis.figures.latency import indexing_latency_series
@@ -43,7 +43,10 @@ class LivePoint:
 
     def row(self) -> dict[str, object]:
         """As JSON has it."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in FIELDS}
+
+
+FIELDS = tuple(field.name for field in fields(LivePoint))
 
 
 def points_of(samples: Sequence[Sample], cores: float, first: int = 0) -> list[LivePoint]:

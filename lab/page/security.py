@@ -11,6 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN_HEADER = "X-Sluice-Token"  # noqa: S105 - its name, not a token
+OPEN = frozenset({"/api/now", "/api/events", "/api/history"})
+"""What may be read without the token: it costs little, and is shared by all who ask at the same time."""
 HERE = ("127.0.0.1", "localhost")
 HTTP = 80
 HEADERS = {
@@ -22,6 +24,7 @@ HEADERS = {
 }
 OF_THE_PAGE = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 """No text is run as code, not even by Vega, whose interpreter the page uses."""
+POLICY = {"Content-Security-Policy": OF_THE_PAGE}
 OF_A_REPORT = (
     "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:; font-src data:; frame-ancestors 'self'"
@@ -36,7 +39,7 @@ class Access:
     Attributes:
         host: The address that the server is bound to.
         port: Its port.
-        token: For whatever writes.
+        token: For whatever changes something, or costs more than a look.
         password: For every request, where the server is reached from other machines; `None` on this one.
     """
 
@@ -70,7 +73,7 @@ class Refusal:
     def response(self) -> Response:
         """As every error of the server is given."""
         asks = {"WWW-Authenticate": 'Basic realm="Sluice", charset="UTF-8"'} if self.status == 401 else {}
-        return JSONResponse({"error": self.sentence}, self.status, headers={**HEADERS, **asks})
+        return JSONResponse({"error": self.sentence}, self.status, headers={**HEADERS, **POLICY, **asks})
 
 
 def refusal(access: Access, method: str, headers: Headers, path: str = "/") -> Refusal | None:
@@ -85,19 +88,27 @@ def refusal(access: Access, method: str, headers: Headers, path: str = "/") -> R
     if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
         # It could read no answer, but what is asked costs time on a machine that may be measuring.
         return Refusal(403, "Sec-Fetch-Site: got a request of another site, expected one of this page")
-    return of_a_writer(access, host, headers) if method == "POST" else None
+    if method == "POST" and (found := of_another_origin(host, headers)) is not None:
+        return found
+    is_open = not path.startswith("/api/") or path in OPEN
+    return None if is_open and method != "POST" else without_token(access, headers)
 
 
-def of_a_writer(access: Access, host: str, headers: Headers) -> Refusal | None:
-    """Why a request that changes something is refused: it must come from the page itself, and have its token."""
+def of_another_origin(host: str, headers: Headers) -> Refusal | None:
+    """Why a request that changes something is refused: it must come from the page itself."""
     origin = headers.get("origin", "")
     if urlsplit(origin).scheme != "http" or origin.lower() != f"http://{host.lower()}":
         return Refusal(403, f"Origin: got {shown(origin)}, expected http://{host.lower()}")
-    if not same(access.token, headers.get(TOKEN_HEADER, "")):
-        return Refusal(
-            403, f"{TOKEN_HEADER}: got no valid token, expected the one in the address that was printed at the start"
-        )
     return None
+
+
+def without_token(access: Access, headers: Headers) -> Refusal | None:
+    """Why a request is refused that needs the page's token."""
+    if same(access.token, headers.get(TOKEN_HEADER, "")):
+        return None
+    return Refusal(
+        403, f"{TOKEN_HEADER}: got no valid token, expected the one in the address that was printed at the start"
+    )
 
 
 def shown(text: str) -> str:
@@ -141,9 +152,8 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in {**HEADERS, **POLICY}.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Content-Security-Policy", OF_THE_PAGE)
             await send(message)
 
         await self._app(scope, receive, guarded)

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import socket
 import threading
+from asyncio import TimerHandle, Transport
 from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from lab.page.app import Server, app
 from lab.page.commands import Starter
@@ -15,6 +17,63 @@ from lab.page.serve import END_WITHIN_S, HERE, make_way
 
 LONGEST_GOODBYE_S = 1
 STOPPED = "the page was stopped"
+MOST_CONNECTIONS = 128
+MOST_ACCEPTED = 64
+"""Connections that are taken at once, before one that is too many is closed. Out of descriptors, the asyncio of Python
+3.11.7 tries again for each that is left of these, and each try is logged and comes back a second later."""
+SILENT_FOR_S = 10.0
+"""A connection that brings no whole request within this time is closed, at the latest after twice that."""
+TAKES_NOTHING_FOR_S = 30.0
+"""So long an answer waits for a browser that reads none of it."""
+MOST_HEAD_BYTES = 16_384
+
+
+class Connection(H11Protocol):
+    """A connection that cannot be kept for nothing: whoever takes all of them would lock everybody else out."""
+
+    _silent: TimerHandle | None = None
+    _unread: TimerHandle | None = None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as in uvicorn's own
+        """Make room for it by closing another one that is silent, or else this one."""
+        super().connection_made(transport)
+        self.since_s = self.loop.time()
+        self._look_again(None)
+        there = [each for each in self.connections if isinstance(each, Connection) and not each.transport.is_closing()]
+        if len(there) > MOST_CONNECTIONS:
+            min((each for each in there if each.is_silent), key=lambda each: each.since_s).transport.abort()
+
+    def _look_again(self, before: RequestResponseCycle | None) -> None:
+        self._silent = self.loop.call_later(SILENT_FOR_S, self._look, before)
+
+    def _look(self, before: RequestResponseCycle | None) -> None:
+        if self.is_silent and self.cycle is before:
+            self.transport.abort()
+        else:
+            self._look_again(self.cycle)
+
+    def pause_writing(self) -> None:
+        """Wait for the browser to read, and not for ever."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(TAKES_NOTHING_FOR_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        super().connection_lost(exc)
+        for timer in (self._silent, self._unread):
+            if timer is not None:
+                timer.cancel()
 
 
 class HttpServer(uvicorn.Server):
@@ -68,7 +127,9 @@ class Page:
         self._http = HttpServer(
             uvicorn.Config(
                 app(self._server, self.access),
-                http="h11",
+                http=Connection,
+                h11_max_incomplete_event_size=MOST_HEAD_BYTES,
+                backlog=MOST_ACCEPTED,
                 ws="none",
                 loop="asyncio",
                 lifespan="off",

@@ -37,10 +37,12 @@ class RunTree:
 
     Attributes:
         listed: How many folders were listed so far.
+        unreadable: Folders that are there and cannot be listed now, and why not; what they held before counts.
     """
 
     runs: Path
     listed: int = field(default=0, init=False)
+    unreadable: dict[Path, str] = field(default_factory=dict, init=False)
     _seen: dict[Path, Listing] = field(default_factory=dict, init=False)
 
     def run_folders(self) -> list[Path]:
@@ -103,8 +105,12 @@ class RunTree:
             if known.changed_ns != changed_ns:
                 self.listed += 1
                 known = self._seen[folder] = listed(folder, changed_ns)
-        except OSError:
-            return NOTHING
+        except (FileNotFoundError, NotADirectoryError):
+            known = self._seen[folder] = NOTHING
+        except OSError as error:
+            self.unreadable[folder] = error.strerror or type(error).__name__
+            return self._seen.get(folder, NOTHING)
+        self.unreadable.pop(folder, None)
         return known
 
 

@@ -1,6 +1,6 @@
 // Two or more runs beside each other: what `./sluice compare` says of them, its refusals, and how their profiles differ.
 import { find, make, reveal } from "./dom.js";
-import { read } from "./server.js";
+import { LOCKED, mayWrite, write } from "./server.js";
 import { UNKNOWN, figured, words } from "./text.js";
 
 const KEY_FIGURES = [
@@ -13,9 +13,9 @@ export async function compared(rows) {
   const shown = find("compare-tables");
   reveal(find("compare-shown"), true);
   shown.replaceChildren(make("p", {}, "Comparing…"));
-  const query = rows.map(({ id }) => `run=${encodeURIComponent(id)}`).join("&");
   try {
-    const answer = await read(`/api/compare?${query}`);
+    if (!mayWrite()) throw new Error(LOCKED);
+    const answer = await write("/api/compare", { runs: rows.map(({ id }) => id) });
     const all = [answer.comparisons ?? answer.comparison ?? []].flat();
     shown.replaceChildren(
       ...(answer.refusal ?? answer.error ? [refusal(answer.refusal ?? answer.error)] : []),

@@ -82,7 +82,9 @@ function received() {
 }
 
 const heard = {
-  now({ run, suite: under, child = null, page = null, server_s: serverS }) {
+  now({ run, suite: under, child = null, page = null, trouble = null, server_s: serverS }) {
+    say(find("trouble"), sentence(trouble));
+    reveal(find("trouble"), Boolean(trouble));
     const hasEnded = model.run && !model.run.state.ended && run?.state.ended;
     if (hasRead && child?.running && !model.child?.running) model.before = model.run?.id ?? null;
     Object.assign(model, { run, suite: under, child, page, aheadS: serverS - Date.now() / 1000 });

@@ -13,22 +13,21 @@ export function keepToken() {
 }
 
 export const mayWrite = () => sessionStorage.getItem(TOKEN) !== null;
+export const LOCKED = "This tab may only look: open the address that the command printed, with its token.";
 
 /** The JSON at an address. Rejects with the server's own sentence. */
 export const read = (path) => asked(path, {});
 
-/** Sends JSON, with the token. Rejects with the server's own sentence. */
+/** Sends JSON. Rejects with the server's own sentence. */
 export const write = (path, body, signal) => asked(path, {
-  method: "POST",
-  headers: { "Content-Type": "application/json", "X-Sluice-Token": sessionStorage.getItem(TOKEN) ?? "" },
-  body: JSON.stringify(body),
-  signal,
+  method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal,
 });
 
 async function asked(path, request) {
   let response;
   try {
-    response = await fetch(path, { cache: "no-store", ...request });
+    const headers = { ...request.headers, "X-Sluice-Token": sessionStorage.getItem(TOKEN) ?? "" };
+    response = await fetch(path, { cache: "no-store", ...request, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The page’s server does not answer.");

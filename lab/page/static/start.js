@@ -1,12 +1,11 @@
 // Starting a run or a suite, and breaking one off. Every setting is checked as `--set` checks it, by the server.
 import { find, make, reveal, say } from "./dom.js";
 import { isAlive } from "./now.js";
-import { mayWrite, read, write } from "./server.js";
+import { LOCKED, mayWrite, read, write } from "./server.js";
 import { runningOf } from "./suite.js";
 import { sentence } from "./text.js";
 
 const TYPING_MS = 300;
-const LOCKED = "This tab may only look: open the address that the command printed, with its token.";
 
 const known = { run: null, suite: null };
 const rows = [];
@@ -54,6 +53,7 @@ async function kindChosen() {
   const chosen = kind();
   say(find("start-title"), `Start a ${chosen}`);
   reveal(find("start-minutes-row"), chosen === "suite");
+  if (!mayWrite()) return;
   try {
     known[chosen] ??= await read(chosen === "run" ? "/api/profiles" : "/api/suites");
   } catch (error) {

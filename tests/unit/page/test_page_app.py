@@ -9,6 +9,7 @@ import pytest
 
 from lab import ROOT
 from lab.page import app as app_module
+from lab.page import hub
 from lab.page.app import Server, app
 from lab.page.commands import Starter
 from lab.page.security import OF_A_REPORT, OF_THE_PAGE, Access
@@ -150,7 +151,7 @@ def test_a_strange_host_is_refused_before_anything_else(server: Server) -> None:
 
 def test_without_token_or_origin_nothing_is_started(browser: Browser) -> None:
     """A GET starts nothing either."""
-    for path in ("/api/start", "/api/stop", "/api/check"):
+    for path in ("/api/start", "/api/stop", "/api/check", "/api/compare"):
         assert browser.post(path, json={}).status_code == 403
         assert browser.post(path, json={}, headers={"Origin": "http://evil.example"}).status_code == 403
         assert error_of(browser.get(path, headers=WRITES)) == (405, f"{path}: Method Not Allowed")
@@ -198,8 +199,9 @@ def test_where_nothing_runs_nothing_is_stopped(browser: Browser) -> None:
     assert error_of(browser.post("/api/stop", headers=WRITES)) == (409, "no run is under way")
 
 
-def test_now_is_what_the_contract_says(browser: Browser, server: Server) -> None:
+def test_now_is_what_the_contract_says(browser: Browser, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """With and without a run."""
+    monkeypatch.setattr(hub, "NOW_KEPT_S", 0.0)
     assert browser.get("/api/now").json()["run"] is None
     begun(server.runs / "quickstart/20260101-000007")
     server.hub.watch._found_s = 0.0
@@ -217,17 +219,21 @@ def test_the_history_is_asked_in_the_address(browser: Browser, server: Server) -
 
 
 @pytest.mark.parametrize(
-    ("query", "sentence"),
+    ("body", "sentence"),
     [
-        ("", "run: got 0, expected 2 to 6 different ones"),
-        ("run=a&run=a", "run: got 2, expected 2 to 6 different ones"),
-        ("run=a&run=b", "a: no such run or suite that has ended"),
-        ("run=../x&run=b", "../x: no such run or suite that has ended"),
+        ([], "runs: got something else, expected a list of names"),
+        ({"runs": "a"}, "runs: got something else, expected a list of names"),
+        ({"runs": ["a", 7]}, "runs: got something else, expected a list of names"),
+        ({"runs": []}, "runs: got 0, expected 2 to 6 different ones"),
+        ({"runs": ["a", "a"]}, "runs: got 2, expected 2 to 6 different ones"),
+        ({"runs": list("abcdefg")}, "runs: got 7, expected 2 to 6 different ones"),
+        ({"runs": ["a", "b"]}, "a: no such run or suite that has ended"),
+        ({"runs": ["../x", "b"]}, "../x: no such run or suite that has ended"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(browser: Browser, query: str, sentence: str) -> None:
+def test_what_cannot_be_compared_is_refused(browser: Browser, body: Any, sentence: str) -> None:
     """Before a process is started for it."""
-    assert error_of(browser.get(f"/api/compare?{query}")) == (400, sentence)
+    assert error_of(browser.post("/api/compare", json=body, headers=WRITES)) == (400, sentence)
 
 
 def test_a_tune_is_not_compared(browser: Browser, server: Server) -> None:
@@ -236,7 +242,7 @@ def test_a_tune_is_not_compared(browser: Browser, server: Server) -> None:
     folder.mkdir(parents=True)
     (folder / "plan.json").write_text("{}")
     name = "tunes/quickstart/20260101-000007"
-    assert error_of(browser.get(f"/api/compare?run={name}&run=b")) == (
+    assert error_of(browser.post("/api/compare", json={"runs": [name, "b"]}, headers=WRITES)) == (
         400,
         f"{name}: is a tune's, expected a run or a suite; its report has what it compares",
     )
@@ -244,11 +250,11 @@ def test_a_tune_is_not_compared(browser: Browser, server: Server) -> None:
 
 def test_profiles_and_suites_are_listed(browser: Browser) -> None:
     """With their questions; one that is not there is refused with the nearest."""
-    profiles = {profile["name"]: profile for profile in browser.get("/api/profiles").json()}
+    profiles = {profile["name"]: profile for profile in browser.get("/api/profiles", headers=WRITES).json()}
     assert profiles["quickstart"]["dataset"] == "aladin"
-    assert browser.get("/api/profiles/aladin/static").json()["yaml"].startswith("question:")
-    assert {"a-a"} <= {suite["name"] for suite in browser.get("/api/suites").json()}
-    assert error_of(browser.get("/api/profiles/quikstart")) == (
+    assert browser.get("/api/profiles/aladin/static", headers=WRITES).json()["yaml"].startswith("question:")
+    assert {"a-a"} <= {suite["name"] for suite in browser.get("/api/suites", headers=WRITES).json()}
+    assert error_of(browser.get("/api/profiles/quikstart", headers=WRITES)) == (
         400,
         'unknown profile "quikstart", did you mean `quickstart`?',
     )

@@ -1,7 +1,12 @@
 """Commands that the page runs for a browser: real processes, started and stopped."""
 
+import asyncio
+import errno
 import os
+import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -102,7 +107,7 @@ def test_processes_are_started_with_the_priority_of_the_thread_that_serves(progr
 
     def work() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + 3)
-        told.append(answer_of(starter, ("compare",)))
+        told.append(asyncio.run(answer_of(starter, ("compare",))))
         starter.end()
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
@@ -145,6 +150,76 @@ def test_a_run_of_another_terminal_is_stopped_by_pid_and_start(
     assert running.is_running
     stop_run(progress(identity=identity_of(pid)))
     wait_until(lambda: not running.is_running)
+
+
+def test_a_command_that_cannot_be_started_leaves_what_is_told_of_the_one_before(
+    running: RunningCommand, program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk, or no memory for a process; the next one starts."""
+    program(REFUSED)
+    running.begin(("run", "quickstart"))
+    wait_until(lambda: not running.is_running)
+    before = view(running)
+    for name in ("output_file", "sluice"):
+        with monkeypatch.context() as full:
+            full.setattr(commands, name, no_space)
+            with pytest.raises(OSError, match="No space left"):
+                running.begin(("suite", "a-a"))
+        assert view(running) == before
+    running.begin(("suite", "a-a"))
+    assert view(running)["command"] == "./sluice suite a-a"
+
+
+def no_space(*_: object) -> Any:
+    """A disk that is full."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_a_command_says_is_on_no_disk(
+    running: RunningCommand, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where temporary files would lie."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    program(REFUSED)
+    running.begin(("run", "quickstart"))
+    wait_until(lambda: view(running)["said"] == ["sluice: no such profile"])
+
+
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_a_short_command_ends_when_nobody_waits_for_it(program: Callable[[str], None], *, is_begun: bool) -> None:
+    """Also where it is only begun afterwards; it leaves no process behind."""
+    program(WAITS)
+    processes: list[subprocess.Popen[bytes]] = []
+    may_begin, has_begun = threading.Event(), threading.Event()
+
+    def start(begin: Callable[[], Any]) -> Any:
+        assert may_begin.wait(WITHIN_S)
+        processes.append(begin())
+        has_begun.set()
+        return processes[0]
+
+    async def leave() -> None:
+        waiting = asyncio.create_task(answer_of(start, ("compare",)))
+        await asyncio.sleep(0)
+        if is_begun:
+            may_begin.set()
+            await asyncio.to_thread(has_begun.wait, WITHIN_S)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        may_begin.set()
+        await asyncio.to_thread(has_begun.wait, WITHIN_S)
+
+    asyncio.run(leave())
+    wait_until(lambda: processes[0].poll() is not None)
+    assert processes[0].returncode == -signal.SIGKILL
+
+
+def test_a_short_command_that_takes_too_long_is_given_up(program: Callable[[str], None]) -> None:
+    """With a sentence."""
+    program(WAITS)
+    with pytest.raises(StackError, match="no answer within"):
+        asyncio.run(answer_of(lambda start: start(), ("compare",), within_s=0.3))
 
 
 @pytest.mark.parametrize(

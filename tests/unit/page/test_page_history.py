@@ -1,5 +1,6 @@
 """The history: every run, suite and tune, from an index beside them."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ from lab.analysis.figures.rates import indexing_rate_docs_per_s
 from lab.analysis.result import analyse, write_result
 from lab.analysis.suite.result import analyse_suite
 from lab.errors import ProfileError
-from lab.page.history import INDEX, SPARKS, History, Question, spark
+from lab.page.history import INDEX, MAKERS, SPARKS, History, Question, spark
 from lab.page.tree import RunTree
 from tests.unit.analysis.suite.suite_folders import small, suite_folder
 from tests.unit.analysis.synthetic import START_S, Truth, run, samples, written
 from tests.unit.page.run_folders import begun
 
 MANY = 2003
+OTHER_ROWS = b'{"version": 3, "rows": {"profile-1/20260101-000001": {"stamp": [1, 2], "row": {"kind": "run"}}}}'
 
 
 def small_result(number: int, *, has_window: bool = True, stage: str = "sink", product: str | None = None) -> bytes:
@@ -73,7 +75,9 @@ def test_what_has_not_changed_is_not_opened_again(tmp_path: Path) -> None:
     assert again.rows["profile-3/20260101-000003"]["verdict"] == "limited by the producer"
 
 
-@pytest.mark.parametrize("content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 3, "rows": 7}'])
+@pytest.mark.parametrize(
+    "content", [None, b"{", b"[]", b'{"version": 0, "rows": {}}', b'{"version": 3, "rows": 7}', OTHER_ROWS]
+)
 def test_an_index_that_is_missing_broken_or_old_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     """The runs are the only store."""
     runs = many_runs(tmp_path, 7)
@@ -112,6 +116,24 @@ def test_an_index_that_cannot_be_written_only_costs_time(tmp_path: Path) -> None
     runs = many_runs(tmp_path, 7)
     (runs / INDEX).mkdir()
     assert len(history(runs).rows) == 7
+    assert list(runs.glob(".*.part")) == []
+
+
+def test_a_record_that_cannot_be_read_once_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nothing about its file changes when it can be; the row says meanwhile that it is not known."""
+    runs = many_runs(tmp_path, 1)
+    with monkeypatch.context() as broken:
+        broken.setitem(MAKERS, "run", {"result.json": fails})
+        read = history(runs)
+        assert [row["status"] for row in read.rows.values()] == ["unknown"]
+    read.refresh()
+    assert [row["status"] for row in read.rows.values()] == ["failed"]
+    assert [row["status"] for row in history(runs).rows.values()] == ["failed"]
+
+
+def fails(file: Path, _name: str) -> Any:
+    """A disk that fails."""
+    raise OSError(errno.EIO, "Input/output error", str(file))
 
 
 def test_rows_are_found_sorted_and_cut(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What browsers are told, event by event, while runs are written."""
 
 import asyncio
+import errno
+import shutil
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ import pytest
 
 from lab.analysis.result import analyse, write_result
 from lab.identity import identity_of
-from lab.page.hub import Event, Hub, Watch
+from lab.page.hub import MOST_BROWSERS, CrowdedError, Event, Hub, Watch
 from lab.page.points import points_of
 from lab.page.tree import RunTree
 from tests.unit.analysis.suite.suite_folders import AGAIN, small, suite_folder
@@ -264,3 +266,83 @@ def test_every_browser_is_told_everything_and_the_end(tmp_path: Path) -> None:
     for events in asyncio.run(watched()):
         assert [name for name, _ in events] == ["now", "charts", "points", "end"]
         assert events[-1][1] == {"reason": "it is over"}
+
+
+def test_one_part_that_cannot_be_shown_hides_no_other(tmp_path: Path) -> None:
+    """It is said in a sentence, once, and is over when the part can be shown again."""
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    broken = [True]
+
+    def child() -> dict[str, Any] | None:
+        if broken:
+            raise ValueError("I/O operation on closed file")
+        return None
+
+    watch = Watch(RunTree(tmp_path), PAGE, child, clock=Clock())
+    (event,) = watch.look()
+    assert event.facts["run"]["id"] == folder.name
+    assert event.facts["trouble"] == "the command: cannot be shown: ValueError"
+    assert watch.look() == []
+    broken.clear()
+    (event,) = watch.look()
+    assert (event.name, event.facts["trouble"]) == ("now", None)
+
+
+def test_a_folder_that_cannot_be_listed_is_said_and_has_not_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it held before counts."""
+    begun(tmp_path / "quickstart/20260101-000007")
+    watch = watch_of(tmp_path)
+    watch.look()
+    stat = Path.stat
+
+    def fails(path: Path, **options: Any) -> Any:
+        if path == tmp_path / "quickstart":
+            raise OSError(errno.EIO, "Input/output error")
+        return stat(path, **options)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Path, "stat", fails)
+        (event,) = watch.look()
+    assert event.facts["run"]["id"] == "20260101-000007"
+    assert event.facts["trouble"] == f"{tmp_path / 'quickstart'}: cannot be read: Input/output error"
+    (event,) = watch.look()
+    assert event.facts["trouble"] is None
+
+
+def test_a_run_whose_folder_was_removed_is_not_shown(tmp_path: Path) -> None:
+    """The page shows what is there."""
+    begun(tmp_path / "quickstart/20260101-000007")
+    watch = watch_of(tmp_path)
+    watch.look()
+    shutil.rmtree(tmp_path / "quickstart")
+    (event,) = watch.look()
+    assert (event.name, event.facts["run"], event.facts["trouble"]) == ("now", None, None)
+
+
+def test_the_whole_state_is_made_once_for_all_who_ask_at_the_same_time(tmp_path: Path) -> None:
+    """And anew when something has happened."""
+    folder = begun(tmp_path / "quickstart/20260101-000007")
+    hub = Hub(watch_of(tmp_path))
+    first = hub.now_as_json()
+    append(folder, samples(Truth())[0])
+    assert hub.now_as_json() is first
+    hub.look()
+    assert len(orjson.loads(hub.now_as_json())["run"]["points"]) == 1
+
+
+def test_no_more_browsers_watch_than_may(tmp_path: Path) -> None:
+    """One that leaves makes room."""
+    hub = Hub(watch_of(tmp_path))
+
+    async def crowd() -> None:
+        streams = [hub.stream() for _ in range(MOST_BROWSERS)]
+        for stream in streams:
+            await anext(stream)
+        with pytest.raises(CrowdedError):
+            await anext(hub.stream())
+        await streams[0].aclose()
+        await anext(hub.stream())
+
+    asyncio.run(crowd())

@@ -93,6 +93,25 @@ def test_without_the_token_nothing_is_started(token: str) -> None:
     assert refused(HERE, "POST", {**WRITES, "X-Sluice-Token": token}) == (403, expected)
 
 
+@pytest.mark.parametrize(
+    "path", ["/api/profiles", "/api/profiles/quickstart", "/api/suites/a-a", "/api/other", "/api/now/", "/api/NOW"]
+)
+def test_what_is_asked_of_the_page_needs_the_token_unless_it_is_a_look(path: str) -> None:
+    """All but three addresses."""
+    found = refusal(HERE, "GET", Headers(OWN), path)
+    assert found is not None
+    assert (found.status, found.sentence.partition(":")[0]) == (403, "X-Sluice-Token")
+    assert refusal(HERE, "GET", Headers({**OWN, "X-Sluice-Token": "token-of-this-page"}), path) is None
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/page.js", "/api/now", "/api/events", "/api/history", "/runs/a/report.html"]
+)
+def test_a_look_needs_no_token(path: str) -> None:
+    """A tab without it shows everything."""
+    assert refusal(HERE, "GET", Headers(OWN), path) is None
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS"])
 def test_no_other_method_is_known(method: str) -> None:
     """No preflight is answered: nobody else's page may ask for anything."""
