@@ -351,7 +351,7 @@ async def start(server: Server, request: Request) -> Response:
         if (progress := server.run_under_way()) is not None:
             raise BusyError(f"{progress.profile} {progress.run_id}: is under way; stop it first")
         if (trouble := trouble_with(server.runs)) is not None:
-            raise StackError(f"{trouble}; make room, then start it again")
+            raise StackError(trouble)
         await server.choices.computed(partial(server.running.begin, choice.arguments))
         return json({"started": True, "command": command_text(choice.arguments)})
 

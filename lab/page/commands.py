@@ -50,11 +50,18 @@ class Starter:
 
     def __init__(self) -> None:
         self._wanted: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._has_ended = False
 
     def __call__(self, start: Callable[[], Any]) -> Any:
-        """Have it started, and wait for that."""
+        """Have it started, and wait for that.
+
+        Raises:
+            StackError: Nothing is started any more.
+        """
         future: Future[Any] = Future()
         self._wanted.put((start, future))
+        if self._has_ended:
+            self._refuse_all()
         return future.result()
 
     def serve(self) -> None:
@@ -65,6 +72,16 @@ class Starter:
                 future.set_result(start())
             except BaseException as error:
                 future.set_exception(error)
+        self._has_ended = True
+        self._refuse_all()
+
+    def _refuse_all(self) -> None:
+        """Let nobody wait for a thread that has ended."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                wanted = self._wanted.get_nowait()
+                if wanted is not None:
+                    wanted[1].set_exception(StackError("the page ends; start it again, then ask once more"))
 
     def end(self) -> None:
         """Start nothing any more."""

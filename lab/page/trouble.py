@@ -17,7 +17,7 @@ def trouble_with(runs: Path) -> str | None:
         return f"{runs}: cannot be read: {error.strerror}"
     blocks = room.f_bavail if os.geteuid() else room.f_bfree  # some are kept for root
     if blocks * room.f_frsize < LEAST_FREE_BYTES:
-        return f"{runs}: the disk is full: got less than {LEAST_FREE_BYTES >> 20} MiB of free space"
+        return f"{runs}: the disk is full, with less than {LEAST_FREE_BYTES >> 20} MiB free; make room for the next run"
     if room.f_files and not room.f_ffree:
-        return f"{runs}: the disk is full: got no room for another file"
+        return f"{runs}: the disk is full, with no room for another file; make room for the next run"
     return None

@@ -4,12 +4,14 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import psutil
 import pytest
 
 from lab.analysis.result import analyse, write_result
 from lab.page import hub, server
+from lab.page.serve import END_WITHIN_S
 from tests.integration.bare_page import BarePage, bare_page, wait_until
 from tests.unit.analysis.synthetic import Truth, run, samples, written
 
@@ -148,3 +150,16 @@ def test_a_long_question_is_refused(page: BarePage) -> None:
     assert page.ask(f"/api/history?q={'a+' * 4000}")[0] == 400
     assert page.ask(f"/api/profiles/{'a' * 4000}")[0] == 400
     assert page.ask("/api/history?limit=501")[0] == 400
+
+
+def test_a_page_ends_soon_whatever_it_works_at(tmp_path: Path) -> None:
+    """With all that it has started."""
+    for name in RUNS[:2]:
+        write_result(analyse(written(tmp_path / name, run(Truth()), samples(Truth()))))
+    with bare_page(tmp_path) as page, page.connected() as connection:
+        connection.sendall(page.request("/api/compare", {"runs": RUNS[:2]}))
+        wait_until(lambda: children(page) != [])
+        started = children(page)
+        page.process.terminate()
+        assert page.process.wait(END_WITHIN_S + server.LONGEST_GOODBYE_S) == 0
+    assert psutil.wait_procs(started, timeout=SOON_S)[1] == []

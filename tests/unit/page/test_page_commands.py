@@ -135,6 +135,15 @@ def test_what_cannot_be_started_is_an_error_of_whoever_asked() -> None:
     assert not thread.is_alive()
 
 
+def test_who_asks_a_page_that_has_ended_does_not_wait_for_ever() -> None:
+    """Its process would not end either."""
+    starter = Starter()
+    starter.end()
+    starter.serve()
+    with pytest.raises(StackError, match="the page ends"):
+        starter(lambda: 7)
+
+
 def test_a_run_of_another_terminal_is_stopped_by_pid_and_start(
     running: RunningCommand, program: Callable[[str], None]
 ) -> None:
