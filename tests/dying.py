@@ -1,4 +1,7 @@
-"""Kills what writes files, before or in the midst of any of its changes, as `kill -9` or a full disk would."""
+"""Kills what writes files, before or in the midst of any of its changes, as `kill -9` or a full disk would.
+
+`python tests/dying.py FOLDER CHANGE COMMAND …` is a command of ours that dies before that change below the folder.
+"""
 
 import os
 import resource
@@ -53,7 +56,10 @@ class Death:
 
     def is_below(self, path: object) -> bool:
         """Whether a path is in the folder."""
-        return isinstance(path, (str, bytes, os.PathLike)) and os.fsdecode(path).startswith(self.folder)
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return False
+        # Not `resolve`, which would look at the disk for each file that is opened.
+        return os.path.abspath(os.fsdecode(path)).startswith(self.folder)  # noqa: PTH100
 
     def end(self) -> None:
         """End this process: at once, or by the kernel at a byte of the file."""
@@ -111,3 +117,17 @@ def room_for(size_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def main() -> int:
+    """Run the command."""
+    from lab.cli.app import main as command  # noqa: PLC0415 - its files are no change of the command's
+
+    folder, at = sys.argv[1:3]
+    sys.argv[:3] = ["sluice"]
+    sys.addaudithook(Death(Path(folder), int(at)))
+    return command()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,6 +2,7 @@
 
 pytest tests/endurance --minutes 10              # servers are killed during a stream
 pytest tests/endurance --faults 60               # each part of a cluster is killed, cut off and paused
+pytest tests/endurance --deaths 50 --seed 1      # commands are killed at random moments, and run out of disk
 pytest tests/endurance --soak 60                 # a stream of updates and deletes; what grows meanwhile?
 pytest tests/endurance --drain 10000000          # does a drain slow down?
 pytest tests/endurance --metricbeat PATH         # the real Metricbeat against our sampler
@@ -26,6 +27,7 @@ __all__ = ["engine", "open_folder", "own_sluice", "prepared", "stand_ins"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How long, which course of events, and where reports go."""
     parser.addoption("--minutes", type=float, default=None, help="how long servers are killed")
+    parser.addoption("--deaths", type=int, metavar="N", help="how many commands are killed, or run out of disk")
     parser.addoption("--faults", type=float, default=None, help="seconds that each fault of the cluster lasts")
     parser.addoption("--faults-for", type=float, default=600, help="minutes after which no further fault begins")
     parser.addoption("--only", default="", help="of those the ones with all of these words, such as worker,cut/pause")
@@ -85,6 +87,12 @@ def wanted(request: pytest.FixtureRequest, name: str, words: str) -> Any:
 def minutes(request: pytest.FixtureRequest) -> float:
     """How long servers are killed."""
     return float(wanted(request, "--minutes", "10"))
+
+
+@pytest.fixture
+def times(request: pytest.FixtureRequest) -> int:
+    """How many commands are killed."""
+    return int(wanted(request, "--deaths", "50"))
 
 
 @pytest.fixture

@@ -83,5 +83,5 @@ def test_a_comma_in_the_path_does_not_part_the_agents_options() -> None:
 def test_containers_have_the_same_policy(line: str) -> None:
     """And the same services."""
     assert line in (ROOT / "compose/images/connect.sh").read_text("utf-8")
-    copied = "COPY connect/etc/jolokia.properties connect/etc/jolokia-access.xml /opt/sluice/\n"
+    copied = "COPY connect/etc/jolokia.properties connect/etc/jolokia-access.xml /sluice/\n"
     assert copied in (ROOT / "compose/images/connect.Dockerfile").read_text("utf-8")
