@@ -10,11 +10,12 @@ from pathlib import Path
 from lab.errors import ProfileError
 from lab.profiles.loader import load_profile, profile_names
 from lab.profiles.memory import limit_mb, memory_settings
-from lab.profiles.models import Profile
+from lab.profiles.models import Elasticsearch, Profile
 
 FOLDER = Path("compose") / "experiments"
 MEMORY_FILE = Path("compose") / "memory.env"
 MOST_NODES = 4
+DEFAULT_VERSION = Elasticsearch().version
 NEED_MORE = {"file": ("dataset.path=FILE", "dataset.key=KEY")}
 """Profiles that are complete only with something of the user's, and what stands for it here; no container depends on
 it."""
@@ -103,6 +104,10 @@ def env_files(root: Path) -> Iterator[tuple[Path, str]]:
         profile = load_profile(name, overrides=NEED_MORE.get(name, ()), root=root)
         if profile.opensearch or profile.elasticsearch.data_nodes > MOST_NODES or profile.indices > 1:
             continue
-        yield FOLDER / f"{name}.env", env_text(name, environment(profile))
+        values = environment(profile)
+        if values["ELASTICSEARCH_VERSION"] == DEFAULT_VERSION:
+            # The Compose files have it too, with the digest that is locked.
+            del values["ELASTICSEARCH_VERSION"]
+        yield FOLDER / f"{name}.env", env_text(name, values)
         if settings := node_settings(profile):
             yield FOLDER / f"{name}.settings.env", env_text(name, settings)
