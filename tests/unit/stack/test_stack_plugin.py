@@ -270,6 +270,6 @@ def test_the_locked_libraries_are_those_of_the_pom() -> None:
     """Each version that the pom names; what those need in turn is compared with Maven's folder on real builds."""
     locked = {artifact.path.rpartition("/")[0] for artifact in read_lock().sets["plugin"]}
     named = [coordinates.split(":") for coordinates in plugin_coordinates()]
-    assert [name for _, name, _ in named] == ["elasticsearch-rest-client", "jackson-core", "HdrHistogram"]
+    assert [name for _, name, _ in named] == ["httpclient5", "jackson-core", "HdrHistogram"]
     assert {f"{group.replace('.', '/')}/{name}/{version}" for group, name, version in named} <= locked
     assert pom_tree(ROOT / "connect").findtext("properties/kafka.version") == kafka_version(read_lock())

@@ -107,6 +107,7 @@ public final class ElasticsearchSinkTask extends SinkTask {
         intake = new Intake(config, offsets, backlog, settlement, writer, timers, metrics);
         pressure = new Pressure(context, backlog, settlement::hasFailed, timers, metrics);
         metrics.setOldestUndecidedAgeMillis(writer::oldestAgeMillis);
+        metrics.setNodesLeftOut(client::nodesLeftOut);
         String clientId = settings.getOrDefault(CONSUMER_CLIENT_ID, "connector-consumer-" + name);
         new StallWatch(name, config.retries().stallTimeoutMs(), timers, metrics, new ConsumerLag(clientId)).start();
         bean = SinkTaskMBean.register(connector, task, metrics);

@@ -164,9 +164,9 @@ class ClusterCheckIT {
         }
         assertEquals(List.of(), refusals("connection.url", server.url() + "/"));
         assertEquals(
-                List.of("connection.url: got a URL with a path, a query or a fragment, expected scheme, host and port"
+                List.of("connection.url: got a URL with a query or a fragment, expected scheme, host, port and path"
                         + " alone, such as http://localhost:9200"),
-                refusals("connection.url", server.url() + "/es"));
+                refusals("connection.url", server.url() + "/es?pretty"));
     }
 
     /** Hosts that only a URL's own rules describe are asked like any other. */
@@ -268,7 +268,7 @@ class ClusterCheckIT {
     @Test
     void anUnreachableClusterIsToldWithItsCause() {
         server.stop();
-        assertEquals(List.of(unreachable(server.host(), "ConnectException: Connection refused")), refusals());
+        assertEquals(List.of(unreachable(server.host(), "HttpHostConnectException: Connection refused")), refusals());
         String unknown =
                 refusals("connection.url", "http://elasticsearch.invalid:9200").get(0);
         assertTrue(

@@ -14,6 +14,11 @@ final class Dice extends Random {
         return nextDouble() < probability;
     }
 
+    /** Another one, for another thread. */
+    Dice fork() {
+        return new Dice(nextLong());
+    }
+
     @SafeVarargs
     final <T> T oneOf(T... choices) {
         return choices[nextInt(choices.length)];

@@ -81,8 +81,13 @@ class ErrantRecordsIT extends MisbehavingServer {
         misbehaviour = (request, exchange, ids) -> answer(
                 exchange,
                 200,
-                "{\"items\":[{\"index\":{\"status\":400,\"error\":{\"type\":\"x_exception\",\"reason\":\""
-                        + LogSafety.DOCUMENT + "\"}}}]}");
+                "{\"items\":["
+                        + item(
+                                exchange,
+                                ids.get(0),
+                                "\"status\":400,\"error\":{\"type\":\"x_exception\",\"reason\":\"" + LogSafety.DOCUMENT
+                                        + "\"}")
+                        + "]}");
         try (CapturedLog log = new CapturedLog();
                 TaskHarness harness = harness("errors.log.enable", "true")) {
             harness.put(List.of(harness.record("a", "{}")));

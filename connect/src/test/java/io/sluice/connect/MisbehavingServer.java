@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
@@ -30,6 +31,7 @@ abstract class MisbehavingServer {
     final AtomicInteger mostUnderWay = new AtomicInteger();
     final Set<String> accepted = new HashSet<>();
     final List<String> headers = new ArrayList<>();
+    private final Map<String, String> actions = new ConcurrentHashMap<>();
     final List<String> queries = new ArrayList<>();
     Misbehaviour misbehaviour = (request, exchange, ids) -> false;
     LocalServer server;
@@ -58,7 +60,7 @@ abstract class MisbehavingServer {
             compressed.addAndGet(packed ? 1 : 0);
             List<String> ids = body.lines()
                     .filter(line -> line.contains("\"_id\""))
-                    .map(line -> line.replaceAll(".*\"_id\":\"([^\"]*)\".*", "$1"))
+                    .map(this::idOf)
                     .collect(Collectors.toList());
             synchronized (this) {
                 queries.add(String.valueOf(exchange.getRequestURI().getQuery()));
@@ -69,6 +71,19 @@ abstract class MisbehavingServer {
                 answerItems(exchange, ids, id -> 201);
             }
         }
+    }
+
+    private String idOf(String line) {
+        String id = line.replaceAll(".*\"_id\":\"([^\"]*)\".*", "$1");
+        actions.put(id, line.substring(2, line.indexOf('"', 2)));
+        return id;
+    }
+
+    /** An item of an answer, as far as it is the same whatever became of it. */
+    String item(HttpExchange exchange, String id, String more) {
+        String[] path = exchange.getRequestURI().getPath().split("/");
+        return "{\"" + actions.get(id) + "\":{\"_index\":\"" + path[path.length - 2] + "\",\"_id\":\"" + id + "\","
+                + more + "}}";
     }
 
     /** A request counts as under way until it is answered, and no longer: the client may be quicker with its next. */
@@ -90,7 +105,7 @@ abstract class MisbehavingServer {
         for (String id : ids) {
             int status = statuses.of(id);
             String error = ",\"error\":{\"type\":\"es_rejected_execution_exception\",\"reason\":\"queue is full\"}";
-            items.add("{\"index\":{\"status\":" + status + (status < 300 ? "" : error) + "}}");
+            items.add(item(exchange, id, "\"status\":" + status + (status < 300 ? "" : error)));
             if (status < 300) {
                 synchronized (this) {
                     assertTrue(accepted.add(id), "accepted twice: " + id);

@@ -45,7 +45,8 @@ class OlderWorkerIT {
         server = LocalServer.start(exchange -> {
             try (exchange) {
                 exchange.getRequestBody().readAllBytes();
-                LocalServer.answer(exchange, 200, "{\"errors\":false,\"items\":[{\"index\":{\"status\":201}}]}");
+                LocalServer.answer(
+                        exchange, 200, "{\"items\":[{\"index\":{\"_index\":\"books\",\"_id\":\"k\",\"status\":201}}]}");
             }
         });
         older = new URLClassLoader(classes(), ClassLoader.getPlatformClassLoader());

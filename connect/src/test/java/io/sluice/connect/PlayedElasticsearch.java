@@ -31,7 +31,7 @@ final class PlayedElasticsearch {
     private static final int LONGEST_ID_BYTES = 512;
 
     /** One document, or what is remembered of a deleted one. */
-    private record Document(JsonNode source, long version) {}
+    record Document(JsonNode source, long version) {}
 
     private record Item(String action, JsonNode parameters, String source) {
         String id() {
@@ -83,7 +83,10 @@ final class PlayedElasticsearch {
         }
         ArrayNode answers = JSON.createArrayNode();
         for (Item item : items) {
-            ObjectNode answer = answers.addObject().putObject(item.action);
+            ObjectNode answer = answers.addObject()
+                    .putObject(item.action)
+                    .put("_index", index)
+                    .put("_id", item.id());
             if (isTaken.test(item.source == null ? item.id() : item.source)) {
                 apply(index, item, answer);
             } else {
@@ -152,6 +155,7 @@ final class PlayedElasticsearch {
         }
         Map<String, Document> documents = indices.get(index);
         String id = item.id() == null ? "made-" + named++ : item.id();
+        answer.put("_id", id);
         Document stored = documents.get(id);
         if (item.isVersioned() && stored != null && stored.version >= item.version()) {
             fail(
@@ -219,6 +223,13 @@ final class PlayedElasticsearch {
     /** Forgets deleted documents, as after {@code index.gc_deletes} or a restart. */
     void collectDeletes() {
         indices.values().forEach(documents -> documents.values().removeIf(document -> document.source == null));
+    }
+
+    /** What is stored in one index, by id. */
+    Map<String, Document> documents(String index) {
+        Map<String, Document> documents = new TreeMap<>(indices.getOrDefault(index, Map.of()));
+        documents.values().removeIf(document -> document.source == null);
+        return documents;
     }
 
     /** What a search would find: the document of each id, by index. */

@@ -269,10 +269,18 @@ class PlayedElasticsearchIT {
             JsonNode outcome = item.get(action);
             String reason = outcome.path("error").path("reason").asText("");
             Matcher version = CURRENT_VERSION.matcher(reason);
-            lines.add(action + ": " + outcome.get("status").asInt() + " " + type(outcome)
-                    + (version.find() ? " " + version.group() : ""));
+            lines.add(
+                    action + " " + named(outcome) + ": " + outcome.get("status").asInt() + " " + type(outcome)
+                            + (version.find() ? " " + version.group() : ""));
         }
         return lines;
+    }
+
+    /** The document that an item names, whether it succeeded or not; the sink compares it with what was sent. */
+    private static String named(JsonNode outcome) {
+        String index = outcome.path("_index").asText("none").replaceFirst("^\\.ds-(.*?)-\\d.*", "$1");
+        String id = outcome.path("_id").asText("none").replaceFirst("^(made-.*|none|null|[\\w-]{15,})$", "(made)");
+        return index + "/" + id;
     }
 
     private static String type(JsonNode answer) {

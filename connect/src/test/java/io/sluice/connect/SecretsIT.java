@@ -3,9 +3,9 @@ package io.sluice.connect;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.junit.jupiter.api.Test;
 
@@ -32,9 +32,10 @@ class SecretsIT extends MisbehavingServer {
                         status == 401 ? 503 : status,
                         "{\"error\":{\"type\":\"x_exception\",\"reason\":\"busy\"}}");
             }
-            String item = "{\"index\":{\"status\":" + status + ",\"error\":" + quoting + "}}";
-            return answer(
-                    exchange, 200, "{\"items\":[" + String.join(",", Collections.nCopies(ids.size(), item)) + "]}");
+            String items = ids.stream()
+                    .map(id -> item(exchange, id, "\"status\":" + status + ",\"error\":" + quoting))
+                    .collect(Collectors.joining(","));
+            return answer(exchange, 200, "{\"items\":[" + items + "]}");
         };
         String[][] access = {
             {"connection.username", "sluice", "connection.password", PASSWORD},

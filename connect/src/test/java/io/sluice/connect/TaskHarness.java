@@ -56,14 +56,21 @@ final class TaskHarness implements AutoCloseable {
     final AtomicInteger lettersThatArriveAtOnce = new AtomicInteger();
 
     private final Timers timers = new TaskTimers("harness", failure -> {});
-    private final PlayedBroker broker = new PlayedBroker();
-    private final PlayedConsumer consumer = new PlayedConsumer(broker, timers, () -> RECORDS_PER_POLL);
+    private final PlayedBroker broker;
+    private final PlayedConsumer consumer;
     private final AtomicInteger commits = new AtomicInteger();
     private final SinkTaskWorker worker;
     private final Thread thread;
     private long nextOffset;
 
     TaskHarness(String url, Map<String, String> more) {
+        this(new PlayedBroker(), url, more);
+    }
+
+    /** A task that reads on where the broker holds what earlier ones committed. */
+    TaskHarness(PlayedBroker broker, String url, Map<String, String> more) {
+        this.broker = broker;
+        consumer = new PlayedConsumer(broker, timers, () -> RECORDS_PER_POLL);
         Map<String, String> settings = new HashMap<>();
         settings.put("name", "harness");
         settings.put("topics", PARTITION.topic());
@@ -81,7 +88,9 @@ final class TaskHarness implements AutoCloseable {
                 LogSafety.keep(value);
             }
         });
-        broker.create(PARTITION);
+        if (!broker.partitions().contains(PARTITION)) {
+            broker.create(PARTITION);
+        }
         worker = new SinkTaskWorker(
                 ElasticsearchSinkConnector.class,
                 new WatchedTask(new ElasticsearchSinkTask(), new WatchedTask.Watcher() {
@@ -319,6 +328,18 @@ final class TaskHarness implements AutoCloseable {
     /** What the worker has committed by now. */
     long committed() {
         return broker.committed(PARTITION);
+    }
+
+    /** Ends the task as its process does that dies: nothing is committed any more. */
+    void crash() {
+        consumer.fence();
+        close();
+    }
+
+    /** Waits until all that the broker holds is committed. */
+    void awaitAllCommitted() {
+        await(broker::isAllCommitted);
+        throwFailure();
     }
 
     /** Stops the task as a worker does. */

@@ -3,43 +3,54 @@ package io.sluice.connect.bulk;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.sluice.connect.encode.Operation;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
-/** The answer to a bulk request: a status for each item and, for the failed ones, the error. */
+/** The answer to a bulk request: a status for each of its operations and, for the failed ones, the error. */
 final class BulkAnswer {
     private static final JsonFactory JSON = new JsonFactory();
     private static final int LEAST_STATUS = 100;
     private static final int MOST_STATUS = 599;
 
     private final Map<Integer, ItemError> errors = new HashMap<>();
-    private int[] statuses;
+    private final ItemCheck check;
+    private final int[] statuses;
     private int items;
     private ItemError requestError = ItemError.UNKNOWN;
 
-    private BulkAnswer(int expectedItems) {
+    private BulkAnswer(int expectedItems, ItemCheck check) {
         statuses = new int[expectedItems];
+        this.check = check;
     }
 
-    /** Reads the answer to a request of that many items; an answer to another number, or without a status, is an IOException. */
-    static BulkAnswer read(InputStream body, int expectedItems) throws IOException {
-        BulkAnswer answer = new BulkAnswer(expectedItems);
+    /**
+     * Reads the answer to a request.
+     *
+     * @throws MismatchedAnswerException an item is about another document than its operation
+     * @throws IOException there is not one item with a status for each operation
+     */
+    static BulkAnswer read(InputStream body, String target, List<Operation> operations, AnswerChecks checks)
+            throws IOException {
+        ItemCheck check = new ItemCheck(target, operations, checks);
+        BulkAnswer answer = new BulkAnswer(operations.size(), check);
         try (JsonParser parser = JSON.createParser(body)) {
             answer.readObject(parser);
         }
-        if (answer.items != expectedItems) {
-            throw new IOException("the answer holds " + answer.items + " items, expected " + expectedItems);
+        if (answer.items != operations.size()) {
+            throw new IOException("the answer holds " + answer.items + " items, expected " + operations.size());
         }
         answer.requireStatuses();
+        check.throwMismatch();
         return answer;
     }
 
     /** Reads the error in the body of a refused request; what cannot be read is an unknown error. */
     static ItemError readError(InputStream body) {
-        BulkAnswer answer = new BulkAnswer(0);
+        BulkAnswer answer = new BulkAnswer(0, null);
         try (JsonParser parser = JSON.createParser(body)) {
             answer.readObject(parser);
         } catch (IOException notJson) {
@@ -85,31 +96,37 @@ final class BulkAnswer {
 
     private void readItems(JsonParser parser) throws IOException {
         while (parser.nextToken() == JsonToken.START_OBJECT) {
-            parser.nextToken();
-            parser.nextToken();
-            readItem(parser);
-            if (parser.nextToken() != JsonToken.END_OBJECT) {
-                throw new IOException("an item of the answer holds more than one operation");
-            }
-        }
-    }
-
-    private void readItem(JsonParser parser) throws IOException {
-        if (items == statuses.length) {
-            statuses = Arrays.copyOf(statuses, 2 * items + 1);
-        }
-        while (parser.nextToken() == JsonToken.FIELD_NAME) {
-            String field = parser.currentName();
-            JsonToken value = parser.nextToken();
-            if (field.equals("status")) {
-                statuses[items] = parser.getIntValue();
-            } else if (field.equals("error") && value == JsonToken.START_OBJECT) {
-                errors.put(items, readItemError(parser));
+            if (items < statuses.length) {
+                String action = parser.nextFieldName();
+                parser.nextToken();
+                readItem(parser, action);
+                if (parser.nextToken() != JsonToken.END_OBJECT) {
+                    throw new IOException("an item of the answer holds more than one operation");
+                }
             } else {
                 parser.skipChildren();
             }
+            items++;
         }
-        items++;
+    }
+
+    private void readItem(JsonParser parser, String action) throws IOException {
+        check.begin(items, action);
+        for (String field = parser.nextFieldName(); field != null; field = parser.nextFieldName()) {
+            JsonToken value = parser.nextToken();
+            switch (field) {
+                case "_id" -> check.id(parser);
+                case "_index" -> check.index(parser);
+                case "status" -> statuses[items] = parser.getIntValue();
+                case "error" -> {
+                    if (value == JsonToken.START_OBJECT) {
+                        errors.put(items, readItemError(parser));
+                    }
+                }
+                default -> parser.skipChildren();
+            }
+        }
+        check.end(errors.containsKey(items));
     }
 
     private static ItemError readItemError(JsonParser parser) throws IOException {

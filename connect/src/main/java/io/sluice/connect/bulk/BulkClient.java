@@ -7,6 +7,12 @@ public interface BulkClient extends AutoCloseable {
     /** Whether it can send at all; once it cannot, it never will again. */
     boolean isRunning();
 
+    /** Whether a request that one node did not serve may go to another at once. */
+    boolean hasLivingNode();
+
+    /** How many nodes are left out for a while, since they failed. */
+    int nodesLeftOut();
+
     @Override
     void close();
 

@@ -279,7 +279,7 @@ public final class BulkWriter implements BulkClient.Listener {
             bulk.keepOnly(again);
             release(decided);
         });
-        repeat(bulk, status, Failures.withheld(error), null);
+        repeat(bulk, status, Failures.withheld(error), null, false);
     }
 
     private void partialAnswered(Bulk bulk) {
@@ -301,9 +301,9 @@ public final class BulkWriter implements BulkClient.Listener {
             metrics.bulkFailed(status);
             Outcome outcome = Outcome.ofRequest(status, error, isAuthorised());
             if (outcome instanceof Outcome.Again) {
-                repeat(bulk, status, error, null);
+                repeat(bulk, status, error, null, Outcome.isOfNode(status));
             } else if (outcome instanceof Outcome.AgainCounted) {
-                repeatCounted(bulk, status, error);
+                repeatCounted(bulk, status, error, null);
             } else if (outcome instanceof Outcome.InHalves) {
                 halve(bulk, status, error);
             } else {
@@ -316,19 +316,23 @@ public final class BulkWriter implements BulkClient.Listener {
     public void unanswered(Bulk bulk, Exception cause) {
         guarded(bulk, () -> {
             metrics.bulkFailed(0);
-            if (client.isRunning()) {
-                repeat(bulk, 0, null, cause);
-            } else {
+            if (!client.isRunning()) {
                 fail(bulk, 0, null, 0, cause);
+            } else if (cause instanceof MismatchedAnswerException mismatch) {
+                metrics.answerMismatched();
+                Failures.shoutOf(bulk, mismatch);
+                repeatCounted(bulk, 0, null, cause);
+            } else {
+                repeat(bulk, 0, null, cause, true);
             }
         });
     }
 
-    private void repeatCounted(Bulk bulk, int status, ItemError error) {
+    private void repeatCounted(Bulk bulk, int status, ItemError error, Exception cause) {
         if (bulk.countAttempt() > settings.maxRetries()) {
-            fail(bulk, status, error, 0, null);
+            fail(bulk, status, error, 0, cause);
         } else {
-            repeat(bulk, status, error, null);
+            repeat(bulk, status, error, cause, cause != null);
         }
     }
 
@@ -340,7 +344,7 @@ public final class BulkWriter implements BulkClient.Listener {
                 reject(bulk.operations().get(0), status, error);
                 finishAndRelease(bulk, bulk.operations());
             } else {
-                repeatCounted(bulk, status, error);
+                repeatCounted(bulk, status, error, null);
             }
             return;
         }
@@ -357,8 +361,12 @@ public final class BulkWriter implements BulkClient.Listener {
         send(bulk);
     }
 
-    /** Sends the request again after a random wait, unless nothing of it succeeded for too long. */
-    private void repeat(Bulk bulk, int status, ItemError error, Exception cause) {
+    /**
+     * Sends the request again after a random wait, unless nothing of it succeeded for too long.
+     *
+     * @param isOfNode whether only the node failed it: if another one is living, that one gets it at once
+     */
+    private void repeat(Bulk bulk, int status, ItemError error, Exception cause, boolean isOfNode) {
         String what = Failures.describe(bulk, status, error, cause);
         failures.add(bulk, what);
         long failingForMs = TimeUnit.NANOSECONDS.toMillis(bulk.failingForNanos(timers.nanoTime()));
@@ -366,7 +374,8 @@ public final class BulkWriter implements BulkClient.Listener {
             fail(bulk, status, error, 0, cause);
             return;
         }
-        long delayMs = backoff.delayMs(Math.max(1, bulk.attempts()));
+        boolean goesElsewhere = isOfNode && client.hasLivingNode();
+        long delayMs = goesElsewhere ? 0 : backoff.delayMs(Math.max(1, bulk.attempts()));
         failures.warnNowAndThen(bulk, what, delayMs, timers.nanoTime());
         letWait(bulk);
         timers.after(delayMs, () -> send(bulk));

@@ -2,25 +2,20 @@ package io.sluice.connect.bulk;
 
 import io.sluice.connect.encode.Operation;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
-import org.apache.http.entity.AbstractHttpEntity;
-import org.apache.http.nio.ContentEncoder;
-import org.apache.http.nio.IOControl;
-import org.apache.http.nio.entity.HttpAsyncContentProducer;
+import org.apache.hc.core5.http.nio.DataStreamChannel;
 
 /**
- * The body of a bulk request in gzip (RFC 1952), compressed while the connection takes it.
+ * The body of one attempt at a bulk request in gzip (RFC 1952), compressed while the connection takes it.
  *
  * <p>Neither the plain nor the compressed whole is ever held: {@link #HELD_BYTES} for each request that is being
- * written, whatever its size.
+ * written, whatever its size. Guarded, since an attempt may be given up on another thread than the one that writes.
  */
-final class CompressedBulkBody extends AbstractHttpEntity implements HttpAsyncContentProducer {
+final class CompressedBulkBody extends AttemptBody {
     private static final int PLAIN_BYTES = 16 << 10;
     private static final int PACKED_BYTES = 16 << 10;
 
@@ -36,20 +31,16 @@ final class CompressedBulkBody extends AbstractHttpEntity implements HttpAsyncCo
     private static final byte[] HEADER = {0x1f, (byte) 0x8b, Deflater.DEFLATED, 0, 0, 0, 0, 0, 4, (byte) 0xff};
     private static final int TRAILER_BYTES = 8;
 
-    private final List<Operation> operations;
     private final OperationLines lines;
-    private Attempt attempt;
+    private Packing packing;
+    private boolean isReleased;
 
     CompressedBulkBody(List<Operation> operations) {
-        this.operations = operations;
         this.lines = new OperationLines(operations);
-        setContentType("application/x-ndjson");
-        setContentEncoding("gzip");
-        setChunked(true);
     }
 
-    /** What one attempt to send the body needs. */
-    private static final class Attempt {
+    /** What is held from the first byte to the last. */
+    private static final class Packing {
         private final Deflater deflater = new Deflater(LEVEL, true);
         private final CRC32 checksum = new CRC32();
         private final ByteBuffer plain = ByteBuffer.allocate(PLAIN_BYTES);
@@ -59,68 +50,61 @@ final class CompressedBulkBody extends AbstractHttpEntity implements HttpAsyncCo
     }
 
     @Override
-    public void produceContent(ContentEncoder encoder, IOControl control) throws IOException {
-        if (attempt == null) {
-            attempt = new Attempt();
+    public synchronized void produce(DataStreamChannel channel) throws IOException {
+        if (isReleased) {
+            throw new IOException("the attempt is over");
         }
+        if (packing == null) {
+            packing = new Packing();
+        }
+        ByteBuffer packed = packing.packed;
         boolean taken = true;
-        while (taken && !encoder.isCompleted()) {
+        while (taken) {
             pack();
-            ByteBuffer packed = attempt.packed;
             packed.flip();
-            encoder.write(packed);
+            channel.write(packed);
             taken = !packed.hasRemaining();
             packed.compact();
-            if (taken && attempt.ended) {
-                encoder.complete();
+            if (taken && packing.ended) {
+                channel.endStream();
+                return;
             }
         }
     }
 
     /** Fills the packed buffer as far as there is anything to pack. */
     private void pack() {
-        Deflater deflater = attempt.deflater;
-        while (!attempt.ended && attempt.packed.remaining() > TRAILER_BYTES) {
+        Deflater deflater = packing.deflater;
+        while (!packing.ended && packing.packed.remaining() > TRAILER_BYTES) {
             if (deflater.finished()) {
-                attempt.packed.putInt((int) attempt.checksum.getValue()).putInt((int) deflater.getBytesRead());
-                attempt.ended = true;
+                packing.packed.putInt((int) packing.checksum.getValue()).putInt((int) deflater.getBytesRead());
+                packing.ended = true;
             } else if (deflater.needsInput() && !lines.isAtEnd()) {
                 feed(deflater);
             } else {
                 if (lines.isAtEnd()) {
                     deflater.finish();
                 }
-                deflater.deflate(attempt.packed);
+                deflater.deflate(packing.packed);
             }
         }
     }
 
     private void feed(Deflater deflater) {
-        ByteBuffer plain = attempt.plain;
+        ByteBuffer plain = packing.plain;
         lines.gather(plain.clear());
         lines.advance(plain.position());
-        attempt.checksum.update(plain.array(), 0, plain.position());
+        packing.checksum.update(plain.array(), 0, plain.position());
         deflater.setInput(plain.array(), 0, plain.position());
     }
 
-    /** Called when an attempt is over: the next one starts at the beginning. */
     @Override
-    public void close() {
-        if (attempt != null) {
-            attempt.deflater.end();
-            attempt = null;
+    public synchronized void releaseResources() {
+        isReleased = true;
+        if (packing != null) {
+            packing.deflater.end();
+            packing = null;
         }
-        lines.rewind();
-    }
-
-    @Override
-    public boolean isRepeatable() {
-        return true;
-    }
-
-    @Override
-    public boolean isStreaming() {
-        return false;
     }
 
     /** Unknown before it is compressed. */
@@ -129,14 +113,13 @@ final class CompressedBulkBody extends AbstractHttpEntity implements HttpAsyncCo
         return -1;
     }
 
-    /** As for the plain body: for the client's log only. */
     @Override
-    public InputStream getContent() {
-        return BulkBody.placeholder(operations);
+    public String getContentEncoding() {
+        return "gzip";
     }
 
     @Override
-    public void writeTo(OutputStream out) throws IOException {
-        getContent().transferTo(out);
+    public boolean isChunked() {
+        return true;
     }
 }

@@ -50,6 +50,11 @@ final class Failures {
         failuresSinceWarning = 0;
     }
 
+    /** Never to be passed over: something between here and the cluster mixes answers up. */
+    static void shoutOf(Bulk bulk, MismatchedAnswerException mismatch) {
+        LOG.error("bulk request to {}: {} from {}; sent again", bulk.index(), mismatch.getMessage(), bulk.host());
+    }
+
     /** What failed, without any reason: status and type, or that no answer came, and the host. */
     static String describe(Bulk bulk, int status, ItemError error, Exception cause) {
         String what = cause == null

@@ -19,12 +19,6 @@ final class OperationLines {
         return operation == operations.size();
     }
 
-    void rewind() {
-        operation = 0;
-        line = 0;
-        written = 0;
-    }
-
     /** Fills the buffer with what comes next, without moving on. */
     void gather(ByteBuffer buffer) {
         int fromLine = line;

@@ -112,6 +112,11 @@ sealed interface Outcome {
         };
     }
 
+    /** Whether a request that is refused with this status may do well on another node. */
+    static boolean isOfNode(int status) {
+        return status == 502 || status == 503 || status == 504;
+    }
+
     /** Elasticsearch checks versions and parses upserts before it looks at any item. */
     private static Outcome ofBadRequest(ItemError error) {
         if (isIndexTrouble(error)) {

@@ -3,29 +3,27 @@ package io.sluice.connect.bulk;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import io.sluice.connect.cluster.Answer;
 import io.sluice.connect.cluster.ClusterClient;
+import io.sluice.connect.cluster.ClusterRequest;
 import io.sluice.connect.config.SinkConfig;
+import io.sluice.connect.encode.Operation;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.URLEncoder;
-import org.apache.http.HttpStatus;
-import org.elasticsearch.client.Request;
-import org.elasticsearch.client.Response;
-import org.elasticsearch.client.ResponseException;
-import org.elasticsearch.client.ResponseListener;
-import org.elasticsearch.client.RestClient;
+import java.util.List;
+import org.apache.hc.core5.http.HttpStatus;
 
-/** Bulk requests through Elastic's low-level client. */
+/** Bulk requests to the nodes of a cluster. */
 public final class RestBulkClient implements BulkClient {
-    private static final String WANTED =
-            "errors,error.type,error.reason,items.*.status,items.*.error.type,items.*.error.reason";
+    /** {@code result} and {@code failure_store} are not read yet; they cost next to nothing. */
+    private static final String WANTED = "error.type,error.reason,items.*._index,items.*._id,items.*.status,"
+            + "items.*.result,items.*.failure_store,items.*.error.type,items.*.error.reason";
 
-    private final RestClient rest;
-    private final String hostNames;
+    private final ClusterClient client;
     private final boolean mayCreate;
     private final boolean compressed;
-    private final String pipeline;
+    private final String query;
+    private final AnswerChecks checks;
 
     /** Only of use when Elasticsearch may not create targets. */
     private final Sightings sightings = new Sightings(System::nanoTime);
@@ -36,11 +34,13 @@ public final class RestBulkClient implements BulkClient {
     }
 
     public RestBulkClient(SinkConfig config) {
-        hostNames = config.connection().hostNames();
-        rest = ClusterClient.open(config);
+        client = new ClusterClient(config);
         mayCreate = config.targets().autoCreate();
-        pipeline = config.documents().pipeline();
+        String pipeline = config.documents().pipeline();
+        query = "?filter_path=" + WANTED
+                + (pipeline.isEmpty() ? "" : "&pipeline=" + URLEncoder.encode(pipeline, UTF_8));
         compressed = config.connection().compressed();
+        checks = new AnswerChecks(!pipeline.isEmpty());
     }
 
     @Override
@@ -48,7 +48,7 @@ public final class RestBulkClient implements BulkClient {
         if (mayCreate || sightings.areFreshOf(bulk.index())) {
             sendBulk(bulk, listener);
         } else {
-            rest.performRequestAsync(new Request("HEAD", path(bulk)), new Presence(bulk, listener));
+            client.send(new ClusterRequest("HEAD", path(bulk)), new Presence(bulk, listener));
         }
     }
 
@@ -57,118 +57,114 @@ public final class RestBulkClient implements BulkClient {
     }
 
     private void sendBulk(Bulk bulk, Listener listener) {
-        Request request = new Request("POST", path(bulk) + "/_bulk");
-        request.addParameter("filter_path", WANTED);
-        if (!pipeline.isEmpty()) {
-            request.addParameter("pipeline", pipeline);
-        }
-        request.setEntity(
-                compressed
-                        ? new CompressedBulkBody(bulk.operations())
-                        : new BulkBody(bulk.operations(), bulk.bodyBytes()));
-        rest.performRequestAsync(request, new Answers(bulk, listener));
+        List<Operation> operations = bulk.operations();
+        long length = bulk.bodyBytes();
+        ClusterRequest request = new ClusterRequest(
+                "POST",
+                path(bulk) + "/_bulk" + query,
+                () -> compressed ? new CompressedBulkBody(operations) : new BulkBody(operations, length));
+        client.send(request, new Answers(bulk, operations, listener));
     }
 
     @Override
     public boolean isRunning() {
-        return rest.isRunning();
+        return client.isRunning();
+    }
+
+    @Override
+    public boolean hasLivingNode() {
+        return client.hasLivingNode();
+    }
+
+    @Override
+    public int nodesLeftOut() {
+        return client.nodesLeftOut();
     }
 
     @Override
     public void close() {
-        try {
-            rest.close();
-        } catch (IOException error) {
-            throw new UncheckedIOException("cannot close the connections to Elasticsearch", error);
-        }
+        client.close();
     }
 
-    /** Hears whether the target exists; sends the request if it does, refuses it if not. */
-    private final class Presence implements ResponseListener {
-        private final Bulk bulk;
-        private final Answers answers;
+    /** Hears what became of a request of ours. */
+    private abstract static class Heard implements ClusterClient.Listener {
+        final Bulk bulk;
+        final Listener listener;
 
-        Presence(Bulk bulk, Listener listener) {
-            this.bulk = bulk;
-            this.answers = new Answers(bulk, listener);
-        }
-
-        @Override
-        public void onSuccess(Response response) {
-            if (response.getStatusLine().getStatusCode() == HttpStatus.SC_NOT_FOUND) {
-                String reason = "no index, alias or data stream has this name, and auto.create is false";
-                answers.listener()
-                        .refused(bulk, HttpStatus.SC_NOT_FOUND, new ItemError("index_not_found_exception", reason));
-            } else {
-                sightings.add(bulk.index());
-                sendBulk(bulk, answers.listener());
-            }
-        }
-
-        @Override
-        public void onFailure(Exception failure) {
-            answers.onFailure(failure);
-        }
-    }
-
-    private final class Answers implements ResponseListener {
-        private final Bulk bulk;
-        private final Listener listener;
-
-        Answers(Bulk bulk, Listener listener) {
+        Heard(Bulk bulk, Listener listener) {
             this.bulk = bulk;
             this.listener = listener;
         }
 
-        Listener listener() {
-            return listener;
+        final Runnable refused(Answer answer) {
+            ItemError error = errorOf(answer);
+            return () -> {
+                bulk.setHost(answer.node());
+                listener.refused(bulk, answer.status(), error);
+            };
         }
 
-        @Override
-        public void onSuccess(Response response) {
-            bulk.setHost(response.getHost().toHostString());
-            BulkAnswer answer;
+        private static ItemError errorOf(Answer answer) {
             try {
-                answer = BulkAnswer.read(bodyOf(response), bulk.size());
-            } catch (JsonProcessingException notJson) {
-                // The cause is left out: its message may quote the answer, and that a document.
-                listener.unanswered(bulk, new IOException("the answer is no valid JSON"));
-                return;
-            } catch (IOException unreadable) {
-                listener.unanswered(bulk, unreadable);
-                return;
-            }
-            listener.answered(bulk, answer);
-        }
-
-        /** A proxy may answer 204, which has no body. */
-        private static InputStream bodyOf(Response response) throws IOException {
-            if (response.getEntity() == null) {
-                throw new IOException("the answer has no body");
-            }
-            return response.getEntity().getContent();
-        }
-
-        @Override
-        public void onFailure(Exception failure) {
-            if (failure instanceof ResponseException refusal) {
-                Response response = refusal.getResponse();
-                bulk.setHost(response.getHost().toHostString());
-                listener.refused(bulk, response.getStatusLine().getStatusCode(), errorOf(response));
-            } else {
-                bulk.setHost(hostNames);
-                listener.unanswered(bulk, failure);
-            }
-        }
-
-        private ItemError errorOf(Response response) {
-            try {
-                return response.getEntity() == null
-                        ? ItemError.UNKNOWN
-                        : BulkAnswer.readError(response.getEntity().getContent());
+                return BulkAnswer.readError(answer.content());
             } catch (IOException unreadable) {
                 return ItemError.UNKNOWN;
             }
+        }
+
+        @Override
+        public void unanswered(String node, Exception cause) {
+            bulk.setHost(node);
+            listener.unanswered(bulk, cause);
+        }
+    }
+
+    /** Hears whether the target exists; sends the request if it does, refuses it if not. */
+    private final class Presence extends Heard {
+        Presence(Bulk bulk, Listener listener) {
+            super(bulk, listener);
+        }
+
+        @Override
+        public Runnable read(Answer answer) {
+            if (answer.status() == HttpStatus.SC_NOT_FOUND) {
+                String reason = "no index, alias or data stream has this name, and auto.create is false";
+                ItemError missing = new ItemError("index_not_found_exception", reason);
+                return () -> listener.refused(bulk, HttpStatus.SC_NOT_FOUND, missing);
+            }
+            return answer.isSuccess() ? this::sendNow : refused(answer);
+        }
+
+        private void sendNow() {
+            sightings.add(bulk.index());
+            sendBulk(bulk, listener);
+        }
+    }
+
+    private final class Answers extends Heard {
+        private final List<Operation> operations;
+
+        Answers(Bulk bulk, List<Operation> operations, Listener listener) {
+            super(bulk, listener);
+            this.operations = operations;
+        }
+
+        @Override
+        public Runnable read(Answer answer) throws IOException {
+            if (!answer.isSuccess()) {
+                return refused(answer);
+            }
+            BulkAnswer items;
+            try {
+                items = BulkAnswer.read(answer.content(), bulk.index(), operations, checks);
+            } catch (JsonProcessingException notJson) {
+                // The cause is left out: its message may quote the answer, and that a document.
+                throw new IOException("the answer is no valid JSON");
+            }
+            return () -> {
+                bulk.setHost(answer.node());
+                listener.answered(bulk, items);
+            };
         }
     }
 }

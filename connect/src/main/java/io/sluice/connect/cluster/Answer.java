@@ -3,25 +3,51 @@ package io.sluice.connect.cluster;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.apache.http.HttpStatus;
+import java.util.zip.GZIPInputStream;
+import org.apache.hc.core5.http.HttpStatus;
 
-/** What the cluster said; a body that is no JSON says nothing. */
-record Answer(int status, String body) {
+/**
+ * What a node answered.
+ *
+ * @param node host and port
+ * @param body as it came
+ * @param isPacked whether the body is in gzip
+ */
+public record Answer(String node, int status, byte[] body, boolean isPacked) {
     private static final JsonFactory JSON = new JsonFactory();
 
-    boolean isRedirection() {
-        return status >= HttpStatus.SC_MULTIPLE_CHOICES && status < HttpStatus.SC_BAD_REQUEST;
+    public boolean isSuccess() {
+        return status >= HttpStatus.SC_OK && status < HttpStatus.SC_REDIRECTION;
     }
 
-    /** Each scalar of the body by its JSON pointer, in order. */
+    boolean isRedirection() {
+        return status >= HttpStatus.SC_REDIRECTION && status < HttpStatus.SC_BAD_REQUEST;
+    }
+
+    /** Whether the node, or what stands before it, cannot serve now, and another may. */
+    public boolean isUnavailable() {
+        return status == HttpStatus.SC_BAD_GATEWAY
+                || status == HttpStatus.SC_SERVICE_UNAVAILABLE
+                || status == HttpStatus.SC_GATEWAY_TIMEOUT;
+    }
+
+    /** The body, unpacked. */
+    public InputStream content() throws IOException {
+        InputStream bytes = new ByteArrayInputStream(body);
+        return isPacked ? new GZIPInputStream(bytes) : bytes;
+    }
+
+    /** Each scalar of the body by its JSON pointer, in order; a body that is no JSON says nothing. */
     Map<String, String> scalars() {
         Map<String, String> scalars = new LinkedHashMap<>();
-        try (JsonParser parser = JSON.createParser(body)) {
+        try (JsonParser parser = JSON.createParser(content())) {
             for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
                 if (token.isScalarValue()) {
                     scalars.put(parser.getParsingContext().pathAsPointer().toString(), parser.getText());

@@ -6,18 +6,15 @@ import io.sluice.connect.config.ConnectionSettings;
 import io.sluice.connect.config.GivenSettings;
 import io.sluice.connect.config.SinkConfig;
 import io.sluice.connect.config.Target;
-import java.io.IOException;
 import java.net.URLEncoder;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
-import org.apache.http.HttpStatus;
+import org.apache.hc.core5.http.HttpStatus;
 import org.apache.kafka.common.config.Config;
 import org.apache.kafka.common.config.ConfigValue;
 import org.apache.kafka.connect.errors.ConnectException;
-import org.elasticsearch.client.Request;
-import org.elasticsearch.client.RestClient;
 
 /**
  * Asks the cluster whether the settings will do: reachable, let in, allowed to write, targets there, not too old.
@@ -65,12 +62,10 @@ public final class ClusterCheck {
     }
 
     private static void ask(SinkConfig config, List<String> topics, BiConsumer<String, String> refuse) {
-        try (RestClient rest = ClusterClient.open(config, CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS, CONNECTIONS)) {
-            new ClusterCheck(config, topics, new Questions(rest, LONGEST_MS), refuse).run();
+        try (ClusterClient client = new ClusterClient(config, CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS, CONNECTIONS)) {
+            new ClusterCheck(config, topics, new Questions(client, LONGEST_MS), refuse).run();
         } catch (ConnectException unusable) {
             refuse.accept(config.tls().key(), unusable.getMessage());
-        } catch (IOException unclosable) {
-            throw new ConnectException("cannot close the connections to Elasticsearch", unclosable);
         }
     }
 
@@ -99,7 +94,7 @@ public final class ClusterCheck {
     }
 
     /** Whatever the answer's status is, as long as it is the cluster's own. */
-    private Answer ask(Request request) throws Unanswered, Redirected {
+    private Answer ask(ClusterRequest request) throws Unanswered, Redirected {
         Answer answer = questions.ask(request);
         if (answer.isRedirection()) {
             throw new Redirected(answer.status());
@@ -157,7 +152,7 @@ public final class ClusterCheck {
     }
 
     private void requireTarget(String topic, String name) throws Unanswered, Redirected {
-        Answer answer = ask(new Request("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8)));
+        Answer answer = ask(new ClusterRequest("GET", "/_resolve/index/" + URLEncoder.encode(name, UTF_8)));
         String key = config.targets().existenceKey();
         if (isMissing(answer)) {
             refuse.accept(
@@ -194,7 +189,7 @@ public final class ClusterCheck {
 
     /** Needs a cluster privilege that the sink does without; no answer means no finding. */
     private void requireVersion() throws Unanswered, Redirected {
-        Answer answer = ask(new Request("GET", "/"));
+        Answer answer = ask(new ClusterRequest("GET", "/"));
         String version = answer.status() == HttpStatus.SC_OK ? answer.elasticsearchVersion() : null;
         if (version != null && isTooOld(version)) {
             refuse.accept(

@@ -1,97 +1,318 @@
 package io.sluice.connect.cluster;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.sluice.connect.config.ConnectionSettings;
 import io.sluice.connect.config.ProxySettings;
 import io.sluice.connect.config.SinkConfig;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
-import org.apache.http.Header;
-import org.apache.http.HttpHeaders;
-import org.apache.http.HttpHost;
-import org.apache.http.auth.AuthScope;
-import org.apache.http.auth.UsernamePasswordCredentials;
-import org.apache.http.client.CredentialsProvider;
-import org.apache.http.conn.ssl.NoopHostnameVerifier;
-import org.apache.http.impl.client.BasicCredentialsProvider;
-import org.apache.http.impl.nio.client.HttpAsyncClientBuilder;
-import org.apache.http.impl.nio.reactor.IOReactorConfig;
-import org.apache.http.message.BasicHeader;
-import org.elasticsearch.client.RestClient;
+import java.util.concurrent.CancellationException;
+import javax.net.ssl.SSLContext;
+import org.apache.hc.client5.http.auth.AuthScope;
+import org.apache.hc.client5.http.auth.UsernamePasswordCredentials;
+import org.apache.hc.client5.http.config.ConnectionConfig;
+import org.apache.hc.client5.http.config.RequestConfig;
+import org.apache.hc.client5.http.config.TlsConfig;
+import org.apache.hc.client5.http.impl.async.CloseableHttpAsyncClient;
+import org.apache.hc.client5.http.impl.async.HttpAsyncClientBuilder;
+import org.apache.hc.client5.http.impl.async.HttpAsyncClients;
+import org.apache.hc.client5.http.impl.auth.BasicCredentialsProvider;
+import org.apache.hc.client5.http.impl.nio.PoolingAsyncClientConnectionManagerBuilder;
+import org.apache.hc.client5.http.nio.AsyncClientConnectionManager;
+import org.apache.hc.client5.http.protocol.HttpClientContext;
+import org.apache.hc.client5.http.ssl.DefaultClientTlsStrategy;
+import org.apache.hc.client5.http.ssl.DefaultHostnameVerifier;
+import org.apache.hc.client5.http.ssl.HostnameVerificationPolicy;
+import org.apache.hc.client5.http.ssl.NoopHostnameVerifier;
+import org.apache.hc.core5.concurrent.FutureCallback;
+import org.apache.hc.core5.http.Header;
+import org.apache.hc.core5.http.HttpHeaders;
+import org.apache.hc.core5.http.HttpHost;
+import org.apache.hc.core5.http.HttpRequest;
+import org.apache.hc.core5.http.message.BasicHttpRequest;
+import org.apache.hc.core5.http.nio.AsyncEntityProducer;
+import org.apache.hc.core5.http.nio.ssl.TlsStrategy;
+import org.apache.hc.core5.http.nio.support.BasicRequestProducer;
+import org.apache.hc.core5.http2.HttpVersionPolicy;
+import org.apache.hc.core5.io.CloseMode;
+import org.apache.hc.core5.reactor.IOReactorConfig;
+import org.apache.hc.core5.reactor.IOReactorStatus;
+import org.apache.hc.core5.util.TimeValue;
+import org.apache.hc.core5.util.Timeout;
 
-/** Opens Elastic's low-level client: several nodes, dead ones left aside, basic or API key access, TLS, a proxy. */
-public final class ClusterClient {
-    private ClusterClient() {}
+/**
+ * HTTP/1.1 to the nodes of a cluster: each request to one of them, once. Whoever asks sends again what was not answered;
+ * the client below neither repeats a request nor follows a redirection.
+ */
+public final class ClusterClient implements AutoCloseable {
+    /** How often the client looks for requests that have timed out. */
+    private static final TimeValue TIMEOUT_CHECK = TimeValue.ofMilliseconds(200);
 
-    /** A client with as many connections to each node as requests may be under way. */
-    public static RestClient open(SinkConfig config) {
-        ConnectionSettings connection = config.connection();
-        return open(
+    /** Probes need one beside those for requests. */
+    private static final int MORE_CONNECTIONS = 1;
+
+    private static final ClusterRequest PROBE = new ClusterRequest("GET", "/");
+
+    private final Nodes nodes;
+    private final CloseableHttpAsyncClient http;
+    private final List<Header> headers;
+    /** What goes with requests that the proxy reads, {@code null} for nothing. */
+    private final Header proxyLogin;
+
+    private volatile boolean isClosed;
+    private volatile boolean hasEnded;
+
+    /** Hears what became of one request; one of these is called, once, on the client's thread. */
+    public interface Listener {
+        /**
+         * Reads an answer, whatever its status; what is returned runs once the node is known to have answered.
+         *
+         * @throws IOException it cannot be used: then {@link #unanswered} follows
+         */
+        Runnable read(Answer answer) throws IOException;
+
+        /** No answer came that can be used; the node is left out for a while. */
+        void unanswered(String node, Exception cause);
+    }
+
+    /** A client with as many connections to each node as requests may be in flight. */
+    public ClusterClient(SinkConfig config) {
+        this(
                 config,
-                connection.connectionTimeoutMs(),
-                connection.readTimeoutMs(),
+                config.connection().connectionTimeoutMs(),
+                config.connection().readTimeoutMs(),
                 config.requests().maxInFlightRequests());
     }
 
-    static RestClient open(SinkConfig config, int connectTimeoutMs, int readTimeoutMs, int connectionsPerNode) {
-        return RestClient.builder(config.connection().hosts().toArray(new HttpHost[0]))
-                .setRequestConfigCallback(request -> request.setConnectTimeout(connectTimeoutMs)
-                        // Another host must not get our credentials, which stand in every request.
-                        .setRedirectsEnabled(false)
-                        .setSocketTimeout(readTimeoutMs)
-                        .setConnectionRequestTimeout(0))
-                .setHttpClientConfigCallback(http -> configured(http, config, connectionsPerNode))
-                .setDefaultHeaders(headers(config.connection()))
-                .build();
-    }
-
-    private static Header[] headers(ConnectionSettings connection) {
-        List<Header> headers = new ArrayList<>();
-        connection.headers().forEach((name, value) -> headers.add(new BasicHeader(name, value)));
-        if (connection.apiKey() != null) {
-            String value = "ApiKey " + connection.apiKey().value();
-            headers.add(new BasicHeader(HttpHeaders.AUTHORIZATION, value));
-        }
-        return headers.toArray(new Header[0]);
-    }
-
-    private static HttpAsyncClientBuilder configured(
-            HttpAsyncClientBuilder http, SinkConfig config, int connectionsPerNode) {
-        http.setMaxConnPerRoute(connectionsPerNode);
-        http.setMaxConnTotal(connectionsPerNode * config.connection().hosts().size());
-        http.setDefaultIOReactorConfig(IOReactorConfig.custom()
-                .setIoThreadCount(1)
-                .setSoKeepAlive(true)
-                .build());
-        if (config.tls().isConfigured()) {
-            http.setSSLContext(Tls.context(config.tls()));
-            if (!config.tls().hostVerified()) {
-                http.setSSLHostnameVerifier(NoopHostnameVerifier.INSTANCE);
-            }
-        }
+    ClusterClient(SinkConfig config, int connectTimeoutMs, int readTimeoutMs, int connectionsPerNode) {
+        ConnectionSettings connection = config.connection();
         ProxySettings proxy = config.proxy();
+        nodes = new Nodes(connection.nodes(), System::nanoTime);
+        headers = headers(connection);
+        proxyLogin = proxy.username().isEmpty()
+                ? null
+                : new SecretHeader(
+                        HttpHeaders.PROXY_AUTHORIZATION,
+                        basic(proxy.username(), proxy.password().value()));
+        HttpAsyncClientBuilder builder = HttpAsyncClients.custom()
+                .disableAutomaticRetries()
+                // Another host must not get our credentials, which stand in every request.
+                .disableRedirectHandling()
+                .disableCookieManagement()
+                .disableContentCompression()
+                .disableAuthCaching()
+                .disableConnectionState()
+                // The client's own would write all bytes to its log at DEBUG, and so documents.
+                .setIoSessionDecorator(session -> session)
+                .setThreadFactory(this::thread)
+                .setIOReactorConfig(IOReactorConfig.custom()
+                        .setIoThreadCount(1)
+                        .setSoKeepAlive(true)
+                        .setSelectInterval(TIMEOUT_CHECK)
+                        .build())
+                .setDefaultRequestConfig(RequestConfig.custom()
+                        .setResponseTimeout(Timeout.ofMilliseconds(readTimeoutMs))
+                        .setConnectionRequestTimeout(Timeout.ofMilliseconds(readTimeoutMs))
+                        .setProtocolUpgradeEnabled(false)
+                        .build())
+                .setConnectionManager(connections(config, connectTimeoutMs, connectionsPerNode + MORE_CONNECTIONS));
         if (!proxy.host().isEmpty()) {
-            http.setProxy(new HttpHost(proxy.host(), proxy.port()));
+            builder.setProxy(new HttpHost("http", proxy.host(), proxy.port()));
         }
-        return http.setDefaultCredentialsProvider(credentials(config.connection(), proxy));
-    }
-
-    /** Each for its own hosts: the proxy must not learn Elasticsearch's. */
-    private static CredentialsProvider credentials(ConnectionSettings connection, ProxySettings proxy) {
-        CredentialsProvider credentials = new BasicCredentialsProvider();
-        if (connection.username() != null) {
-            for (HttpHost host : connection.hosts()) {
-                credentials.setCredentials(
-                        new AuthScope(host),
-                        new UsernamePasswordCredentials(
-                                connection.username(), connection.password().value()));
-            }
-        }
-        if (!proxy.username().isEmpty()) {
+        if (proxyLogin != null) {
+            BasicCredentialsProvider credentials = new BasicCredentialsProvider();
             credentials.setCredentials(
                     new AuthScope(proxy.host(), proxy.port()),
                     new UsernamePasswordCredentials(
-                            proxy.username(), proxy.password().value()));
+                            proxy.username(), proxy.password().value().toCharArray()));
+            builder.setDefaultCredentialsProvider(credentials);
         }
-        return credentials;
+        http = builder.build();
+        http.start();
+    }
+
+    /** The client's own thread ends when it is closed, or after an error that nothing can be done about. */
+    private Thread thread(Runnable work) {
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        work.run();
+                    } finally {
+                        hasEnded = true;
+                    }
+                },
+                "sluice-http");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    private static AsyncClientConnectionManager connections(SinkConfig config, int connectTimeoutMs, int perNode) {
+        return PoolingAsyncClientConnectionManagerBuilder.create()
+                .setMaxConnPerRoute(perNode)
+                .setMaxConnTotal(perNode * config.connection().nodes().size())
+                .setTlsStrategy(tls(config))
+                .setDefaultTlsConfig(TlsConfig.custom()
+                        .setVersionPolicy(HttpVersionPolicy.FORCE_HTTP_1)
+                        .build())
+                .setDefaultConnectionConfig(ConnectionConfig.custom()
+                        .setConnectTimeout(Timeout.ofMilliseconds(connectTimeoutMs))
+                        .build())
+                .build();
+    }
+
+    private static TlsStrategy tls(SinkConfig config) {
+        boolean isVerified = !config.tls().isConfigured() || config.tls().hostVerified();
+        try {
+            return new DefaultClientTlsStrategy(
+                    config.tls().isConfigured() ? Tls.context(config.tls()) : SSLContext.getDefault(),
+                    HostnameVerificationPolicy.CLIENT,
+                    isVerified ? new DefaultHostnameVerifier() : NoopHostnameVerifier.INSTANCE);
+        } catch (NoSuchAlgorithmException unusable) {
+            throw new org.apache.kafka.connect.errors.ConnectException(
+                    "cannot set up the JVM's own TLS: " + unusable.getMessage(), unusable);
+        }
+    }
+
+    private static List<Header> headers(ConnectionSettings connection) {
+        List<Header> headers = new ArrayList<>();
+        connection.headers().forEach((name, value) -> headers.add(new SecretHeader(name, value)));
+        if (connection.apiKey() != null) {
+            String value = "ApiKey " + connection.apiKey().value();
+            headers.add(new SecretHeader(HttpHeaders.AUTHORIZATION, value));
+        }
+        if (connection.username() != null) {
+            String value = basic(connection.username(), connection.password().value());
+            headers.add(new SecretHeader(HttpHeaders.AUTHORIZATION, value));
+        }
+        return headers;
+    }
+
+    private static String basic(String username, String password) {
+        return "Basic " + Base64.getEncoder().encodeToString((username + ":" + password).getBytes(UTF_8));
+    }
+
+    /** Sends a request to the node whose turn it is. */
+    public void send(ClusterRequest request, Listener listener) {
+        Nodes.Attempt probe = nodes.nextProbe();
+        if (probe != null) {
+            send(PROBE, probe, new Probe());
+        }
+        send(request, nodes.next(), listener);
+    }
+
+    private void send(ClusterRequest request, Nodes.Attempt attempt, Listener listener) {
+        Node node = attempt.node();
+        HttpRequest head = new BasicHttpRequest(request.method(), node.host(), node.path(request.path()));
+        headers.forEach(head::addHeader);
+        if (proxyLogin != null && !node.isSecure()) {
+            head.addHeader(proxyLogin);
+        }
+        AsyncEntityProducer body =
+                request.body() == null ? null : request.body().get();
+        Exchange exchange = new Exchange(attempt, listener);
+        try {
+            http.execute(
+                    new BasicRequestProducer(head, body),
+                    new AnswerConsumer(node.toString()),
+                    null,
+                    HttpClientContext.create(),
+                    exchange);
+        } catch (RuntimeException unsendable) {
+            exchange.failed(unsendable);
+        }
+    }
+
+    /** Whether it can send at all; once it cannot, it never will again. */
+    public boolean isRunning() {
+        return !hasEnded && http.getStatus() == IOReactorStatus.ACTIVE;
+    }
+
+    /** Whether there is a node that is not left out. */
+    public boolean hasLivingNode() {
+        return nodes.isAnyLiving();
+    }
+
+    /** How many nodes are left out. */
+    public int nodesLeftOut() {
+        return nodes.leftOut();
+    }
+
+    @Override
+    public void close() {
+        isClosed = true;
+        http.close(CloseMode.IMMEDIATE);
+    }
+
+    /** What failed, without the address that the client puts before it. */
+    static String words(Throwable cause) {
+        String message = String.valueOf(cause.getMessage()).replaceFirst("^Connect to .* failed: ", "");
+        return cause.getClass().getSimpleName() + ": " + message;
+    }
+
+    /** One attempt at one request. */
+    private final class Exchange implements FutureCallback<Answer> {
+        private final Nodes.Attempt attempt;
+        private final Listener listener;
+
+        Exchange(Nodes.Attempt attempt, Listener listener) {
+            this.attempt = attempt;
+            this.listener = listener;
+        }
+
+        @Override
+        public void completed(Answer answer) {
+            Runnable reaction;
+            try {
+                reaction = listener.read(answer);
+            } catch (IOException | RuntimeException unusable) {
+                unanswered(unusable, unusable.getMessage());
+                return;
+            }
+            if (answer.isUnavailable()) {
+                nodes.failed(attempt, "status " + answer.status());
+            } else {
+                nodes.answered(attempt);
+            }
+            reaction.run();
+        }
+
+        @Override
+        public void failed(Exception cause) {
+            unanswered(
+                    cause,
+                    cause instanceof ConnectException
+                            ? words(cause)
+                            : cause.getClass().getSimpleName());
+        }
+
+        @Override
+        public void cancelled() {
+            failed(new CancellationException("the client was closed"));
+        }
+
+        private void unanswered(Exception cause, String why) {
+            if (!isClosed) {
+                nodes.failed(attempt, why);
+            }
+            listener.unanswered(attempt.node().toString(), cause);
+        }
+    }
+
+    /** Any answer shows that a node is there. */
+    private static final class Probe implements Listener {
+        @Override
+        public Runnable read(Answer answer) {
+            return () -> {};
+        }
+
+        @Override
+        public void unanswered(String node, Exception cause) {
+            // It stays out.
+        }
     }
 }

@@ -15,7 +15,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import org.elasticsearch.client.Request;
 
 /**
  * What an account must be allowed to do, by target.
@@ -45,13 +44,11 @@ record Privileges(Map<String, Set<String>> byTarget) {
     }
 
     /** The request that every account may make; without known targets it only asks who the account is. */
-    Request question() {
+    ClusterRequest question() {
         if (byTarget.isEmpty()) {
-            return new Request("GET", "/_security/_authenticate");
+            return new ClusterRequest("GET", "/_security/_authenticate");
         }
-        Request request = new Request("POST", "/_security/user/_has_privileges");
-        request.setJsonEntity(json());
-        return request;
+        return ClusterRequest.ofJson("POST", "/_security/user/_has_privileges", json());
     }
 
     private String json() {

@@ -1,79 +1,64 @@
 package io.sluice.connect.cluster;
 
-import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.http.util.EntityUtils;
-import org.elasticsearch.client.Cancellable;
-import org.elasticsearch.client.Request;
-import org.elasticsearch.client.Response;
-import org.elasticsearch.client.ResponseException;
-import org.elasticsearch.client.ResponseListener;
-import org.elasticsearch.client.RestClient;
 
 /** Asks one after the other, all within one time. */
 final class Questions {
-    private final RestClient rest;
+    private final ClusterClient client;
     private final long longestMs;
     private final long deadline;
 
-    Questions(RestClient rest, long longestMs) {
-        this.rest = rest;
+    Questions(ClusterClient client, long longestMs) {
+        this.client = client;
         this.longestMs = longestMs;
         this.deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(longestMs);
     }
 
-    /** The answer, whatever its status. */
-    Answer ask(Request request) throws Unanswered {
-        CompletableFuture<Response> coming = new CompletableFuture<>();
-        Cancellable call = rest.performRequestAsync(request, listener(coming));
+    /** The answer, whatever its status, of the first node that gives one. */
+    Answer ask(ClusterRequest request) throws Unanswered {
+        while (true) {
+            try {
+                Answer answer = askOne(request);
+                if (!answer.isUnavailable() || !client.hasLivingNode()) {
+                    return answer;
+                }
+            } catch (Unanswered failed) {
+                if (!client.hasLivingNode() || System.nanoTime() - deadline >= 0) {
+                    throw failed;
+                }
+            }
+        }
+    }
+
+    private Answer askOne(ClusterRequest request) throws Unanswered {
+        CompletableFuture<Answer> coming = new CompletableFuture<>();
+        client.send(request, new ClusterClient.Listener() {
+            @Override
+            public Runnable read(Answer answer) {
+                return () -> coming.complete(answer);
+            }
+
+            @Override
+            public void unanswered(String node, Exception cause) {
+                coming.completeExceptionally(cause);
+            }
+        });
         try {
-            return answer(coming.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS));
+            return coming.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException late) {
-            call.cancel();
             throw new Unanswered("nothing within " + longestMs + " ms", late);
         } catch (InterruptedException interrupt) {
-            call.cancel();
             Thread.currentThread().interrupt();
             throw new Unanswered("interrupted", interrupt);
         } catch (ExecutionException failed) {
-            return refusalOf(failed.getCause());
-        }
-    }
-
-    private static ResponseListener listener(CompletableFuture<Response> coming) {
-        return new ResponseListener() {
-            @Override
-            public void onSuccess(Response response) {
-                coming.complete(response);
+            Throwable root = failed.getCause();
+            while (root.getCause() != null) {
+                root = root.getCause();
             }
-
-            @Override
-            public void onFailure(Exception failure) {
-                coming.completeExceptionally(failure);
-            }
-        };
-    }
-
-    private static Answer refusalOf(Throwable failure) throws Unanswered {
-        if (failure instanceof ResponseException refusal) {
-            return answer(refusal.getResponse());
-        }
-        Throwable root = failure;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
-        throw new Unanswered(root.getClass().getSimpleName() + ": " + root.getMessage(), failure);
-    }
-
-    private static Answer answer(Response response) throws Unanswered {
-        try {
-            String body = response.getEntity() == null ? "" : EntityUtils.toString(response.getEntity());
-            return new Answer(response.getStatusLine().getStatusCode(), body);
-        } catch (IOException unreadable) {
-            throw new Unanswered("an answer that breaks off", unreadable);
+            throw new Unanswered(ClusterClient.words(root), failed);
         }
     }
 }

@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.apache.http.HttpHost;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Type;
@@ -41,9 +40,9 @@ public final class ConnectionSettings {
                         NO_DEFAULT_VALUE,
                         Accepts.urls(),
                         HIGH,
-                        "URLs of the cluster, http or https, separated by commas. Requests go to each in turn. A "
-                                + "trailing slash is fine; a path, a query, credentials or another scheme is refused. "
-                                + "Redirects are not followed.")
+                        "URLs of the cluster, http or https, separated by commas. Requests go to each in turn; one that "
+                                + "fails is left out for 1 s to 60 s. A path goes before that of each request; a query, "
+                                + "credentials or another scheme is refused. Redirects are not followed.")
                 .define(
                         CONNECTION_USERNAME,
                         Type.STRING,
@@ -107,8 +106,8 @@ public final class ConnectionSettings {
         }
     }
 
-    /** The nodes; a port of -1 is the scheme's. */
-    public List<HttpHost> hosts() {
+    /** The nodes. */
+    public List<NodeUrl> nodes() {
         return values.getList(CONNECTION_URL).stream()
                 .map(url -> NodeUrl.parse(CONNECTION_URL, url))
                 .collect(Collectors.toList());
@@ -116,7 +115,7 @@ public final class ConnectionSettings {
 
     /** The nodes in a message. */
     public String hostNames() {
-        return hosts().stream().map(HttpHost::toHostString).collect(Collectors.joining(" or "));
+        return nodes().stream().map(NodeUrl::toString).collect(Collectors.joining(" or "));
     }
 
     public String username() {

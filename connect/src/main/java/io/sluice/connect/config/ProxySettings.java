@@ -35,7 +35,8 @@ public final class ProxySettings {
                         Type.STRING,
                         "",
                         LOW,
-                        "User name for the proxy. Needs proxy.host and proxy.password.")
+                        "User name for the proxy, which gets it with its password at once (basic authentication). Needs "
+                                + "proxy.host and proxy.password.")
                 .define(
                         PROXY_PASSWORD,
                         Type.PASSWORD,

@@ -86,4 +86,22 @@ final class DocumentIds {
             json.append(c);
         }
     }
+
+    /** The id itself: what {@link #escaped} made is undone. */
+    static String unquoted(byte[] id) {
+        String json = new String(id, UTF_8);
+        StringBuilder text = new StringBuilder(json.length());
+        for (int i = 0; i < json.length(); i++) {
+            char c = json.charAt(i);
+            if (c == '\\') {
+                c = json.charAt(++i);
+                if (c == 'u') {
+                    c = (char) Integer.parseInt(json, i + 1, i + 5, 16);
+                    i += 4;
+                }
+            }
+            text.append(c);
+        }
+        return text.toString();
+    }
 }

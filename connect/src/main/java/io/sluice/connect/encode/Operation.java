@@ -8,10 +8,21 @@ import java.util.Arrays;
 public final class Operation {
     /** What the operation asks of Elasticsearch. */
     public enum Kind {
-        INDEX,
-        CREATE,
-        UPDATE,
-        DELETE
+        INDEX("index"),
+        CREATE("create"),
+        UPDATE("update"),
+        DELETE("delete");
+
+        private final String action;
+
+        Kind(String action) {
+            this.action = action;
+        }
+
+        /** Whether Elasticsearch has this name for it. */
+        public boolean isCalled(String name) {
+            return action.equals(name);
+        }
     }
 
     private final Kind kind;
@@ -59,6 +70,19 @@ public final class Operation {
     /** Whether the document has an id before Elasticsearch gives it one. */
     public boolean hasId() {
         return id.length > 0;
+    }
+
+    /** Whether this text is the document's id. */
+    public boolean hasId(char[] text, int from, int length) {
+        for (int i = 0; i < id.length; i++) {
+            if (id[i] < 0 || id[i] == '\\') {
+                return DocumentIds.unquoted(id).equals(new String(text, from, length));
+            }
+            if (i >= length || id[i] != text[from + i]) {
+                return false;
+            }
+        }
+        return length == id.length;
     }
 
     /** The document's id as a key for maps. */

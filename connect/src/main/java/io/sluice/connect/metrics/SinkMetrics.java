@@ -6,6 +6,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -28,6 +29,7 @@ public final class SinkMetrics {
     private final Histogram bytesPerBulk = histogram(MOST_BYTES);
     private final Map<String, Long> bulkRequestsByStatus = new TreeMap<>();
     private LongSupplier oldestUndecidedAgeMillis = () -> 0;
+    private IntSupplier nodesLeftOut = () -> 0;
     private long recordsRead;
     private long recordsInFlight;
     private long recordsGivenBack;
@@ -39,6 +41,7 @@ public final class SinkMetrics {
     private long bulkRetries;
     private long itemRetries;
     private long itemsRejected;
+    private long answersMismatched;
     private long bulkRequestsInFlight;
     private long bulkServiceTimeNanos;
     private long bulkDocuments;
@@ -54,6 +57,11 @@ public final class SinkMetrics {
     /** Where {@code OldestUnacknowledgedAgeMillis} comes from; asked without this object's lock. */
     public synchronized void setOldestUndecidedAgeMillis(LongSupplier ageMillis) {
         oldestUndecidedAgeMillis = ageMillis;
+    }
+
+    /** Where {@code NodesLeftOut} comes from; asked without this object's lock. */
+    public synchronized void setNodesLeftOut(IntSupplier nodes) {
+        nodesLeftOut = nodes;
     }
 
     /** The ledger of one partition, the same for as long as the task runs. */
@@ -168,6 +176,11 @@ public final class SinkMetrics {
         itemsRejected++;
     }
 
+    /** An answer was not about the documents of its request, which is sent again. */
+    public synchronized void answerMismatched() {
+        answersMismatched++;
+    }
+
     public synchronized void itemsToSendAgain(int items) {
         itemRetries += items;
     }
@@ -183,6 +196,7 @@ public final class SinkMetrics {
      */
     public Map<String, Object> snapshot() {
         long oldestAgeMillis = oldestAge().getAsLong();
+        long leftOut = nodesLeftOut().getAsInt();
         synchronized (this) {
             Map<String, Object> attributes = new LinkedHashMap<>(ledger());
             attributes.put("RecordsGivenBack", recordsGivenBack);
@@ -196,6 +210,8 @@ public final class SinkMetrics {
             attributes.put("BulkRetries", bulkRetries);
             attributes.put("ItemRetries", itemRetries);
             attributes.put("ItemsRejected", itemsRejected);
+            attributes.put("BulkAnswersMismatched", answersMismatched);
+            attributes.put("NodesLeftOut", leftOut);
             attributes.put("BulkRequestsInFlight", bulkRequestsInFlight);
             attributes.put("BulkServiceTimeMillisTotal", bulkServiceTimeNanos / 1_000_000);
             attributes.put("BulkDocumentsTotal", bulkDocuments);
@@ -212,6 +228,10 @@ public final class SinkMetrics {
 
     private synchronized LongSupplier oldestAge() {
         return oldestUndecidedAgeMillis;
+    }
+
+    private synchronized IntSupplier nodesLeftOut() {
+        return nodesLeftOut;
     }
 
     /** RecordsRead and what it is the sum of. */

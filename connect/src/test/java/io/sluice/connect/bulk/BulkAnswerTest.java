@@ -4,65 +4,172 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.sluice.connect.encode.Operation;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-class BulkAnswerTest {
+/** Answers to requests for the index {@code t}. */
+class BulkAnswerTest extends WriterWorld {
+    private final AnswerChecks checks = new AnswerChecks(false);
+
     private static InputStream body(String json) {
         return new ByteArrayInputStream(json.getBytes(UTF_8));
+    }
+
+    private List<Operation> operations(String... keys) {
+        return Arrays.stream(keys).map(this::operation).collect(Collectors.toList());
+    }
+
+    private static String items(String... items) {
+        return "{\"items\":[" + String.join(",", items) + "]}";
+    }
+
+    /** An item that succeeded. */
+    private static String item(String action, String index, String id) {
+        return "{\"" + action + "\":{\"_index\":\"" + index + "\",\"_id\":\"" + id + "\",\"status\":201}}";
+    }
+
+    private BulkAnswer read(List<Operation> operations, String... items) throws IOException {
+        return BulkAnswer.read(body(items(items)), "t", operations, checks);
+    }
+
+    private String mismatch(List<Operation> operations, String... items) {
+        String text = assertThrows(
+                        MismatchedAnswerException.class, () -> read(operations, items), String.join(",", items))
+                .getMessage();
+        return text.replaceFirst(" of the answer has another (\\w+) than was sent.*", " $1");
     }
 
     /** Each item's status is read, whatever else stands beside it. */
     @Test
     void theStatusOfEachItemIsRead() throws IOException {
-        BulkAnswer answer = BulkAnswer.read(
-                body(
-                        "{\"errors\":true,\"items\":[{\"index\":{\"status\":201,\"_shards\":{\"total\":1}}},"
-                                + "{\"update\":{\"error\":{\"type\":\"x\",\"reason\":\"y\",\"caused_by\":{}},\"status\":599}}]}"),
-                2);
+        BulkAnswer answer = read(
+                List.of(operation("a"), encoded("upsert", "b", "{}")),
+                "{\"index\":{\"_index\":\"t\",\"_id\":\"a\",\"result\":\"created\",\"status\":201,\"_shards\":{\"total\":1}}}",
+                "{\"update\":{\"error\":{\"type\":\"x\",\"reason\":\"y\",\"caused_by\":{}},\"status\":599,\"_id\":\"b\"}}");
         assertEquals(201, answer.status(0));
         assertEquals(599, answer.status(1));
         assertEquals(new ItemError("x", "y"), answer.error(1));
     }
 
+    private Operation encoded(String writeMethod, String key, String value) {
+        encoder = encoder(writeMethod);
+        return operation(key, value);
+    }
+
     /** An answer that is not one status for each item cannot be read. */
     @Test
     void anAnswerWithoutAStatusForEachItemIsUnreadable() {
+        String named = "\"_index\":\"t\",\"_id\":\"a\"";
         String[][] answers = {
-            {"{\"items\":[{\"index\":{}}]}", "an item of the answer has no HTTP status"},
-            {"{\"items\":[{\"index\":{\"status\":0}}]}", "an item of the answer has no HTTP status"},
-            {"{\"items\":[{\"index\":{\"status\":99}}]}", "an item of the answer has no HTTP status"},
-            {"{\"items\":[{\"index\":{\"status\":600}}]}", "an item of the answer has no HTTP status"},
-            {"{\"items\":[{\"index\":{\"status\":-201}}]}", "an item of the answer has no HTTP status"},
+            {items("{\"index\":{" + named + "}}"), "an item of the answer has no HTTP status"},
+            {items("{\"index\":{" + named + ",\"status\":0}}"), "an item of the answer has no HTTP status"},
+            {items("{\"index\":{" + named + ",\"status\":99}}"), "an item of the answer has no HTTP status"},
+            {items("{\"index\":{" + named + ",\"status\":600}}"), "an item of the answer has no HTTP status"},
+            {items("{\"index\":{" + named + ",\"status\":-201}}"), "an item of the answer has no HTTP status"},
             {"{\"items\":[]}", "the answer holds 0 items, expected 1"},
             {"{\"items\":[null]}", "the answer holds 0 items, expected 1"},
             {"{\"items\":null}", "the answer holds 0 items, expected 1"},
             {"{}", "the answer holds 0 items, expected 1"},
             {"[]", "the answer is no JSON object"},
             {"", "the answer is no JSON object"},
-            {
-                "{\"items\":[{\"index\":{\"status\":200}},{\"index\":{\"status\":200}}]}",
-                "the answer holds 2 items, expected 1"
-            },
+            {items(item("index", "t", "a"), item("index", "t", "a")), "the answer holds 2 items, expected 1"},
+            {items(item("index", "t", "a"), "{\"x\":{}}", "{}"), "the answer holds 3 items, expected 1"},
         };
+        List<Operation> one = operations("a");
         for (String[] answer : answers) {
-            IOException unreadable =
-                    assertThrows(IOException.class, () -> BulkAnswer.read(body(answer[0]), 1), answer[0]);
+            IOException unreadable = assertThrows(
+                    IOException.class, () -> BulkAnswer.read(body(answer[0]), "t", one, checks), answer[0]);
             assertEquals(answer[1], unreadable.getMessage(), answer[0]);
         }
-        assertThrows(
-                IOException.class, () -> BulkAnswer.read(body("{\"items\":[{\"index\":{\"status\":\"200\"}}]}"), 1));
+        assertThrows(IOException.class, () -> read(one, "{\"index\":{\"status\":\"200\"}}"));
     }
 
-    /** However many items stand in an answer that should hold one, it is counted to the end. */
+    /** An item about another document than its operation makes the answer one to another request. */
     @Test
-    void itemsBeyondTheExpectedAreCounted() {
-        String items = "{\"index\":{\"status\":100}}" + ",{\"index\":{\"status\":100}}".repeat(12);
-        IOException unreadable =
-                assertThrows(IOException.class, () -> BulkAnswer.read(body("{\"items\":[" + items + "]}"), 1));
-        assertEquals("the answer holds 13 items, expected 1", unreadable.getMessage());
+    void itemsAreAboutTheDocumentsThatWereSent() throws IOException {
+        List<Operation> two = operations("a", "b");
+        String a = item("index", "t", "a");
+        String b = item("index", "t", "b");
+        assertEquals(201, read(two, a, b).status(1));
+        assertEquals("item 1 of 2 _id", mismatch(two, b, a));
+        assertEquals("item 2 of 2 _id", mismatch(two, a, item("index", "t", "B")));
+        assertEquals("item 2 of 2 _id", mismatch(two, a, item("index", "t", "bb")));
+        assertEquals("item 2 of 2 _id", mismatch(two, a, item("index", "t", "")));
+        assertEquals("item 2 of 2 _id", mismatch(two, a, "{\"index\":{\"_index\":\"t\",\"status\":201}}"));
+        assertEquals("item 2 of 2 _id", mismatch(two, a, "{\"index\":{\"_index\":\"t\",\"_id\":null,\"status\":201}}"));
+        assertEquals("item 2 of 2 _index", mismatch(two, a, "{\"index\":{\"_id\":\"b\",\"status\":201}}"));
+        assertEquals("item 2 of 2 action", mismatch(two, a, item("delete", "t", "b")));
+    }
+
+    /** Ids are compared as text, however they are written in the action line and in the answer. */
+    @Test
+    void idsAreComparedAsText() throws IOException {
+        String[] keys = {"a\"b", "a\\b", "tab\tbell\u0007", "ä€𝄞", "a/b", "\\u0041", "x".repeat(512)};
+        String[] answered = {
+            "a\\\"b", "a\\\\b", "tab\\tbell\\u0007", "\\u00e4€\\ud834\\udd1e", "a\\/b", "\\\\u0041", "x".repeat(512)
+        };
+        for (int i = 0; i < keys.length; i++) {
+            List<Operation> one = operations(keys[i]);
+            assertEquals(201, read(one, item("index", "t", answered[i])).status(0), keys[i]);
+            assertEquals("item 1 of 1 _id", mismatch(one, item("index", "t", answered[i] + "x")));
+            assertEquals("item 1 of 1 _id", mismatch(one, item("index", "t", "x" + answered[i])));
+        }
+    }
+
+    /** An alias or a data stream is answered by the index behind it; an index by itself, and then always. */
+    @Test
+    void thePlaceIsComparedWhereTheTargetIsAnIndex() throws IOException {
+        List<Operation> two = operations("a", "b");
+        String[] behind = {item("index", "t-000002", "a"), item("index", "t-000002", "b")};
+        assertEquals(201, read(two, behind).status(0));
+        assertEquals("item 2 of 2 _index", mismatch(two, item("index", "t", "a"), behind[1]));
+        assertEquals(
+                201, read(two, item("index", "t", "a"), item("index", "t", "b")).status(0));
+        assertEquals("item 1 of 2 _index", mismatch(two, behind));
+        // It may have become an alias meanwhile: what is sent again is judged anew.
+        assertEquals(201, read(two, behind).status(0));
+    }
+
+    /** An item that failed may be named by the alias that was asked for. */
+    @Test
+    void failedItemsMayBeAnywhere() throws IOException {
+        String failed = "{\"index\":{\"_index\":\"t\",\"_id\":\"a\",\"status\":400,\"error\":{\"type\":\"x\"}}}";
+        assertEquals(
+                400,
+                read(operations("a", "b"), failed, item("index", "t-000001", "b"))
+                        .status(0));
+    }
+
+    /** A pipeline may give documents other ids and places, but not those of others in the request. */
+    @Test
+    void aPipelineMayRename() throws IOException {
+        AnswerChecks renaming = new AnswerChecks(true);
+        List<Operation> two = operations("a", "b");
+        String[] renamed = {item("index", "other", "f00"), item("index", "t", "b")};
+        assertEquals(
+                201, BulkAnswer.read(body(items(renamed)), "t", two, renaming).status(0));
+        String[] swapped = {item("index", "t", "b"), item("index", "t", "f00")};
+        assertThrows(MismatchedAnswerException.class, () -> BulkAnswer.read(body(items(swapped)), "t", two, renaming));
+        List<Operation> delete = List.of(operation("a", null));
+        String elsewhere = items(item("delete", "t", "f00"));
+        assertThrows(MismatchedAnswerException.class, () -> BulkAnswer.read(body(elsewhere), "t", delete, renaming));
+    }
+
+    /** No message of a mismatch holds an id: keys are content, too. */
+    @Test
+    void mismatchesQuoteNothing() {
+        List<Operation> one = operations("secret-key");
+        IOException mismatch = assertThrows(IOException.class, () -> read(one, item("index", "t", "another-secret")));
+        assertEquals(
+                "item 1 of 1 of the answer has another _id than was sent (if a pipeline changes it, name that in"
+                        + " pipeline)",
+                mismatch.getMessage());
     }
 
     /** The error of a refused request is read; what another than Elasticsearch says is unknown. */
@@ -78,9 +185,5 @@ class BulkAnswerTest {
         }) {
             assertEquals(ItemError.UNKNOWN, BulkAnswer.readError(body(other)), other);
         }
-        assertEquals(
-                100,
-                BulkAnswer.read(body("{\"items\":[{\"index\":{\"status\":100}}]}"), 1)
-                        .status(0));
     }
 }

@@ -2,21 +2,20 @@ package io.sluice.connect.bulk;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Random;
 import java.util.zip.GZIPInputStream;
-import org.apache.http.HttpEntity;
-import org.apache.http.nio.ContentEncoder;
-import org.apache.http.nio.entity.HttpAsyncContentProducer;
-import org.apache.http.util.EntityUtils;
+import org.apache.hc.core5.http.Header;
+import org.apache.hc.core5.http.nio.DataStreamChannel;
 import org.junit.jupiter.api.Test;
 
 /** The body of a request, plain and compressed. */
@@ -39,16 +38,16 @@ class BulkBodyTest extends WriterWorld {
             add(writer, operation("k\"" + i, value));
         }
         Bulk bulk = client.sent.get(0);
-        BulkBody body = new BulkBody(bulk.operations(), bulk.bodyBytes());
-        assertEquals(expected.toString().getBytes(UTF_8).length, body.getContentLength());
         for (int chunk : new int[] {1, 2, 61, 4_093, 65_536, 1_000_003}) {
-            ChunkEncoder encoder = new ChunkEncoder(chunk);
-            produce(body, encoder);
-            assertEquals(expected.toString(), encoder.taken.toString(UTF_8));
+            BulkBody body = new BulkBody(bulk.operations(), bulk.bodyBytes());
+            assertEquals(expected.toString().getBytes(UTF_8).length, body.getContentLength());
+            ChunkChannel channel = new ChunkChannel(chunk);
+            produce(body, channel);
+            assertEquals(expected.toString(), channel.taken.toString(UTF_8));
         }
     }
 
-    /** A compressed body is gzip of the same lines, whatever the chunks and however often it is begun. */
+    /** A compressed body is gzip of the same lines, whatever the chunks. */
     @Test
     void aCompressedBodyHoldsTheSameLines() throws IOException {
         BulkWriter writer = writer(7, 1 << 20, 5, false);
@@ -59,35 +58,46 @@ class BulkBodyTest extends WriterWorld {
             add(writer, operation("k" + i, value.append("\"}").toString()));
         }
         Bulk bulk = client.sent.get(0);
-        ChunkEncoder plain = new ChunkEncoder(1_000_003);
+        ChunkChannel plain = new ChunkChannel(1_000_003);
         produce(new BulkBody(bulk.operations(), bulk.bodyBytes()), plain);
-        CompressedBulkBody body = new CompressedBulkBody(bulk.operations());
-        body.produceContent(new ChunkEncoder(997), null);
-        body.close();
         for (int chunk : new int[] {1, 61, 65_536, 1_000_003}) {
-            ChunkEncoder encoder = new ChunkEncoder(chunk);
-            produce(body, encoder);
-            byte[] unpacked = new GZIPInputStream(new ByteArrayInputStream(encoder.taken.toByteArray())).readAllBytes();
+            ChunkChannel channel = new ChunkChannel(chunk);
+            produce(new CompressedBulkBody(bulk.operations()), channel);
+            byte[] unpacked = new GZIPInputStream(new ByteArrayInputStream(channel.taken.toByteArray())).readAllBytes();
             assertEquals(plain.taken.toString(UTF_8), new String(unpacked, UTF_8));
         }
     }
 
-    /** Who shows a body, as the client's log does, sees how many operations it holds and nothing of them. */
+    /** An attempt that is given up while another thread writes it ends in an error, and takes nothing of the next one. */
     @Test
-    void aBodyThatIsShownHoldsNoDocument() throws IOException {
+    void attemptsHaveNothingInCommon() throws IOException {
         BulkWriter writer = writer(11, 1 << 20, 5, false);
         for (int i = 0; i < 11; i++) {
-            add(writer, operation("k" + i, "{}"));
+            add(writer, operation("k" + i, "{\"a\":\"" + "x".repeat(1_009) + "\"}"));
         }
         Bulk bulk = client.sent.get(0);
-        List<HttpEntity> bodies =
-                List.of(new BulkBody(bulk.operations(), bulk.bodyBytes()), new CompressedBulkBody(bulk.operations()));
-        for (HttpEntity body : bodies) {
-            ByteArrayOutputStream written = new ByteArrayOutputStream();
-            body.writeTo(written);
-            assertEquals("(bulk body of 11 operations)", written.toString(UTF_8));
-            assertEquals("(bulk body of 11 operations)", EntityUtils.toString(body));
+        for (boolean compressed : new boolean[] {false, true}) {
+            AttemptBody first = body(bulk, compressed);
+            AttemptBody second = body(bulk, compressed);
+            ChunkChannel begun = new ChunkChannel(7);
+            second.produce(begun);
+            first.produce(new ChunkChannel(61));
+            first.failed(new IOException("reset"));
+            first.releaseResources();
+            produce(second, begun);
+            ChunkChannel alone = new ChunkChannel(1_000_003);
+            produce(body(bulk, compressed), alone);
+            assertEquals(alone.taken.toString(UTF_8), begun.taken.toString(UTF_8), "compressed " + compressed);
         }
+        CompressedBulkBody released = new CompressedBulkBody(bulk.operations());
+        released.releaseResources();
+        assertThrows(IOException.class, () -> released.produce(new ChunkChannel(7)));
+    }
+
+    private static AttemptBody body(Bulk bulk, boolean compressed) {
+        return compressed
+                ? new CompressedBulkBody(bulk.operations())
+                : new BulkBody(bulk.operations(), bulk.bodyBytes());
     }
 
     /** Writing bodies of 1 MB documents, plain or compressed, takes no more heap than the start line says. */
@@ -101,30 +111,29 @@ class BulkBodyTest extends WriterWorld {
         Bulk bulk = client.sent.get(0);
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         for (boolean compressed : new boolean[] {false, true, false, true}) {
-            NullEncoder encoder = new NullEncoder();
-            HttpAsyncContentProducer body = compressed
-                    ? new CompressedBulkBody(bulk.operations())
-                    : new BulkBody(bulk.operations(), bulk.bodyBytes());
+            NullChannel channel = new NullChannel();
+            AttemptBody body = body(bulk, compressed);
             long before = threads.getCurrentThreadAllocatedBytes();
-            produce(body, encoder);
+            while (!channel.completed) {
+                body.produce(channel);
+            }
+            body.releaseResources();
             long allocated = threads.getCurrentThreadAllocatedBytes() - before;
             long stated = RestBulkClient.writingBytes(compressed, 1);
             assertTrue(allocated <= stated, "compressed " + compressed + ": " + allocated + " bytes");
         }
     }
 
-    private static void produce(HttpAsyncContentProducer body, ContentEncoder encoder) throws IOException {
-        while (!encoder.isCompleted()) {
-            if (encoder instanceof ChunkEncoder chunks) {
-                chunks.hasRefused = false;
-            }
-            body.produceContent(encoder, null);
+    private static void produce(AttemptBody body, ChunkChannel channel) throws IOException {
+        while (!channel.isCompleted()) {
+            channel.hasRefused = false;
+            body.produce(channel);
         }
-        body.close();
+        body.releaseResources();
     }
 
     /** Takes everything, keeps nothing. */
-    private static final class NullEncoder implements ContentEncoder {
+    private static final class NullChannel implements DataStreamChannel {
         private boolean completed;
 
         @Override
@@ -135,13 +144,18 @@ class BulkBodyTest extends WriterWorld {
         }
 
         @Override
-        public void complete() {
+        public void requestOutput() {
+            throw new AssertionError("it asks by itself");
+        }
+
+        @Override
+        public void endStream() {
             completed = true;
         }
 
         @Override
-        public boolean isCompleted() {
-            return completed;
+        public void endStream(List<? extends Header> trailers) {
+            endStream();
         }
     }
 
@@ -152,13 +166,13 @@ class BulkBodyTest extends WriterWorld {
         Bulk bulk = client.sent.get(0);
         BulkBody plain = new BulkBody(bulk.operations(), bulk.bodyBytes());
         CompressedBulkBody compressed = new CompressedBulkBody(bulk.operations());
-        for (HttpEntity body : List.of(plain, compressed)) {
-            assertEquals("application/x-ndjson", body.getContentType().getValue());
-            assertTrue(body.isRepeatable() && !body.isStreaming());
+        for (AttemptBody body : List.of(plain, compressed)) {
+            assertEquals("application/x-ndjson", body.getContentType());
+            assertFalse(body.isRepeatable(), "the client must not send a body twice");
         }
         assertEquals(bulk.bodyBytes(), plain.getContentLength());
         assertTrue(plain.getContentEncoding() == null && !plain.isChunked());
-        assertEquals("gzip", compressed.getContentEncoding().getValue());
+        assertEquals("gzip", compressed.getContentEncoding());
         assertTrue(compressed.getContentLength() == -1 && compressed.isChunked());
     }
 }

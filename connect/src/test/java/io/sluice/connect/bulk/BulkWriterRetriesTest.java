@@ -47,6 +47,49 @@ class BulkWriterRetriesTest extends WriterWorld {
         assertTrue(book.failure.getCause() instanceof ConnectException);
     }
 
+    /** What one node did not serve goes to another at once; without another one it waits. */
+    @Test
+    void anotherNodeGetsTheRequestAtOnce() {
+        sendThree();
+        client.hasLivingNode = true;
+        client.fail(0, new ConnectException("Connection refused"));
+        timers.advance(0);
+        for (int status : new int[] {502, 503, 504}) {
+            client.refuse(client.sent.size() - 1, status);
+            timers.advance(0);
+        }
+        assertEquals(5, client.sent.size());
+        client.refuse(4, 429);
+        timers.advance(99);
+        assertEquals(5, client.sent.size(), "429 is about the cluster");
+        timers.advance(1_000);
+        client.answer(5, item -> 503);
+        timers.advance(0);
+        assertEquals(6, client.sent.size(), "an item's 503 is about its shard");
+        timers.advance(1_000);
+        client.hasLivingNode = false;
+        client.fail(6, new ConnectException("Connection refused"));
+        timers.advance(0);
+        assertEquals(7, client.sent.size());
+        timers.advance(1_000);
+        client.succeed(7);
+        assertEquals(3, book.decided.size());
+    }
+
+    /** An answer about other documents decides nothing: the request goes again, a counted number of times. */
+    @Test
+    void mismatchedAnswersDecideNothing() {
+        sendThree();
+        for (int attempt = 0; attempt < 4; attempt++) {
+            assertNull(book.failure);
+            client.fail(attempt, new MismatchedAnswerException(2, 3, "_id"));
+            timers.advance(1_000);
+        }
+        assertEquals(0, book.decided.size());
+        assertEquals(4L, attribute("BulkAnswersMismatched"));
+        assertTrue(book.failure.getMessage().contains("item 2 of 3 of the answer has another _id"));
+    }
+
     /** A 503 for the whole request is survived for as long as a server needs to come back. */
     @Test
     void aServerThatComesBackIsAwaited() {

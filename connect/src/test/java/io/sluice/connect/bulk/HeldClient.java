@@ -9,7 +9,6 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
@@ -25,6 +24,7 @@ final class HeldClient implements BulkClient {
     private Listener listener;
     int answered;
     boolean running = true;
+    boolean hasLivingNode;
     Consumer<Bulk> onSend = bulk -> {};
 
     @Override
@@ -65,7 +65,7 @@ final class HeldClient implements BulkClient {
     /** @param items the status of each and, after a space, the type of its error */
     void answer(int request, String... items) {
         close(request);
-        listener.answered(sent.get(request), answerOf(items));
+        listener.answered(sent.get(request), answerOf(operations.get(request), items));
     }
 
     /** The answer meets a bug of ours. */
@@ -100,26 +100,38 @@ final class HeldClient implements BulkClient {
         }
     }
 
-    private static BulkAnswer answerOf(String... items) {
-        String json = Arrays.stream(items)
-                .map(HeldClient::itemOf)
+    private static BulkAnswer answerOf(List<Operation> operations, String... items) {
+        String json = IntStream.range(0, items.length)
+                .mapToObj(item -> itemOf(operations.get(item), items[item]))
                 .collect(Collectors.joining(",", "{\"errors\":true,\"items\":[", "]}"));
         try {
-            return BulkAnswer.read(new ByteArrayInputStream(json.getBytes(UTF_8)), items.length);
+            String index = operations.get(0).index();
+            return BulkAnswer.read(
+                    new ByteArrayInputStream(json.getBytes(UTF_8)), index, operations, new AnswerChecks(false));
         } catch (IOException unreadable) {
             throw new AssertionError(unreadable);
         }
     }
 
-    private static String itemOf(String item) {
+    private static String itemOf(Operation operation, String item) {
         String[] words = item.split(" ");
         String error = words.length == 1 ? "" : ",\"error\":{\"type\":\"" + words[1] + "\",\"reason\":\"some reason\"}";
-        return "{\"index\":{\"status\":" + words[0] + error + "}}";
+        return Wire.itemOf(operation, "\"status\":" + words[0] + error);
     }
 
     @Override
     public boolean isRunning() {
         return running;
+    }
+
+    @Override
+    public boolean hasLivingNode() {
+        return hasLivingNode;
+    }
+
+    @Override
+    public int nodesLeftOut() {
+        return 0;
     }
 
     @Override

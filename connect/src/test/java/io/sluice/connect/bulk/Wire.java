@@ -6,11 +6,18 @@ import io.sluice.connect.encode.Operation;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.util.List;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Takes requests to a server that is played in the same thread; reads the answers as the real client does. */
 public final class Wire implements BulkClient {
+    private static final Pattern ID = Pattern.compile("(\"_id\":\"(?:[^\"\\\\]|\\\\.)*\")");
+
     private final Consumer<Exchange> server;
+    private final AnswerChecks checks = new AnswerChecks(false);
 
     public Wire(Consumer<Exchange> server) {
         this.server = server;
@@ -37,22 +44,40 @@ public final class Wire implements BulkClient {
     }
 
     @Override
+    public boolean hasLivingNode() {
+        return false;
+    }
+
+    @Override
+    public int nodesLeftOut() {
+        return 0;
+    }
+
+    @Override
     public void close() {
         // Nothing is open.
     }
 
+    /** An item of an answer that names the document of the operation. */
+    static String itemOf(Operation operation, String more) {
+        String action = new String(operation.line(0), UTF_8);
+        Matcher id = ID.matcher(action);
+        return action.substring(0, action.indexOf(':')) + ":{\"_index\":\"" + operation.index() + "\","
+                + (id.find() ? id.group(1) : "\"_id\":\"made\"") + "," + more + "}}";
+    }
+
     /** One request, to be answered once. */
-    public static final class Exchange {
+    public final class Exchange {
         private final Bulk bulk;
         private final Listener listener;
         private final String body;
-        private final int items;
+        private final List<Operation> operations;
 
         private Exchange(Bulk bulk, Listener listener, String body) {
             this.bulk = bulk;
             this.listener = listener;
             this.body = body;
-            this.items = bulk.size();
+            this.operations = bulk.operations();
         }
 
         public String index() {
@@ -64,7 +89,7 @@ public final class Wire implements BulkClient {
         }
 
         public int items() {
-            return items;
+            return operations.size();
         }
 
         public void answer(int status, String json) {
@@ -75,12 +100,21 @@ public final class Wire implements BulkClient {
             }
             BulkAnswer answer;
             try {
-                answer = BulkAnswer.read(bytes, items);
+                answer = BulkAnswer.read(bytes, bulk.index(), operations, checks);
             } catch (IOException unreadable) {
                 listener.unanswered(bulk, unreadable);
                 return;
             }
             listener.answered(bulk, answer);
+        }
+
+        /** All items are stored. */
+        public void succeed() {
+            answer(
+                    200,
+                    operations.stream()
+                            .map(operation -> itemOf(operation, "\"status\":201"))
+                            .collect(Collectors.joining(",", "{\"items\":[", "]}")));
         }
 
         public void fail(Exception cause) {

@@ -304,7 +304,7 @@ class SettingsCheckTest {
                 .hostVerified());
     }
 
-    /** URLs are read as URLs: with or without a port or a slash, of names, addresses and containers. */
+    /** URLs are read as URLs: with or without a port, a slash or a path, of names, addresses and containers. */
     @Test
     void urlsAreReadAsUrls() {
         String[][] urls = {
@@ -317,29 +317,35 @@ class SettingsCheckTest {
             {"http://es_1:9200", "http://es_1:9200"},
             {"http://my_stack-es_1/", "http://my_stack-es_1"},
             {"http://10.0.0.1:65535", "http://10.0.0.1:65535"},
+            {"http://host//", "http://host"},
+            {"https://host/es", "https://host/es"},
+            {"https://host:9243/a/b%20c/", "https://host:9243/a/b%20c"},
+            {"http://es_1:9200/es/", "http://es_1:9200/es"},
         };
         for (String[] url : urls) {
             assertEquals(List.of(), refusals("connection.url", url[0]));
             SinkConfig config = new SinkConfig(Map.of("connection.url", url[0]));
-            assertEquals(url[1], config.connection().hosts().get(0).toURI());
+            assertEquals(url[1], url(config.connection().nodes().get(0)));
         }
         SinkConfig config = new SinkConfig(Map.of("connection.url", "http://a:9200/, https://[::1]"));
         assertEquals("a:9200 or [::1]", config.connection().hostNames());
     }
 
+    private static String url(NodeUrl node) {
+        return node.scheme() + "://" + node;
+    }
+
     /** What is no URL of a node is refused in one sentence, in which nothing stands that may be secret. */
     @Test
     void otherUrlsAreRefused() {
-        String more = "a URL with a path, a query or a fragment, expected scheme, host and port alone, such as"
+        String more = "a URL with a query or a fragment, expected scheme, host, port and path alone, such as"
                 + " http://localhost:9200";
         String malformed = "a malformed URL, expected URLs such as http://localhost:9200";
         String credentials =
                 "a URL with credentials in it, expected them in connection.username and connection.password";
         String[][] urls = {
-            {"http://host:9200/es", more},
-            {"http://host//", more},
             {"http://host/?q", more},
-            {"http://host?key=s3cret", more},
+            {"http://host/es?key=s3cret", more},
             {"http://host#f", more},
             {"localhost:9200", "localhost:9200, expected URLs such as http://localhost:9200"},
             {"localhost", "localhost, expected URLs such as http://localhost:9200"},

@@ -222,11 +222,11 @@ class SinkMetricsTest {
     void theAttributesHaveTheirNames() {
         Set<String> names = new TreeSet<>(metrics.snapshot().keySet());
         assertEquals(
-                "[BulkBytesHistogram, BulkBytesTotal, BulkDocumentsHistogram, BulkDocumentsTotal, BulkRequests,"
+                "[BulkAnswersMismatched, BulkBytesHistogram, BulkBytesTotal, BulkDocumentsHistogram, BulkDocumentsTotal, BulkRequests,"
                         + " BulkRequestsByStatus, BulkRequestsFailed, BulkRequestsInFlight, BulkRetries,"
                         + " BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
                         + " ItemRetries, ItemsRejected,"
-                        + " LastError, LedgerByPartition, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
+                        + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
                         + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped,"
                         + " RecordsGivenBack, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsStale,"
                         + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",

@@ -4,10 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import org.apache.http.nio.ContentEncoder;
+import java.util.List;
+import org.apache.hc.core5.http.Header;
+import org.apache.hc.core5.http.nio.DataStreamChannel;
 
 /** A connection that takes so many bytes and no more at each call, and nothing at every other call. */
-final class ChunkEncoder implements ContentEncoder {
+final class ChunkChannel implements DataStreamChannel {
     final ByteArrayOutputStream taken = new ByteArrayOutputStream();
     private final int chunk;
     private boolean takes;
@@ -15,7 +17,7 @@ final class ChunkEncoder implements ContentEncoder {
     /** Whether it did not take all of what was written; to write again before it asks would keep the I/O thread busy. */
     boolean hasRefused;
 
-    ChunkEncoder(int chunk) {
+    ChunkChannel(int chunk) {
         this.chunk = chunk;
     }
 
@@ -32,12 +34,21 @@ final class ChunkEncoder implements ContentEncoder {
     }
 
     @Override
-    public void complete() {
+    public void requestOutput() {
+        throw new AssertionError("it asks by itself");
+    }
+
+    @Override
+    public void endStream() {
         completed = true;
     }
 
     @Override
-    public boolean isCompleted() {
+    public void endStream(List<? extends Header> trailers) {
+        endStream();
+    }
+
+    boolean isCompleted() {
         return completed;
     }
 }

@@ -1,0 +1,114 @@
+package io.sluice.connect.bulk;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.sluice.connect.encode.Operation;
+import io.sluice.connect.encode.Operation.Kind;
+import java.io.IOException;
+import java.util.List;
+
+/**
+ * Compares the items of one answer with the operations that were sent: action, {@code _id} where it is ours, and
+ * {@code _index} where the target is an index itself. Notes the first difference.
+ */
+final class ItemCheck {
+    private static final int NONE = -1;
+
+    private final String target;
+    private final List<Operation> operations;
+    private final AnswerChecks checks;
+
+    private int item;
+    private Operation operation;
+    private boolean isNamed;
+    private boolean isInTarget;
+    private boolean hasIndex;
+    private int firstElsewhere = NONE;
+    private boolean isAnyInTarget;
+    private MismatchedAnswerException mismatch;
+
+    ItemCheck(String target, List<Operation> operations, AnswerChecks checks) {
+        this.target = target;
+        this.operations = operations;
+        this.checks = checks;
+    }
+
+    void begin(int number, String action) {
+        item = number;
+        operation = operations.get(number);
+        isNamed = !operation.hasId();
+        isInTarget = false;
+        hasIndex = false;
+        if (!operation.kind().isCalled(action)) {
+            note(item, "action");
+        }
+    }
+
+    void id(JsonParser parser) throws IOException {
+        if (!isNamed && parser.currentToken() == JsonToken.VALUE_STRING) {
+            char[] text = parser.getTextCharacters();
+            int from = parser.getTextOffset();
+            int length = parser.getTextLength();
+            isNamed = operation.hasId(text, from, length)
+                    || mayBeRenamed() && operations.stream().noneMatch(other -> other.hasId(text, from, length));
+        }
+    }
+
+    /** Pipelines do not see updates and deletes. */
+    private boolean mayBeRenamed() {
+        return checks.pipelineMayRename() && (operation.kind() == Kind.INDEX || operation.kind() == Kind.CREATE);
+    }
+
+    void index(JsonParser parser) throws IOException {
+        hasIndex = parser.currentToken() == JsonToken.VALUE_STRING;
+        isInTarget = hasIndex && isTarget(parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength());
+    }
+
+    private boolean isTarget(char[] text, int from, int length) {
+        if (length != target.length()) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            if (text[from + i] != target.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** An item that failed may be named by the target that was asked for, whatever stands behind it. */
+    void end(boolean hasFailed) {
+        if (!isNamed) {
+            note(item, "_id");
+        }
+        if (!hasFailed) {
+            if (isInTarget) {
+                isAnyInTarget = true;
+            } else if (firstElsewhere == NONE) {
+                firstElsewhere = item;
+            }
+            if (!hasIndex) {
+                note(item, "_index");
+            }
+        }
+    }
+
+    private void note(int number, String field) {
+        mismatch = mismatch == null ? new MismatchedAnswerException(number + 1, operations.size(), field) : mismatch;
+    }
+
+    /** To be called once all items are read. */
+    void throwMismatch() throws MismatchedAnswerException {
+        boolean isPlain = isAnyInTarget || checks.isPlainIndex(target);
+        if (isPlain && firstElsewhere != NONE && !checks.pipelineMayRename()) {
+            note(firstElsewhere, "_index");
+        }
+        if (mismatch != null) {
+            checks.forget(target);
+            throw mismatch;
+        }
+        if (isAnyInTarget) {
+            checks.addPlainIndex(target);
+        }
+    }
+}

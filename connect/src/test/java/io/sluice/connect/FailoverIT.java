@@ -1,0 +1,163 @@
+package io.sluice.connect;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import java.util.stream.IntStream;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Several nodes over real sockets, of which some are dead, slow or wrong. {@code -Dfailover.seed=N} repeats one history,
+ * {@code -Dfailover.seconds=N} goes on for so long, {@code -Dfailover.starts=N} starts so many tasks beside a dead node.
+ */
+class FailoverIT {
+    private static final long SEED = Long.getLong("failover.seed", -1);
+    private static final long SECONDS = Long.getLong("failover.seconds", 10);
+    private static final int STARTS = Integer.getInteger("failover.starts", 40);
+    private static final int MOST_SHOWN = Integer.getInteger("failover.shown", 5);
+    private static final int AT_ONCE = 4;
+
+    private static final Logger ALL = Logger.getLogger("");
+    private Level before;
+
+    @BeforeEach
+    void keepQuiet() {
+        before = ALL.getLevel();
+        ALL.setLevel(Level.OFF);
+    }
+
+    @AfterEach
+    void speakAgain() {
+        ALL.setLevel(before);
+    }
+
+    /** Beside a node that refuses connections, no task start commits an offset whose record is not stored. */
+    @Test
+    void aDeadNodeCostsNoRecord() throws Exception {
+        List<String> wrong = new ArrayList<>();
+        int records = 4_000;
+        for (int start = 0; start < STARTS; start++) {
+            try (PlayedCluster cluster = new PlayedCluster(2, new Dice(start), 0)) {
+                cluster.nodes().get(1).goDown();
+                PlayedBroker broker = new PlayedBroker();
+                broker.create(TaskHarness.PARTITION);
+                for (int i = 0; i < records; i++) {
+                    // Each operation is as long as the others: a body that begins again in its middle is well-formed.
+                    int others = "{'create':{'_id':'books+0+N'}} {'n':N,'p':''} ".length() - 2;
+                    String padding =
+                            "x".repeat(256 - others - 2 * Integer.toString(i).length());
+                    String document = "{\"n\":" + i + ",\"p\":\"" + padding + "\"}";
+                    broker.append(TaskHarness.PARTITION, null, document.getBytes(UTF_8), new RecordHeaders(), 1);
+                }
+                Map<String, String> settings = Map.of(
+                        "key.ignore", "true",
+                        "behavior.on.null.values", "ignore",
+                        "batch.size", "2000",
+                        "max.in.flight.requests", "1");
+                try (TaskHarness harness = new TaskHarness(broker, cluster.urls(), settings)) {
+                    harness.awaitAllCommitted();
+                }
+                int stored = cluster.stored("books").size();
+                if (stored != records) {
+                    wrong.add("start " + start + ": " + stored + " of " + records + " records are stored");
+                }
+            }
+        }
+        assertEquals(List.of(), wrong);
+    }
+
+    /** A dead node is named in the log and counted; others get its requests without any backoff, and it is taken back. */
+    @Test
+    void aDeadNodeIsLeftOutInSight() throws Exception {
+        ALL.setLevel(Level.INFO);
+        try (CapturedLog log = new CapturedLog();
+                PlayedCluster cluster = new PlayedCluster(2, new Dice(0), 0)) {
+            PlayedNode dead = cluster.nodes().get(1);
+            dead.goDown();
+            Map<String, String> settings = Map.of(
+                    "batch.size",
+                    "7",
+                    "retry.backoff.ms",
+                    "60000",
+                    "retry.backoff.max.ms",
+                    "60000",
+                    "max.in.flight.requests",
+                    "1");
+            try (TaskHarness harness = new TaskHarness(cluster.urls(), settings)) {
+                harness.put(records(harness, 499));
+                harness.putUntilDecided();
+                assertEquals(1, harness.attribute("NodesLeftOut"));
+                assertEquals(1, harness.attribute("BulkRetries"));
+                assertEquals(
+                        1,
+                        log.linesWith(
+                                        "node " + dead.url().substring("http://".length())
+                                                + ": HttpHostConnectException: Connection refused; left out for 1000 ms, 1 of 2 nodes are")
+                                .size());
+                dead.comeBack();
+                while (harness.attribute("NodesLeftOut") > 0) {
+                    cluster.sleep(20);
+                    harness.put(records(harness, 1));
+                }
+                assertEquals(1, log.linesWith("answers again after").size());
+            }
+        }
+    }
+
+    private static List<SinkRecord> records(TaskHarness harness, int count) {
+        return IntStream.range(0, count)
+                .mapToObj(number -> harness.record("k" + number, "{}"))
+                .toList();
+    }
+
+    /** Whatever nodes, connections and answers do: what is committed is stored, and in the end all is, once. */
+    @Test
+    void whatIsCommittedIsStored() throws Exception {
+        Map<PlayedCluster.Misdeed, Integer> done = new ConcurrentSkipListMap<>();
+        List<String> wrong = Collections.synchronizedList(new ArrayList<>());
+        AtomicLong seeds = new AtomicLong(Math.max(0, SEED));
+        long deadline = System.nanoTime() + SECONDS * 1_000_000_000L;
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < (SEED >= 0 ? 1 : AT_ONCE); i++) {
+            Thread thread = new Thread(() -> {
+                do {
+                    run(seeds.getAndIncrement(), done, wrong);
+                } while (SEED < 0 && System.nanoTime() < deadline && wrong.size() < MOST_SHOWN);
+            });
+            threads.add(thread);
+            thread.start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        System.out.println(seeds.get() + " histories; requests: " + done);
+        assertEquals(List.of(), wrong);
+    }
+
+    private static void run(long seed, Map<PlayedCluster.Misdeed, Integer> done, List<String> wrong) {
+        FailoverHistory history = new FailoverHistory(seed);
+        List<String> offences;
+        try {
+            offences = history.run(done);
+        } catch (IOException | RuntimeException | AssertionError failed) {
+            offences = List.of(failed.toString());
+        }
+        if (!offences.isEmpty()) {
+            wrong.add("\n-Dfailover.seed=" + history + "\n" + offences.size() + " times wrong, at first "
+                    + offences.get(0));
+        }
+    }
+}
