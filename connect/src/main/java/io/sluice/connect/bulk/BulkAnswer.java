@@ -5,7 +5,6 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import io.sluice.connect.encode.Operation;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,8 +21,8 @@ final class BulkAnswer {
     private int items;
     private ItemError requestError = ItemError.UNKNOWN;
 
-    private BulkAnswer(int expectedItems, ItemCheck check) {
-        statuses = new int[expectedItems];
+    private BulkAnswer(int[] statuses, ItemCheck check) {
+        this.statuses = statuses;
         this.check = check;
     }
 
@@ -33,10 +32,16 @@ final class BulkAnswer {
      * @throws MismatchedAnswerException an item is about another document than its operation
      * @throws IOException there is not one item with a status for each operation
      */
-    static BulkAnswer read(InputStream body, String target, List<Operation> operations, AnswerChecks checks)
+    static BulkAnswer read(byte[] body, String target, List<Operation> operations, AnswerChecks checks)
+            throws IOException {
+        int[] plain = PlainAnswer.statuses(body, target, operations, checks);
+        return plain == null ? parse(body, target, operations, checks) : new BulkAnswer(plain, null);
+    }
+
+    private static BulkAnswer parse(byte[] body, String target, List<Operation> operations, AnswerChecks checks)
             throws IOException {
         ItemCheck check = new ItemCheck(target, operations, checks);
-        BulkAnswer answer = new BulkAnswer(operations.size(), check);
+        BulkAnswer answer = new BulkAnswer(new int[operations.size()], check);
         try (JsonParser parser = JSON.createParser(body)) {
             answer.readObject(parser);
         }
@@ -49,8 +54,8 @@ final class BulkAnswer {
     }
 
     /** Reads the error in the body of a refused request; what cannot be read is an unknown error. */
-    static ItemError readError(InputStream body) {
-        BulkAnswer answer = new BulkAnswer(0, null);
+    static ItemError readError(byte[] body) {
+        BulkAnswer answer = new BulkAnswer(new int[0], null);
         try (JsonParser parser = JSON.createParser(body)) {
             answer.readObject(parser);
         } catch (IOException notJson) {

@@ -39,9 +39,13 @@ public record Answer(String node, int status, byte[] body, boolean isPacked) {
     }
 
     /** The body, unpacked. */
-    public InputStream content() throws IOException {
-        InputStream bytes = new ByteArrayInputStream(body);
-        return isPacked ? new GZIPInputStream(bytes) : bytes;
+    public byte[] content() throws IOException {
+        if (!isPacked) {
+            return body;
+        }
+        try (InputStream unpacked = new GZIPInputStream(new ByteArrayInputStream(body))) {
+            return unpacked.readAllBytes();
+        }
     }
 
     /** Each scalar of the body by its JSON pointer, in order; a body that is no JSON says nothing. */

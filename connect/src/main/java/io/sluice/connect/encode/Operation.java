@@ -72,6 +72,11 @@ public final class Operation {
         return id.length > 0;
     }
 
+    /** The document's id as it stands between the quotes of a JSON string; empty where Elasticsearch makes it. */
+    public byte[] id() {
+        return id;
+    }
+
     /** Whether this text is the document's id. */
     public boolean hasId(char[] text, int from, int length) {
         for (int i = 0; i < id.length; i++) {

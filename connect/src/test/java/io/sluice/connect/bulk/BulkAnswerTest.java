@@ -1,13 +1,13 @@
 package io.sluice.connect.bulk;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.sluice.connect.encode.Operation;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 class BulkAnswerTest extends WriterWorld {
     private final AnswerChecks checks = new AnswerChecks(false);
 
-    private static InputStream body(String json) {
-        return new ByteArrayInputStream(json.getBytes(UTF_8));
+    private static byte[] body(String json) {
+        return json.getBytes(UTF_8);
     }
 
     private List<Operation> operations(String... keys) {
@@ -134,6 +134,58 @@ class BulkAnswerTest extends WriterWorld {
         assertEquals("item 1 of 2 _index", mismatch(two, behind));
         // It may have become an alias meanwhile: what is sent again is judged anew.
         assertEquals(201, read(two, behind).status(0));
+    }
+
+    /** The answer that nearly all are is read without a parser, and to the same end. */
+    @Test
+    void plainAnswersNeedNoParser() throws IOException {
+        List<Operation> three = operations("a", "b", "ä");
+        String[] items = {
+            plain("index", "t", "a", "created", 201),
+            plain("index", "t", "b", "updated", 200),
+            plain("index", "t", "ä", "created", 201)
+        };
+        assertArrayEquals(new int[] {201, 200, 201}, statuses(three, items));
+        List<Operation> delete = List.of(operation("a", null));
+        assertArrayEquals(new int[] {200}, statuses(delete, plain("delete", "t", "a", "deleted", 200)));
+        String[][] others = {
+            {items[1], items[0], items[2]},
+            {items[0], items[1]},
+            {items[0], items[1], items[2], items[2]},
+            {items[0], items[1], plain("index", "t", "ä", "noop", 200)},
+            {items[0], items[1], plain("index", "t", "ä", "created", 200)},
+            {items[0], items[1], plain("index", "other", "ä", "created", 201)},
+            {items[0], items[1], plain("create", "t", "ä", "created", 201)},
+            {items[0], items[1], plain("index", "t", "\\u00e4", "created", 201)},
+            {plain("index", "behind", "a", "created", 201)},
+            {},
+        };
+        for (String[] other : others) {
+            List<Operation> sent = other.length == 1 ? three.subList(0, 1) : three;
+            assertNull(PlainAnswer.statuses(body(items(other)), "t", sent, checks), String.join(",", other));
+        }
+        byte[] whole = body(items(items));
+        for (int length = 0; length < whole.length; length++) {
+            assertNull(PlainAnswer.statuses(Arrays.copyOf(whole, length), "t", three, checks));
+        }
+        assertNull(PlainAnswer.statuses(body(items(items) + " "), "t", three, checks));
+        assertArrayEquals(
+                new int[] {201},
+                PlainAnswer.statuses(
+                        body(items(plain("index", "behind", "a", "created", 201))),
+                        "alias",
+                        three.subList(0, 1),
+                        checks));
+    }
+
+    private int[] statuses(List<Operation> operations, String... items) {
+        return PlainAnswer.statuses(body(items(items)), "t", operations, checks);
+    }
+
+    /** An item that succeeded, as Elasticsearch writes it. */
+    private static String plain(String action, String index, String id, String result, int status) {
+        return "{\"" + action + "\":{\"_index\":\"" + index + "\",\"_id\":\"" + id + "\",\"result\":\"" + result
+                + "\",\"status\":" + status + "}}";
     }
 
     /** An item that failed may be named by the alias that was asked for. */

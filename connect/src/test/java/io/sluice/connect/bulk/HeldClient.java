@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.sluice.connect.encode.Operation;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -106,8 +105,7 @@ final class HeldClient implements BulkClient {
                 .collect(Collectors.joining(",", "{\"errors\":true,\"items\":[", "]}"));
         try {
             String index = operations.get(0).index();
-            return BulkAnswer.read(
-                    new ByteArrayInputStream(json.getBytes(UTF_8)), index, operations, new AnswerChecks(false));
+            return BulkAnswer.read(json.getBytes(UTF_8), index, operations, new AnswerChecks(false));
         } catch (IOException unreadable) {
             throw new AssertionError(unreadable);
         }

@@ -3,7 +3,6 @@ package io.sluice.connect.bulk;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.sluice.connect.encode.Operation;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.List;
@@ -93,7 +92,7 @@ public final class Wire implements BulkClient {
         }
 
         public void answer(int status, String json) {
-            ByteArrayInputStream bytes = new ByteArrayInputStream(json.getBytes(UTF_8));
+            byte[] bytes = json.getBytes(UTF_8);
             if (status >= 300) {
                 listener.refused(bulk, status, BulkAnswer.readError(bytes));
                 return;
