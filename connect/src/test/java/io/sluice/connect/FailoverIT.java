@@ -153,7 +153,7 @@ class FailoverIT {
         try {
             offences = history.run(done);
         } catch (IOException | RuntimeException | AssertionError failed) {
-            offences = List.of(failed.toString());
+            offences = List.of(failed + " at " + failed.getStackTrace()[0] + ", cause " + failed.getCause());
         }
         if (!offences.isEmpty()) {
             wrong.add("\n-Dfailover.seed=" + history + "\n" + offences.size() + " times wrong, at first "

@@ -10,6 +10,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -24,10 +25,16 @@ import java.util.zip.GZIPOutputStream;
 
 /** One node of a {@link PlayedCluster}: HTTP/1.1 on a socket, written by hand, so that it can do all that is wrong. */
 final class PlayedNode implements AutoCloseable {
+    private static final int MOST_ATTEMPTS = 20;
+
     private final PlayedCluster cluster;
     private final Set<Socket> connections = ConcurrentHashMap.newKeySet();
     private final int port;
     private ServerSocket listening;
+    /** Keeps the port while the node is down: another server of this machine would get what is meant for it. */
+    private Socket placeholder;
+
+    private boolean isClosed;
 
     PlayedNode(PlayedCluster cluster) throws IOException {
         this.cluster = cluster;
@@ -49,17 +56,40 @@ final class PlayedNode implements AutoCloseable {
 
     /** Refuses connections, and resets those there are. */
     synchronized void goDown() {
+        if (listening.isClosed()) {
+            return;
+        }
         try {
             listening.close();
-        } catch (IOException closed) {
-            throw new IllegalStateException(closed);
+            connections.forEach(PlayedNode::reset);
+            placeholder = new Socket();
+            // With it, any server that asks for some port may be given this one, too.
+            placeholder.setReuseAddress(false);
+            keepPort();
+        } catch (IOException taken) {
+            throw new IllegalStateException(taken);
         }
-        connections.forEach(PlayedNode::reset);
+    }
+
+    /** As soon as the last connection to it is forgotten. */
+    private void keepPort() throws IOException {
+        for (int attempt = 0; ; attempt++) {
+            try {
+                placeholder.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+                return;
+            } catch (BindException inUse) {
+                if (attempt == MOST_ATTEMPTS) {
+                    return;
+                }
+                cluster.sleep(1);
+            }
+        }
     }
 
     /** Is there again, at the same address. */
     synchronized void comeBack() throws IOException {
-        if (listening.isClosed()) {
+        if (listening.isClosed() && !isClosed) {
+            placeholder.close();
             listen(port);
         }
     }
@@ -229,8 +259,17 @@ final class PlayedNode implements AutoCloseable {
     }
 
     @Override
-    public void close() {
-        goDown();
+    public synchronized void close() {
+        isClosed = true;
+        try {
+            listening.close();
+            if (placeholder != null) {
+                placeholder.close();
+            }
+        } catch (IOException unclosable) {
+            throw new IllegalStateException(unclosable);
+        }
+        connections.forEach(PlayedNode::reset);
     }
 
     /** The head of a request; its body is still to be read. */
