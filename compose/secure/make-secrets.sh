@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes a certificate authority, one certificate for all servers, and passwords, unless they are there already. Every
+# Makes a certificate authority, one certificate for all servers, and passwords, unless they are there already. What is
+# written of them for a server is written at each start: a volume of an earlier release has its files as they were. Every
 # service gets a volume with what it needs, below `for`: what it does not have, nobody can get out of it.
 # All of it belongs to user 1000, whom every one of our containers runs as, and nobody else may read it.
 set -eu
@@ -28,26 +29,30 @@ hand_out_all() {
     hand_out lab ca.pem server.pem server.key connect.password target.yaml
 }
 
-if [ -e complete ]; then
-    hand_out_all
-    echo "secrets: kept from the first start"
-    exit 0
-fi
-
-years=3650
-hosts=elasticsearch,elasticsearch-2,elasticsearch-3,elasticsearch-4,observer,kibana,kafka,connect,localhost
-names="DNS:${hosts//,/,DNS:},IP:127.0.0.1"
-openssl req -x509 -newkey rsa:3072 -nodes -days $years -subj "/CN=Sluice" -keyout ca.key -out ca.pem \
-    -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign 2>/dev/null
-openssl req -newkey rsa:3072 -nodes -subj "/CN=sluice-servers" -keyout server.key -out server.csr 2>/dev/null
-openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days $years -out server.pem \
-    -extfile <(printf 'subjectAltName=%s\nextendedKeyUsage=serverAuth,clientAuth\n' "$names") 2>/dev/null
-cat server.key server.pem >server-with-key.pem
-
-for name in elastic kibana metricbeat connect; do
-    openssl rand -hex 24 | tr -d '\n' >$name.password
-done
 password() { cat "$1.password"; }
+
+make_secrets() {
+    years=3650
+    hosts=elasticsearch,elasticsearch-2,elasticsearch-3,elasticsearch-4,observer,kibana,kafka,connect,localhost
+    names="DNS:${hosts//,/,DNS:},IP:127.0.0.1"
+    openssl req -x509 -newkey rsa:3072 -nodes -days $years -subj "/CN=Sluice" -keyout ca.key -out ca.pem \
+        -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign 2>/dev/null
+    openssl req -newkey rsa:3072 -nodes -subj "/CN=sluice-servers" -keyout server.key -out server.csr 2>/dev/null
+    openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days $years -out server.pem \
+        -extfile <(printf 'subjectAltName=%s\nextendedKeyUsage=serverAuth,clientAuth\n' "$names") 2>/dev/null
+    cat server.key server.pem >server-with-key.pem
+
+    for name in elastic kibana metricbeat connect; do
+        openssl rand -hex 24 | tr -d '\n' >$name.password
+    done
+    # Connect's REST server takes key stores in Java's formats only.
+    openssl pkcs12 -export -inkey server.key -in server.pem -out server.p12 -passout file:connect.password
+    rm -f server.csr ca.srl
+}
+
+if [ ! -e complete ]; then
+    make_secrets
+fi
 
 printf 'sluice: %s\n' "$(password connect)" >connect.users
 cat >connect.jaas <<JAAS
@@ -55,8 +60,6 @@ KafkaConnect {
     org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule required file="/secrets/connect.users";
 };
 JAAS
-# Connect's REST server takes key stores in Java's formats only.
-openssl pkcs12 -export -inkey server.key -in server.pem -out server.p12 -passout file:connect.password
 cat >connect-rest.properties <<REST
 listeners.https.ssl.keystore.type=PKCS12
 listeners.https.ssl.keystore.location=/secrets/server.p12
@@ -82,20 +85,25 @@ ssl.truststore.type=PEM
 ssl.truststore.location=/secrets/ca.pem
 KAFKA
 
-# Read after compose/kibana.yaml, and only what that one lacks.
+# Read after compose/kibana.yaml, and only what that one lacks. What Kibana has encrypted needs the key that it had.
 mkdir -p kibana
-cat >kibana/kibana.yml <<KIBANA
+key="$(sed -n 's/^xpack.encryptedSavedObjects.encryptionKey: //p' kibana/kibana.yml 2>/dev/null || true)"
+cat >kibana/.part <<KIBANA
 server.ssl.enabled: true
 server.ssl.certificate: /secrets/server.pem
 server.ssl.key: /secrets/server.key
 elasticsearch.username: kibana_system
 elasticsearch.password: $(password kibana)
 elasticsearch.ssl.certificateAuthorities: [/secrets/ca.pem]
-xpack.encryptedSavedObjects.encryptionKey: $(openssl rand -hex 24)
+xpack.encryptedSavedObjects.encryptionKey: ${key:-$(openssl rand -hex 24)}
 KIBANA
+mv kibana/.part kibana/kibana.yml
 
 cp /opt/sluice/secure/target.yaml target.yaml
-rm -f server.csr ca.srl
 hand_out_all
+if [ -e complete ]; then
+    echo "secrets: kept from the first start"
+    exit 0
+fi
 touch complete
 echo "secrets: made; the password of the user elastic, for Kibana too: docker compose exec elasticsearch cat config/secrets/elastic.password"
