@@ -12,7 +12,7 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.monitor import Containers
 from lab.profiles import Profile
-from lab.profiles.containers import FOLDER, MOST_NODES, env_text, environment, node_settings
+from lab.profiles.containers import DEFAULT_VERSION, FOLDER, MOST_NODES, env_text, environment, node_settings
 from lab.records.run import Server
 from lab.run.load.availability import OURS, connector_class, missing_program
 from lab.run.load.rally.program import why_not_rally
@@ -168,7 +168,11 @@ def missing_plugin(profile: Profile, sink: str) -> str | None:
 def variables_of(profile: Profile) -> dict[str, str]:
     """The variables of the Compose files for the profile; whatever `.env` chooses must not get among them."""
     has_file = (ROOT / FOLDER / f"{profile.name}.env").is_file()
-    return {"EXPERIMENT": profile.name if has_file and node_settings(profile) else "quickstart", **environment(profile)}
+    variables = environment(profile)
+    if variables["ELASTICSEARCH_VERSION"] == DEFAULT_VERSION:
+        # As empty it is that of the Compose files, with the digest that is locked, and still not that of `.env`.
+        variables["ELASTICSEARCH_VERSION"] = ""
+    return {"EXPERIMENT": profile.name if has_file and node_settings(profile) else "quickstart", **variables}
 
 
 def endpoints_of(containers: Mapping[str, Container]) -> Endpoints:

@@ -108,6 +108,12 @@ def test_the_containers_are_told_what_the_profile_asks_for() -> None:
     assert (variables["ELASTICSEARCH_HEAP"], variables["ELASTICSEARCH_2"]) == ("509m", "0")
 
 
+@pytest.mark.parametrize(("name", "version"), [("quickstart", ""), ("sink/rally", "7.17.7")])
+def test_a_run_gets_the_locked_image_of_the_default_version(name: str, version: str) -> None:
+    """As `docker compose up` does: a version, even the same one, would replace the digest. Empty, it hides `.env`'s."""
+    assert variables_of(load_profile(name))["ELASTICSEARCH_VERSION"] == version
+
+
 def test_a_limit_of_memory_is_that_of_the_container() -> None:
     """In place of one that follows from the heap."""
     profile = load_profile("quickstart")
