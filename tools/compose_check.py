@@ -14,7 +14,8 @@ from typing import Annotated
 
 import typer
 
-from tests.compose.engine import Engine, docker_engine, with_compose
+from lab.profiles.containers import DEFAULT_VERSION
+from tests.compose.engine import DockerError, Engine, docker_engine, with_compose
 from tests.compose.images import StandIns
 from tests.compose.machine import EngineMissingError, last_lines
 from tests.compose.project import ComposeError, Project, checkout_name, free_ports, own_images
@@ -37,12 +38,12 @@ class Way:
     """One way up.
 
     Attributes:
-        files: As in `COMPOSE_FILE`; empty for the default.
+        files: As in `COMPOSE_FILE`; whatever `.env` chooses must not get among them.
         producers: The services to stop before the index is verified.
     """
 
     experiment: str = "quickstart"
-    files: str = ""
+    files: str = "compose.yaml"
     producers: tuple[str, ...] = ("producer",)
 
 
@@ -136,10 +137,10 @@ class Case:
         if "secure" in self.way.files:
             ask = (
                 f'printf \'user = "elastic:%s"\' "$(cat {SECRETS}/elastic.password)" | '
-                f"curl --silent --config - --cacert {SECRETS}/ca.pem 'https://localhost:9200/{indices}/_count'"
+                f"curl --noproxy '*' --silent --config - --cacert {SECRETS}/ca.pem 'https://localhost:9200/{indices}/_count'"
             )
         else:
-            ask = f"curl --silent 'http://localhost:9200/{indices}/_count'"
+            ask = f"curl --noproxy '*' --silent 'http://localhost:9200/{indices}/_count'"
         said = self.project("exec", "--no-TTY", "observer", "bash", "-c", ask)
         return int(json.loads(said).get("count", 0))
 
@@ -182,11 +183,12 @@ def case_of(engine: Engine, version: str, name: str, more: Mapping[str, str]) ->
     """The case of a version and a way up, on free ports, beside whatever else runs."""
     way = WAYS[name]
     settings = {
-        "ELASTICSEARCH_VERSION": version,
-        "OBSERVER_VERSION": version,
+        # Empty: that of the Compose files, by the digest that is locked, as a user gets it.
+        "ELASTICSEARCH_VERSION": "" if version == DEFAULT_VERSION else version,
+        "OBSERVER_VERSION": "" if version == DEFAULT_VERSION else version,
         "EXPERIMENT": way.experiment,
         "RATE": VERIFY_RATE,
-        **({"COMPOSE_FILE": way.files} if way.files else {}),
+        "COMPOSE_FILE": way.files,
         **free_ports(),
         **own_images(),
         **more,
@@ -207,7 +209,7 @@ def check(case: Case, name: str, table: Table, *, pull: bool) -> None:
         for what, held in case.checks(pull=pull):
             try:
                 table.row(f"{case.version}, {name}", what, held(), held=True)
-            except (AssertionError, EngineMissingError, StopIteration, ValueError) as error:
+            except (AssertionError, DockerError, EngineMissingError, StopIteration, ValueError) as error:
                 table.row(f"{case.version}, {name}", what, last_lines(str(error), 8), held=False)
                 if held == case.up:
                     break
