@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from lab.cli.containers import limits_of_variable
+from lab.cli.containers import limits_of_variable, size_mb
 from lab.profiles.containers import environment
 from lab.profiles.loader import load_profile
 from lab.profiles.memory import NEEDS, memory_settings, variables
@@ -145,6 +145,14 @@ def test_a_cluster_publishes_to_this_machine_alone_and_takes_as_much_as_the_page
     limits = {**services()["preflight"]["environment"], **cluster["preflight"]["environment"]}  # type: ignore[dict-item]
     words = VARIABLE.sub(lambda found: known.get(found[1], found[3] or ""), str(limits["SLUICE_LIMITS"]))
     assert sum(limits_of_variable(words, str(limits["SLUICE_AT_LEAST"])).values()) == 14_336
+
+
+def test_a_remedy_for_too_little_memory_gives_more_than_there_is() -> None:
+    """The page is read by somebody whose container was killed with the default."""
+    page = (ROOT / "docs" / "troubleshooting-compose.md").read_text("utf-8")
+    remedies = re.findall(r"`([A-Z]+_MEMORY)=(\w+)`", page)
+    assert len(remedies) == 3
+    assert [name for name, size in remedies if size_mb(size) <= size_mb(listed()[name])] == []
 
 
 def test_a_cluster_starts_what_it_counts() -> None:
