@@ -17,7 +17,7 @@ from lab.endpoints import Access, Endpoints
 from lab.errors import ProfileError, StackError
 from lab.files import remove_folder, write_whole
 from lab.identity import ProcessIdentity, identity_of, with_identity
-from lab.stack import elasticsearch, kafka, metrics_agent, opensearch, server
+from lab.stack import elasticsearch, kafka, metrics_agent, opensearch, readiness, server
 from lab.stack.artifacts import Artifact, ArtifactCache, ArtifactLock, read_lock
 from lab.stack.disks import drop_pages
 from lab.stack.engines import TITLES
@@ -40,7 +40,6 @@ from lab.stack.plugin import (
     released_plugin,
 )
 from lab.stack.ports import LOOPBACK, allot_ports
-from lab.stack.readiness import wait_for_all
 from lab.stack.runtimes import choose_java, java_runtime
 from lab.stack.server import ServerProcess, ServerSpec, uninterrupted
 from lab.stack.shape import StackShape, fitting_java, kafka_version, port_names, ports_of
@@ -470,10 +469,14 @@ class LocalStack:
     def _reshape(self, specs: Sequence[ServerSpec], *, kept: bool, progress: StackProgress) -> None:
         wanted = {spec.name: spec for spec in specs}
         shapes = {(spec.name, spec.shape) for spec in specs}
-        stays = {entry.spec.name: entry for entry in self.servers() if (entry.spec.name, entry.spec.shape) in shapes}
+        fitting = [entry for entry in self.servers() if (entry.spec.name, entry.spec.shape) in shapes]
+        stays = {entry.spec.name: ready for entry in fitting if (ready := seen_ready(entry))}
         goes = [entry for entry in self.servers() if entry.spec.name not in stays]
         for entry in goes:
-            progress.step(entry.spec.name, why_stopped(entry.spec, wanted.get(entry.spec.name)))
+            why = (
+                "its start was broken off" if entry in fitting else why_stopped(entry.spec, wanted.get(entry.spec.name))
+            )
+            progress.step(entry.spec.name, why)
             progress.step(entry.spec.name, "stopping")
         server.stop(goes)
         self._write(StackState(kept=kept, owner=identity_of(), servers=tuple(stays.values())))
@@ -486,7 +489,7 @@ class LocalStack:
             entry = server.start(spec, self.folder, self._groups_of(spec))
             self._record(entry)
             launched.append(entry)
-        for entry in wait_for_all(launched, self._record, lambda name: progress.step(name, "ready")):
+        for entry in readiness.wait_for_all(launched, self._record, lambda name: progress.step(name, "ready")):
             self._record(entry.model_copy(update={"was_ready": True}))
 
     def _groups_of(self, spec: ServerSpec) -> tuple[Path, ...]:
@@ -514,6 +517,13 @@ class LocalStack:
     def _write(self, state: StackState) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(self.state_file, state.model_dump_json(indent=1) + "\n")
+
+
+def seen_ready(entry: ServerProcess) -> ServerProcess | None:
+    """The server as one that has been ready; `None` for one that is not yet, as where its `up` was killed."""
+    if entry.was_ready:
+        return entry
+    return entry.model_copy(update={"was_ready": True}) if readiness.is_ready(entry) else None
 
 
 def why_stopped(running: ServerSpec, wanted: ServerSpec | None) -> str:

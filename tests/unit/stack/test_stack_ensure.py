@@ -5,7 +5,9 @@ import pytest
 
 from lab.endpoints import Endpoints
 from lab.errors import StackError
+from lab.stack import readiness
 from lab.stack.local import LocalStack, StackProgress
+from lab.stack.server import ServerProcess
 from tests.unit.stack.three_servers import ALL, NAMES, Wanted, kill, pids, strays
 from tests.unit.stack.trivial_servers import shell, spec_of
 
@@ -70,6 +72,25 @@ def test_a_server_that_has_died_is_started_again(stack: LocalStack) -> None:
     kill(stack, "kafka")
     stack.ensure(ALL, kept=True)
     assert {name for name in NAMES if pids(stack)[name] != before[name]} == {"kafka"}
+
+
+def test_a_server_that_was_never_ready_is_started_anew(stack: LocalStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its `up` was killed while it waited; a run would be refused by a worker that has no plugins yet."""
+    stack.ensure(ALL, kept=True)
+    before, state = pids(stack), stack.state()
+    assert state is not None
+    stack._write(state.model_copy(update={"servers": tuple(map(broken_off, state.servers))}))
+    monkeypatch.setattr(readiness, "is_ready", lambda entry: entry.pid != before["connect"])
+    stack.ensure(ALL, kept=True)
+    assert {name for name, pid in pids(stack).items() if pid != before[name]} == {"connect"}
+    state = stack.state()
+    assert state is not None
+    assert all(entry.was_ready for entry in state.servers)
+
+
+def broken_off(entry: ServerProcess) -> ServerProcess:
+    """A server whose command was killed before it saw it ready."""
+    return entry.model_copy(update={"was_ready": False})
 
 
 def test_servers_that_up_started_keep_on_surviving(stack: LocalStack) -> None:

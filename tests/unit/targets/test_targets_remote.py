@@ -1,6 +1,5 @@
 """Servers elsewhere: what they are, whether they let us in, and which profiles fit them."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,11 @@ import pytest
 
 from lab.endpoints import Access, Endpoints, HttpAccess, basic
 from lab.errors import ProfileError, StackError
+from lab.identity import identity_of
 from lab.profiles import load_profile
 from lab.profiles.loader import override
 from lab.records.run import Server
+from lab.stack.server import owner_word
 from lab.targets.remote import (
     Node,
     RemoteServers,
@@ -74,7 +75,7 @@ def test_what_a_run_starts_beside_them_can_be_found_after_its_death(
 ) -> None:
     """A command in place of a sink outlives a run that is killed; the next command stops it."""
     monkeypatch.setenv("SLUICE_STATE", str(tmp_path))
-    assert found(node("a")).target().child_environment == {"SLUICE_STACK": f"{tmp_path}#{os.getpid()}"}
+    assert found(node("a")).target().child_environment == {"SLUICE_STACK": f"{tmp_path}#{owner_word(identity_of())}"}
 
 
 # --- what they are --------------------------------------------------------------------------------------------------
