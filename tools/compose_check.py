@@ -22,6 +22,8 @@ from tests.compose.project import ComposeError, Project, checkout_name, free_por
 
 VERSIONS = "7.17.29,8.19.21,9.5.3"
 STREAM_S = 30
+FETCH_TIMEOUT_S = 1800
+"""Images of 2.5 GB, over a slow line too."""
 VERIFY_RATE = "997"
 ONE_SHOTS = {"preflight", "setup", "secrets", "access"}
 SECRETS = "/usr/share/elasticsearch/config/secrets"
@@ -93,12 +95,12 @@ class Case:
 
     def pulled(self) -> str:
         """All images but ours; which versions of them."""
-        self.project("pull", "--quiet", "--ignore-buildable")
+        self.project("pull", "--quiet", "--ignore-buildable", timeout_s=FETCH_TIMEOUT_S)
         return "ok"
 
     def built(self) -> str:
         """The worker's image and the lab's."""
-        self.project("build", "--quiet")
+        self.project("build", "--quiet", timeout_s=FETCH_TIMEOUT_S)
         return "ok"
 
     def up(self) -> str:

@@ -211,7 +211,8 @@ def main(
 ) -> None:
     """Ask, then write."""
     listed = settings_listed()
-    settings = listed | {name: value for name, value in environment.items() if name in listed}
+    # A mirror may be asked; a version of the shell's would be locked in place of the default one.
+    settings = listed | {name: environment[name] for name in listed if name.endswith("_IMAGE") and name in environment}
     try:
         locked = lock((*IMAGES, *archives), settings)
     except LockError as error:

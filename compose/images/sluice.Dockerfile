@@ -11,7 +11,8 @@ COPY experiments ./experiments
 COPY kibana ./kibana
 COPY connect/connectors ./connect/connectors
 COPY compose/secure ./secure
-RUN chmod -R a+rX .
+# A Windows checkout of before .gitattributes may have kept its line ends.
+RUN sed -i 's/\r$//' secure/* && chmod -R a+rX .
 
 FROM ${PYTHON}
 WORKDIR /opt/sluice

@@ -55,13 +55,18 @@ class Project:
             timeout_s=timeout_s,
         )  # fmt: skip
 
-    def __call__(self, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
+    def __call__(
+        self,
+        *arguments: str,
+        settings: Mapping[str, str] | None = None,
+        timeout_s: float = COMMAND_TIMEOUT_S,
+    ) -> str:
         """What `docker compose …` printed.
 
         Raises:
             ComposeError: It failed.
         """
-        done = self.called(*arguments, settings=settings)
+        done = self.called(*arguments, settings=settings, timeout_s=timeout_s)
         if done.returncode:
             raise ComposeError(f"docker compose {' '.join(arguments)}: {last_lines(done.stderr, 12)}\n{self.ailing()}")
         return done.stdout
