@@ -1,5 +1,6 @@
 """How releases of Docker Compose understand our files: their library, compose-go, built from its Go module."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -44,7 +45,8 @@ def loader_of(folder: Path, release: str) -> Loader:
     Raises:
         EngineMissingError: There is no Go, or the build fails.
     """
-    program = folder / "loaders" / release
+    made_from = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
+    program = folder / "loaders" / f"{release}-{made_from}"
     with locked(folder / "loader.lock"):
         if not program.is_file():
             build(program, LIBRARY_OF[release])

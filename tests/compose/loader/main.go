@@ -22,6 +22,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	// Their content stands in each service's environment, which is what its container gets.
+	project, err = project.WithServicesEnvironmentResolved(true)
+	if err != nil {
+		log.Fatal(err)
+	}
 	text, err := project.MarshalJSON()
 	if err != nil {
 		log.Fatal(err)
