@@ -37,7 +37,7 @@ COPY compose/images/connect.sh /sluice/connect.sh
 COPY connect/etc/jolokia.properties connect/etc/jolokia-access.xml /sluice/
 COPY compose/health /sluice/health
 # A Windows checkout of before .gitattributes may have kept its line ends.
-RUN sed -i 's/\r$//' /sluice/connect.sh /sluice/health/*.sh /sluice/jolokia* && chmod -R a+rX /sluice
+RUN sed -i 's/\r$//' /sluice/connect.sh /sluice/health/*.sh /sluice/jolokia-access.xml /sluice/jolokia.properties && chmod -R a+rX /sluice
 
 FROM ${KAFKA}
 COPY --from=files /sluice /opt/sluice
