@@ -4,7 +4,7 @@ import glob
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from lab.errors import writing
@@ -36,18 +36,26 @@ def write_new(path: Path, text: str) -> None:
         try:
             # Unlike a rename, it takes no other's place.
             path.hardlink_to(partial)
-        except PermissionError:
-            # A file system without links.
+        except FileExistsError:
+            raise
+        except OSError:
+            # A file system without links: EPERM, EOPNOTSUPP or ENOSYS, as it likes.
             if path.exists():
                 raise
             partial.rename(path)
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder: it has another name before a part of it is gone. What cannot be removed stays."""
+    """Remove a folder: it has another name before a part of it is gone. What cannot be removed stays.
+
+    One that cannot be renamed, such as a mounted one, loses what it holds. One behind a link stays as it is.
+    """
     gone = folder.with_name(f"{folder.name}.{os.getpid()}{GONE}")
-    with suppress(OSError):
-        folder.rename(gone)
+    try:
+        if not folder.is_symlink():
+            folder.rename(gone)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
     # With what a killed command has left of an earlier one.
     for left in folder.parent.glob(f"{glob.escape(folder.name)}.*{GONE}"):
         shutil.rmtree(left, ignore_errors=True)

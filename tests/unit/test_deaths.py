@@ -1,5 +1,7 @@
 """Whoever comes after a command that was killed at any of its changes finds whole files, and can do it again."""
 
+import errno
+import os
 import shutil
 import sys
 import zipfile
@@ -66,6 +68,45 @@ def test_a_new_file_is_whole_or_not_there_wherever_its_writer_dies(tmp_path: Pat
     with pytest.raises(FileExistsError):
         write_new(path, "another")
     assert path.read_text() == TEXT
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_new_file_is_made_where_there_are_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Each file system says so in its own way: FAT, SMB, and some in user space."""
+
+    def refused(_path: Path, _target: Path) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    write_new(tmp_path / "books.json", TEXT)
+    assert (tmp_path / "books.json").read_text() == TEXT
+    with pytest.raises(OSError, match=r"books\.json"):
+        write_new(tmp_path / "books.json", "another")
+    assert [path.name for path in tmp_path.iterdir()] == ["books.json"]
+    assert (tmp_path / "books.json").read_text() == TEXT
+
+
+def test_a_folder_that_cannot_be_renamed_loses_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a volume that is mounted there, of which `clean --cache` says that it is gone."""
+
+    def busy(_path: Path, _target: Path) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    monkeypatch.setattr(Path, "rename", busy)
+    (tmp_path / "mounted").mkdir()
+    (tmp_path / "mounted" / "a.jar").touch()
+    remove_folder(tmp_path / "mounted")
+    assert not (tmp_path / "mounted" / "a.jar").exists()
+
+
+def test_a_link_to_a_folder_stays_where_it_is(tmp_path: Path) -> None:
+    """Somebody has put the cache on another disk."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "artifacts").symlink_to("disk")
+    remove_folder(tmp_path / "artifacts")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["artifacts", "disk"]
 
 
 def test_a_folder_is_whole_or_not_there_wherever_it_is_removed(tmp_path: Path) -> None:
