@@ -23,7 +23,7 @@ from lab.stack.local import LocalStack
 from lab.stack.places import ROOT
 from lab.stack.server import uninterrupted
 from lab.targets.remote import RemoteServers, read_servers
-from lab.targets.servers import Servers, refusal_among_first
+from lab.targets.servers import Servers, override_refusals, refusal_among_first
 
 SECURITY = "xpack.security.enabled"
 HOST = "127.0.0.1"
@@ -134,6 +134,7 @@ def refusals_of(profile: Profile, project: ComposeProject) -> Iterator[str]:
             "not known here; run it without --target compose"
         )
     yield from deployment_refusals(profile)
+    yield from override_refusals(profile)
     if profile.sink.command:
         lack = missing_program(profile.sink.command[0], ROOT)
     else:

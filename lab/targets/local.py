@@ -26,7 +26,7 @@ from lab.stack.shape import StackShape, fitting_java
 from lab.suite.loads import is_drain
 from lab.suite.plan import server_shape
 from lab.targets.duets import DuetBench
-from lab.targets.servers import Servers, StartedBench, refusal_among_first
+from lab.targets.servers import Servers, StartedBench, override_refusals, refusal_among_first
 from producers.dataset import Dataset
 
 CHECK_INTERVAL_S = 1.0
@@ -57,6 +57,8 @@ class Local(Servers):
             raise ProfileError(lack)
         if refusal := refusal_among_first(profile):
             raise ProfileError(refusal)
+        if refusals := tuple(override_refusals(profile)):
+            raise ProfileError("\n".join(refusals))
         if lacks := tuple(self._stack.groups.lacks(Bounds(**profile.elasticsearch.bounds))):
             raise ProfileError("\n".join(lacks))
         return profile

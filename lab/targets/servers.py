@@ -20,6 +20,7 @@ from lab.profiles import Profile, QueryOnly
 from lab.profiles.index_settings import codec_complaint, parsed_version
 from lab.profiles.maintain import refusal_of
 from lab.profiles.mapping import leaves, load_mapping
+from lab.profiles.problems import suggestion
 from lab.profiles.suites import Suite
 from lab.records.result import Result
 from lab.records.suite import Variant
@@ -35,11 +36,14 @@ from lab.run.query.layout import refuse_updates
 from lab.run.query.vectors import check_vectors
 from lab.run.runner import run_profile
 from lab.stack.elasticsearch import node_name
+from lab.stack.kafka import OVERRIDABLE
 from lab.stack.places import ROOT
 from lab.suite.duets import PairBench
 from lab.suite.plan import server_shape
 from producers.dataset import BATCH_DOCUMENTS, Dataset
 
+CLIENTS = ("consumer", "producer", "admin")
+"""Those of a connector, as Connect names them before `.override.`."""
 ONE_SET = "--duets: these servers are one set, expected --target local, which starts two"
 
 
@@ -179,6 +183,16 @@ def refuse_empty_indices(profile: Profile, dataset: Dataset) -> None:
 def refusal_among_first(profile: Profile) -> str | None:
     """Why a profile cannot be deployed among the nodes that it is given here; `None` if it can, or has no such wish."""
     return refusal_of(profile, [node_name(number) for number in range(1, profile.elasticsearch.data_nodes + 1)])
+
+
+def override_refusals(profile: Profile) -> Iterator[str]:
+    """What a connector may not override of its clients in the workers that we start; a sentence each."""
+    for name in profile.sink.config:
+        client, _, setting = name.partition(".override.")
+        if client in CLIENTS and setting and setting not in OVERRIDABLE:
+            key = f"sink.config.{name}"
+            remedy = suggestion(setting, OVERRIDABLE, "one of `OVERRIDABLE` in lab/stack/kafka.py")
+            yield f"{profile.where.get(key, profile.name)}: {key}: cannot be overridden in our workers, {remedy}"
 
 
 def check_codecs(profile: Profile, *, plugins: bool = True) -> None:

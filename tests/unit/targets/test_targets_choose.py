@@ -11,7 +11,7 @@ from lab.profiles.suites import Suite, SuiteVariant
 from lab.targets import TargetName, choose
 from lab.targets.choose import TARGET_FILE, remote_endpoints, servers_of
 from lab.targets.local import Local
-from lab.targets.servers import check_codecs, check_fields
+from lab.targets.servers import check_codecs, check_fields, override_refusals
 
 
 class Fixed(Local):
@@ -78,6 +78,25 @@ def test_servers_of_this_machine_fit_every_profile() -> None:
     profile = load_profile("quickstart")
     assert Local().fitted(profile) is profile
     assert isinstance(servers_of(TargetName.LOCAL, None), Local)
+
+
+@pytest.mark.parametrize(
+    ("setting", "remedy"),
+    [
+        ("consumer.override.max.pol.records=7", "did you mean `max.poll.records`?"),
+        ("producer.override.sasl.jaas.config=x", "expected one of `OVERRIDABLE` in lab/stack/kafka.py"),
+        ("admin.override.bootstrap.servers=x", "expected one of `OVERRIDABLE` in lab/stack/kafka.py"),
+    ],
+)
+def test_what_the_worker_would_not_let_a_connector_override_is_refused_at_its_key(setting: str, remedy: str) -> None:
+    """Before a server is started, which would refuse the connector only then, and without a remedy."""
+    name = setting.partition("=")[0]
+    profile = load_profile("quickstart", overrides=[f"sink.config.{setting}"])
+    sentence = f"--set: sink.config.{name}: cannot be overridden in our workers, {remedy}"
+    assert list(override_refusals(profile)) == [sentence]
+    with pytest.raises(ProfileError) as error:
+        Local().fitted(profile)
+    assert str(error.value) == sentence
 
 
 def test_a_file_without_remote_servers_is_refused() -> None:
