@@ -18,6 +18,8 @@ from lab.profiles.models import Profile
 from lab.profiles.problems import SET, Place, Problem, refusal
 
 FOLDER = Path("experiments") / "profiles"
+MOST_LEVELS = 20
+"""Of a dotted key that is set: far more than a profile has, far fewer than a Python stack."""
 
 
 class EffectiveValue(NamedTuple):
@@ -238,11 +240,16 @@ class _Reading:
         if key == "extends":
             self.problems.append(Problem(place, key, "cannot be set here, expected the name of another profile to run"))
             return None
+        names = split_key(key)
+        if len(names) > MOST_LEVELS:
+            deep = f"got {len(names):,} levels, expected at most {MOST_LEVELS}, as in a profile"
+            self.problems.append(Problem(Place("--set"), "", deep))
+            return None
         tree, problems = read_yaml(value, place, lambda _: place, key)
         if tree is None or problems:
             self.problems += problems
             return None
-        return self.layer(with_entry(Located({}, place), split_key(key), tree), [])
+        return self.layer(with_entry(Located({}, place), names, tree), [])
 
 
 def split_key(key: str) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from lab.errors import ProfileError
+from lab.profiles.loader import overridden
 from tests.unit.profiles.profile_repository import Repository
 
 HEAD = "question: What?\ndataset: {name: events, documents: 7}\n"
@@ -119,6 +121,13 @@ def test_aliases_of_aliases_are_refused_before_they_fill_the_memory(repository: 
     levels = ["  - &a0 [x, x]", *(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 11))]
     repository.write("bad", "\n".join(["question: How?", "index:", "  sort.field:", *levels]))
     assert repository.refusal("bad") == ["bad.yaml:1: got too many values with all aliases, expected 20,000 at most"]
+
+
+def test_a_key_with_too_many_levels_is_refused() -> None:
+    """With a sentence on the command line, and for a browser."""
+    with pytest.raises(ProfileError) as error:
+        overridden(["x." * 1500 + "x=1"])
+    assert str(error.value) == "--set: got 1,501 levels, expected at most 20, as in a profile"
 
 
 @pytest.mark.parametrize("text", ["[" * 3000 + "]" * 3000, "[" * 3000])
