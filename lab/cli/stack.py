@@ -90,7 +90,7 @@ def up(
     console.print(f"Kafka Connect  {endpoints.connect_url}")
     console.print(f"Sink metrics   {endpoints.metrics_url}")
     if config := stack.server("connect").spec.agent_config:
-        console.print(f"their password {config}", soft_wrap=True, markup=False)
+        console.print(f"password in    {config}", soft_wrap=True, markup=False)
     if page_stays:
         console.print(f"page           {page_stays.address}", soft_wrap=True, markup=False)
     console.print('addresses for a shell: eval "$(./sluice env)"; stop them with: ./sluice down')

@@ -145,9 +145,10 @@ class KeptPage:
         try:
             facts: dict[str, Any] = with_identity(orjson.loads((folder / STATE).read_bytes()))
             page = cls(ProcessIdentity(**facts.pop("identity")), **facts)
+            is_alive = page.identity.is_alive
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        return page if page.identity.is_alive else None
+        return page if is_alive else None
 
     @classmethod
     def start(cls, folder: Path, runs: Path) -> "KeptPage":

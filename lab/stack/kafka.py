@@ -66,7 +66,7 @@ OVERRIDABLE = (
 """Settings of its consumer, and of the producer of dead letters, that a connector may change.
 
 None names an address, credentials or a file: a connector with those would read what the worker may read, or show
-what the worker shows to Kafka to a server of its own.
+what the worker shows to Kafka to a server of its own. `partition.assignment.strategy` names a class of the worker's.
 """
 
 

@@ -1,5 +1,6 @@
 """The page's process: it ends with the command that it belongs to, whatever ends that."""
 
+import json
 import os
 import re
 import signal
@@ -156,6 +157,14 @@ def test_a_page_that_was_killed_is_not_found(tmp_path: Path) -> None:
     os.kill(page.identity.pid, signal.SIGKILL)
     wait_until(lambda: KeptPage.find(tmp_path) is None)
     assert (tmp_path / "page.json").exists()
+
+
+@pytest.mark.parametrize("pid", [-1, 10**20])
+def test_a_damaged_record_of_a_page_is_none(tmp_path: Path, pid: int) -> None:
+    """The next command starts another page, and does not end with a traceback."""
+    facts = {"identity": {"pid": pid, "started_s": 1.0}, "address": "http://127.0.0.1:9", "runs": str(tmp_path)}
+    (tmp_path / serve.STATE).write_text(json.dumps(facts))
+    assert KeptPage.find(tmp_path) is None
 
 
 def test_a_page_that_up_had_no_time_to_write_down_is_stopped(tmp_path: Path) -> None:
