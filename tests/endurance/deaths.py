@@ -43,7 +43,7 @@ class Command:
     """A command that is killed.
 
     Attributes:
-        usual_s: Its usual duration; it is killed within that.
+        usual_s: About what it takes; it is killed within that, or asked to end then.
         changes: How many changes below its folders it makes at least.
     """
 
@@ -54,20 +54,20 @@ class Command:
 
 
 KILLED = (
-    Command(("up", "--heap-mb", "512"), 40, 8, 60),
-    Command(("up", "--heap-mb", "512", "--page"), 40, 4, 60),
+    Command(("up", "--heap-mb", "512"), 25, 8, 60),
+    Command(("up", "--heap-mb", "512", "--page"), 25, 4, 60),
     Command(("page",), 6, 1, 2),
-    Command(("run", "quickstart", *SMALL), 70, 12, 60),
-    Command(("suite", "a-a", "--repeats", "2", *SMALL), 150, 6, 200),
-    Command(("race", "quickstart", "--minutes", "2", "--set", "sink.config.batch.size=500,2000", *SMALL), 150, 4, 200),
-    Command(("tune", "quickstart", "--minutes", "10", *SMALL), 200, 3, 200),
-    Command(("report", "latest"), 12, 5, 8),
+    Command(("run", "quickstart", *SMALL), 30, 12, 60),
+    Command(("suite", "a-a", "--repeats", "1", *SMALL), 60, 3, 200),
+    Command(("race", "quickstart", "--minutes", "2", "--set", "sink.config.batch.size=500,2000", *SMALL), 60, 3, 200),
+    Command(("tune", "quickstart", "--minutes", "10", *SMALL), 60, 2, 200),
+    Command(("report", "latest"), 5, 5, 8),
     Command(("init", "books.ndjson"), 3, 3, 12),
     Command(("mapping", "infer", "books.ndjson", "--no-check", "--out", "mappings/inferred.json"), 3, 3, 6),
     Command(("runs",), 3, 1, 1),
-    Command(("restart", "kafka"), 15, 2, 6),
-    Command(("down",), 8, 4, 4),
-    Command(("clean",), 8, 4, 12),
+    Command(("restart", "kafka"), 6, 2, 6),
+    Command(("down",), 4, 4, 4),
+    Command(("clean",), 5, 4, 12),
 )
 NEXT = (
     (("run", "quickstart", *SMALL), {0}),
@@ -76,11 +76,11 @@ NEXT = (
     (("down",), {0}),
     (("up", "--heap-mb", "512"), {0}),
     (("runs",), {0, 2}),
-    (("suite", "a-a", "--resume", *SMALL), {0, 2}),
     (("clean",), {0}),
     (("compare", "latest", "latest"), {0, 2}),
     (("dead-letters", "show", "quickstart"), {0, 2, 3}),
     (("tune", "--plan", "quickstart"), {0}),
+    (("suite", "a-a", "--resume", *SMALL), {0, 2}),
 )
 """Each with the exit statuses that it may have: 2 where no run has come to its end yet, 3 where no servers run."""
 
