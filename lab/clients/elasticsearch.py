@@ -184,6 +184,17 @@ class ElasticsearchClient:
         )
         return str(answer["status"]), int(answer["unassigned_shards"])
 
+    def deciders_against(self, index: str) -> set[str]:
+        """What keeps the first primary shard of an index from every node, such as `disk_threshold`.
+
+        Empty if nothing does, and where the user may not ask.
+        """
+        first = {"index": index, "shard": 0, "primary": True}
+        _, answer = self.request("POST", "/_cluster/allocation/explain", first, accept=(400, 403, 404))
+        nodes = answer.get("node_allocation_decisions", ())
+        against = [{each["decider"] for each in node.get("deciders", ()) if each["decision"] == "NO"} for node in nodes]
+        return set.intersection(*against) if against else set()
+
     def refresh(self, index: str) -> None:
         """Make everything that was indexed visible to searches."""
         self.request("POST", f"/{index}/_refresh")

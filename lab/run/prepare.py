@@ -114,12 +114,18 @@ def started_shards(cluster: ElasticsearchClient, profile: Profile, index: str) -
 
     Raises:
         ProfileError: A primary is among them.
+        StackError: Of that the disks are the reason.
     """
     status, _ = cluster.index_health(index, "yellow", GREEN_WITHIN_S)
     if profile.number_of_replicas and profile.elasticsearch.data_nodes > 1:
         status, unassigned = cluster.index_health(index, "green", GREEN_WITHIN_S)
     else:
         status, unassigned = cluster.index_health(index, status, 1)
+    if status == "red" and "disk_threshold" in cluster.deciders_against(index):
+        raise StackError(
+            f"index {index}: a primary shard cannot be allocated: every data node has less free disk than its high "
+            "watermark; make room"
+        )
     if status == "red":
         raise ProfileError(f"index {index}: a primary shard cannot be allocated; check index.routing.allocation.*")
     return unassigned

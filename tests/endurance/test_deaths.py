@@ -12,7 +12,7 @@ from tests.endurance.deaths import DOCUMENTED, KILLED, NEXT, SMALL, Bed, ended, 
 from tests.endurance.say import say
 
 KINDS = (("command", 6), ("tree", 3), ("group", 2), ("child", 4), ("change", 5))
-DISK_MB = 700
+DISK_MB = 2500
 GOES_ON_S = 15.0
 """Time for a command that has lost a child, or that makes fewer changes; then it is asked to end."""
 

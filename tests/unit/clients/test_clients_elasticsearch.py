@@ -354,6 +354,17 @@ def test_a_primary_shard_without_a_node_is_one_sentence() -> None:
     )
 
 
+def test_a_primary_shard_that_no_disk_has_room_for_is_the_servers_fault() -> None:
+    """The profile is right, and other nodes may refuse for other reasons beside."""
+    full = {"decider": "disk_threshold", "decision": "NO"}
+    deciders = ([full, {"decider": "filter", "decision": "YES"}], [full, {"decider": "filter", "decision": "NO"}])
+    explained = (200, {"node_allocation_decisions": [{"deciders": each} for each in deciders]})
+    answers = ((404, {}), (200, {}), health("red", 3), health("red", 3), explained)
+    with rest(*answers) as server, pytest.raises(StackError) as refusal:
+        create_index(client(server), profile(), "sluice-books", "20260101-000000")
+    assert str(refusal.value).endswith("every data node has less free disk than its high watermark; make room")
+
+
 @pytest.mark.parametrize(
     ("name", "index"),
     [
