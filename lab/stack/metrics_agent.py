@@ -20,7 +20,14 @@ def jvm_option(agent: Path, config: Path) -> str:
 
 
 def configure(config: Path, port: int) -> None:
-    """Write the agent's configuration, which nobody else may read, with a new password."""
+    """Write the agent's configuration, which nobody else may read.
+
+    A worker that is started again keeps its password: a run that goes on meanwhile has read it before.
+    """
+    try:
+        secret = password(config)
+    except (OSError, StopIteration):
+        secret = secrets.token_urlsafe(24)
     own = {
         "host": LOOPBACK,
         "port": port,
@@ -29,7 +36,7 @@ def configure(config: Path, port: int) -> None:
         "user": USER,
     }
     lines = [f"{name}={value}" for name, value in own.items()]
-    text = "\n".join([SETTINGS.read_text("utf-8"), *lines, f"{PASSWORD}{secrets.token_urlsafe(24)}\n"])
+    text = "\n".join([SETTINGS.read_text("utf-8"), *lines, f"{PASSWORD}{secret}\n"])
     partial = config.with_suffix(".part")
     partial.unlink(missing_ok=True)
     with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123 - with its mode
