@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -23,6 +24,8 @@ STACK_MARKER = "SLUICE_STACK"
 command which was killed before it could write the pid down."""
 
 LOG_LINES_SHOWN = 12
+FULL_BYTES = 1 << 20
+"""Less than that is free on a full disk: no server starts with it."""
 GRACE_S = 20.0
 UNREADY_GRACE_S = 2.0
 ARCHIVE_GRACE_S = 90.0
@@ -228,7 +231,9 @@ def last_log_lines(spec: ServerSpec, count: int = LOG_LINES_SHOWN) -> tuple[str,
 def died(spec: ServerSpec, exit_status: int | None = None) -> StackError:
     """The error for a server that ended while it was starting."""
     how = f" with exit status {exit_status}" if exit_status is not None else ""
-    return StackError(f"{spec.name}: ended{how} while starting; its log is {spec.log_file}", last_log_lines(spec))
+    # On a full disk its log says nothing of that, or nothing at all.
+    full = ", on a disk that is full; make room" if shutil.disk_usage(spec.log_file.parent).free < FULL_BYTES else ""
+    return StackError(f"{spec.name}: ended{how} while starting; its log is {spec.log_file}{full}", last_log_lines(spec))
 
 
 @contextlib.contextmanager

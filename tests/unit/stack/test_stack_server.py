@@ -281,6 +281,14 @@ def test_a_server_that_died_is_one_sentence_with_its_last_lines(tmp_path: Path) 
     assert died(spec).log_lines == ("line 1", "line 2")
 
 
+def test_a_server_that_died_on_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log cannot."""
+    spec = spec_of(tmp_path)
+    write_lines(spec.log_file, 2)
+    monkeypatch.setattr(server, "FULL_BYTES", 1 << 60)
+    assert str(died(spec)).endswith(f"its log is {spec.log_file}, on a disk that is full; make room")
+
+
 # --- its class-data archive -----------------------------------------------------------------------------------------
 
 
