@@ -11,7 +11,7 @@ from lab.stack.artifacts import ArtifactCache, read_lock
 from lab.stack.jdk import Jdk, choose_jdk, find_jdks, java_for_kafka
 from lab.stack.places import cache_dir
 
-TIMEOUT_S = 900
+TIMEOUT_S = 540
 LINES_SHOWN = 80
 
 

@@ -20,7 +20,7 @@ from tests.integration.plugin_builds import copy_of_the_project
 from tests.integration.search_servers import java_for, running, spec_of
 from tools.maven import maven
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = pytest.mark.timeout(900)
 
 USUAL = Engine("elasticsearch", StackShape().elasticsearch_version)
 SERVERS = (
