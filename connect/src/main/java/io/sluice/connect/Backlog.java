@@ -4,7 +4,7 @@ import io.sluice.connect.time.Timers;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-/** The records this task has read and not decided, bounded in number and bytes. */
+/** The records this task has read and not completed, bounded in number and bytes. */
 final class Backlog {
     /** Not every change that somebody waits for is told here. */
     private static final long LONGEST_NAP_MS = 100;

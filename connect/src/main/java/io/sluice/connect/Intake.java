@@ -20,7 +20,7 @@ import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.sink.SinkRecord;
 
-/** The first station of every record: counts it, and sends it on its way or decides it at once. */
+/** The first station of every record: counts it, and sends it on its way or completes it at once. */
 final class Intake {
     /** Roughly what the objects around a record's bytes take of the heap. */
     private static final long OBJECTS_BYTES = 512;
@@ -75,13 +75,13 @@ final class Intake {
         writer.add(operations);
     }
 
-    /** Notes what the sink holds until the record is decided. */
+    /** Notes what the sink holds until the record is completed. */
     private static long hold(Delivery delivery, long bytes) {
         delivery.hold(bytes + OBJECTS_BYTES);
         return delivery.heldBytes();
     }
 
-    /** The operation for a record, or {@code null} when it was decided at once. */
+    /** The operation for a record, or {@code null} when it was completed at once. */
     private Operation operationOf(Delivery delivery) {
         if (delivery.record().value() == null && onNullValues != OnNullValues.DELETE) {
             withoutValue(delivery);

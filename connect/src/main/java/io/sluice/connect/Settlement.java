@@ -1,7 +1,7 @@
 package io.sluice.connect;
 
-import io.sluice.connect.bulk.Decisions;
 import io.sluice.connect.bulk.ItemError;
+import io.sluice.connect.bulk.Results;
 import io.sluice.connect.config.OnMalformedDocuments;
 import io.sluice.connect.encode.Documents;
 import io.sluice.connect.metrics.Fate;
@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The last station of every record: counts what became of it, makes room, and lets its offset be committed. */
-final class Settlement implements Decisions {
+final class Settlement implements Results {
     private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
     private static final long DEAD_LETTER_CHECK_MS = 50;
 
@@ -24,35 +24,35 @@ final class Settlement implements Decisions {
     private final DeadLetters deadLetters;
     private final Backlog backlog;
     private final SinkMetrics metrics;
-    private final Timers postbox;
+    private final Timers reporter;
     private final LongSupplier epochMicros;
     private final AtomicReference<ConnectException> failure = new AtomicReference<>();
 
-    /** @param postbox one thread of its own, on which dead letters are handed over and awaited */
+    /** @param reporter one thread of its own, on which dead letters are handed over and awaited */
     Settlement(
             OnMalformedDocuments onMalformed,
             DeadLetters deadLetters,
             Backlog backlog,
             SinkMetrics metrics,
-            Timers postbox,
+            Timers reporter,
             LongSupplier epochMicros) {
         this.onMalformed = onMalformed;
         this.deadLetters = deadLetters;
         this.backlog = backlog;
         this.metrics = metrics;
-        this.postbox = postbox;
+        this.reporter = reporter;
         this.epochMicros = epochMicros;
     }
 
     @Override
-    public void decided(List<Delivery> deliveries) {
+    public void completed(List<Delivery> deliveries) {
         long nowMicros = epochMicros.getAsLong();
         long bytes = 0;
         for (Delivery delivery : deliveries) {
-            delivery.decided();
+            delivery.completed();
             bytes += delivery.heldBytes();
         }
-        // Only then: whoever sees in the metrics that all are decided finds them committable, too.
+        // Only then: whoever sees in the metrics that all are completed finds them committable, too.
         metrics.inOneStep(() -> deliveries.forEach(delivery -> count(delivery, ageMicros(delivery, nowMicros))));
         backlog.leave(deliveries.size(), bytes);
     }
@@ -63,7 +63,7 @@ final class Settlement implements Decisions {
     }
 
     private void count(Delivery delivery, long ageMicros) {
-        metrics.recordDecided(delivery.ledger(), delivery.fate(), delivery.sourceBytes(), ageMicros);
+        metrics.recordCompleted(delivery.ledger(), delivery.fate(), delivery.sourceBytes(), ageMicros);
     }
 
     @Override
@@ -98,7 +98,7 @@ final class Settlement implements Decisions {
 
     /** Hands the record on: the worker's converter and producer may block, which no I/O thread must. */
     private void report(Delivery delivery, String summary, String reason) {
-        postbox.after(0, () -> reportNow(delivery, summary, reason));
+        reporter.after(0, () -> reportNow(delivery, summary, reason));
     }
 
     private void reportNow(Delivery delivery, String summary, String reason) {
@@ -106,7 +106,7 @@ final class Settlement implements Decisions {
             boolean isFirst = deadLetters.areAllArrived();
             deadLetters.report(delivery, summary, reason);
             if (isFirst) {
-                postbox.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
+                reporter.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
             }
         } catch (RuntimeException refused) {
             failed(new ConnectException(delivery.origin() + ": the dead-letter queue refused the record", refused));
@@ -117,7 +117,7 @@ final class Settlement implements Decisions {
     private void settleDeadLetters() {
         deadLetters.takeArrived().forEach(delivery -> settle(delivery, Fate.DEAD_LETTERED));
         if (!deadLetters.areAllArrived()) {
-            postbox.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
+            reporter.after(DEAD_LETTER_CHECK_MS, this::settleDeadLetters);
         }
     }
 
@@ -127,15 +127,15 @@ final class Settlement implements Decisions {
     }
 
     @Override
-    public void givenBack(Delivery delivery) {
-        metrics.recordGivenBack(delivery.ledger());
+    public void revoked(Delivery delivery) {
+        metrics.recordRevoked(delivery.ledger());
         backlog.leave(1, delivery.heldBytes());
     }
 
     /** A record that was not indexed: it counts, but its age does not. */
     private void settle(Delivery delivery, Fate fate) {
         delivery.setFate(fate);
-        delivery.decided();
+        delivery.completed();
         count(delivery, -1);
         backlog.leave(1, delivery.heldBytes());
     }

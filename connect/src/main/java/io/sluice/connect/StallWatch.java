@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Notices that records are in flight and none is decided for too long, or that records wait and none is read; says so,
+ * Notices that records are in flight and none is completed for too long, or that records wait and none is read; says so,
  * with what is known of the cause, and when it is over.
  */
 final class StallWatch {
@@ -22,7 +22,7 @@ final class StallWatch {
     private final Timers timers;
     private final SinkMetrics metrics;
     private final Supplier<OptionalLong> lag;
-    private long decidedBefore;
+    private long completedBefore;
     private long readBefore;
     private long movedAtNanos;
     private long warnings;
@@ -64,10 +64,10 @@ final class StallWatch {
     }
 
     private boolean hasMoved() {
-        long decided = metrics.recordsDecided();
+        long completed = metrics.recordsCompleted();
         long read = metrics.recordsRead();
-        boolean moved = decided != decidedBefore || metrics.recordsInFlight() == 0 && read != readBefore;
-        decidedBefore = decided;
+        boolean moved = completed != completedBefore || metrics.recordsInFlight() == 0 && read != readBefore;
+        completedBefore = completed;
         readBefore = read;
         return moved;
     }

@@ -167,7 +167,7 @@ class AccessIT extends MisbehavingServer {
                         List<SinkRecord> records = records(harness, 5);
                         assertThrows(ConnectException.class, () -> {
                             harness.put(records);
-                            harness.putUntilDecided();
+                            harness.putUntilCompleted();
                         });
                         assertEquals(0, harness.committable());
                     }

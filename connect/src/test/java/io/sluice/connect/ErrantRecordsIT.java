@@ -41,7 +41,7 @@ class ErrantRecordsIT extends MisbehavingServer {
     void ignoredDocumentsDoNotFailATaskWithoutTolerance() throws Exception {
         try (TaskHarness harness = harnessWith(ONLY_LOGGED, "errors.tolerance", "none")) {
             harness.put(List.of(harness.record("a", "{"), harness.record("b", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L, "Dropped", 1L), harness.fates());
             assertEquals(2, harness.committable());
         }
@@ -68,7 +68,7 @@ class ErrantRecordsIT extends MisbehavingServer {
         try (TaskHarness harness = harness("flush.timeout.ms", "0")) {
             harness.lettersThatArriveAtOnce.set(3);
             harness.put(List.of(harness.record("a", "{}"), harness.record("b", "{")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L, "DeadLettered", 1L), harness.fates());
             assertEquals(1, harness.deadLetters.size());
             assertTrue(harness.lettersThatArriveAtOnce.get() < 0, "not reported again");
@@ -91,7 +91,7 @@ class ErrantRecordsIT extends MisbehavingServer {
         try (CapturedLog log = new CapturedLog();
                 TaskHarness harness = harness("errors.log.enable", "true")) {
             harness.put(List.of(harness.record("a", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("DeadLettered", 1L), harness.fates());
             assertEquals(Set.of("books-0@0: status 400 x_exception"), harness.deadLetters);
             assertTrue(log.linesWith("books-0@0: status 400 x_exception").size() > 0);

@@ -98,7 +98,7 @@ class FailoverIT {
                     "1");
             try (TaskHarness harness = new TaskHarness(cluster.urls(), settings)) {
                 harness.put(records(harness, 499));
-                harness.putUntilDecided();
+                harness.putUntilCompleted();
                 assertEquals(1, harness.attribute("NodesLeftOut"));
                 assertEquals(1, harness.attribute("BulkRetries"));
                 assertEquals(

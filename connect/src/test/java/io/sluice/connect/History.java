@@ -113,7 +113,7 @@ final class History {
     }
 
     /** One task, with all that dies with its process. */
-    private final class Member implements Machine, WatchedTask.Watcher {
+    private final class Member implements Environment, WatchedTask.Watcher {
         private final List<Timers> threads = new ArrayList<>();
         private final PlayedConsumer consumer = new PlayedConsumer(broker, time, () -> dice.nextInt(30));
         private final Set<TopicPartition> owned = new HashSet<>();

@@ -58,7 +58,7 @@ final class HistoryModel {
         }
         long offset = broker.end(partition);
         // A version behind that of a delete which is forgotten brings the document back, whatever a sink does.
-        // No two versions are equal: of two such operations under way at once either may win.
+        // No two versions are equal: of two such operations in flight at once either may win.
         boolean isBehind = !settings.forgetsDeletes && dice.chance(0.2);
         long version = settings.mode == Mode.VERSIONED
                 ? 40 + (isBehind ? offset / 2 * 7 + offset % 2 + 1 : offset * 7)

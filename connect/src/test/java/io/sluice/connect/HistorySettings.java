@@ -123,7 +123,7 @@ final class HistorySettings {
         return hasQueue || get("behavior.on.malformed.documents").equals("report");
     }
 
-    /** Whether a task that gives up partitions may wait until all is decided, dead letters included. */
+    /** Whether a task that gives up partitions may wait until all is completed, dead letters included. */
     boolean isWaitedFor() {
         return get("flush.timeout.ms").equals("180000") && slowLetters < 1_000;
     }

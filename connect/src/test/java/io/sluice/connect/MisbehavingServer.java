@@ -27,8 +27,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 abstract class MisbehavingServer {
     final AtomicInteger requests = new AtomicInteger();
     final AtomicInteger compressed = new AtomicInteger();
-    final AtomicInteger underWay = new AtomicInteger();
-    final AtomicInteger mostUnderWay = new AtomicInteger();
+    final AtomicInteger inFlight = new AtomicInteger();
+    final AtomicInteger mostInFlight = new AtomicInteger();
     final Set<String> accepted = new HashSet<>();
     final List<String> headers = new ArrayList<>();
     private final Map<String, String> actions = new ConcurrentHashMap<>();
@@ -86,13 +86,13 @@ abstract class MisbehavingServer {
                 + more + "}}";
     }
 
-    /** A request counts as under way until it is answered, and no longer: the client may be quicker with its next. */
+    /** A request counts as in flight until it is answered, and no longer: the client may be quicker with its next. */
     private boolean isAnsweredWrongly(int request, HttpExchange exchange, List<String> ids) throws IOException {
-        mostUnderWay.accumulateAndGet(underWay.incrementAndGet(), Math::max);
+        mostInFlight.accumulateAndGet(inFlight.incrementAndGet(), Math::max);
         try {
             return misbehaviour.answered(request, exchange, ids);
         } finally {
-            underWay.decrementAndGet();
+            inFlight.decrementAndGet();
         }
     }
 
@@ -134,7 +134,7 @@ abstract class MisbehavingServer {
     }
 
     void assertAllAccepted(TaskHarness harness, int count) throws InterruptedException {
-        harness.putUntilDecided();
+        harness.putUntilCompleted();
         assertEquals(Map.of("Indexed", (long) count), harness.fates());
         assertEquals(count, harness.committable());
         assertEquals(count, accepted.size());

@@ -136,7 +136,7 @@ class OddAnswersIT extends MisbehavingServer {
         };
         try (TaskHarness harness = harness("auto.create", "false")) {
             harness.put(List.of(harness.record("before", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             isThere[0] = false;
             sleep(1_103);
             ConnectException failure = harness.putUntilFailed(List.of(harness.record("after", "{}")));

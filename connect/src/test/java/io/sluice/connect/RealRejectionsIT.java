@@ -27,7 +27,7 @@ class RealRejectionsIT extends RealElasticsearch {
                     harness.record(null, "{\"price\":3}"),
                     harness.record("x".repeat(513), "{\"price\":3}"),
                     harness.record("good too", "{\"price\":4}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 2L, "DeadLettered", 5L), harness.fates());
             assertEquals(2, count());
             List<String> letters = new ArrayList<>(harness.deadLetters);
@@ -66,7 +66,7 @@ class RealRejectionsIT extends RealElasticsearch {
                 records.add(harness.record("wrong" + i, wrong.get(i)));
             }
             harness.put(records);
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             long letters = wrong.size();
             assertEquals(Map.of("Indexed", letters, "DeadLettered", letters), harness.fates());
             assertEquals(letters, count());
@@ -89,7 +89,7 @@ class RealRejectionsIT extends RealElasticsearch {
                     harness.record("colon", "{\"n\"://}"),
                     harness.record("block", "{\"n\":2}/*}"),
                     harness.record("good too", url)));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 2L, "DeadLettered", 4L), harness.fates());
             assertEquals(2, count());
             assertTrue(ask("GET", "/" + INDEX + "/_doc/brace", null).contains("\"found\":false"));
@@ -111,7 +111,7 @@ class RealRejectionsIT extends RealElasticsearch {
                 records.addAll(List.of(good, bad));
             }
             harness.put(records);
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 4L, "DeadLettered", 4L), harness.fates());
             assertEquals(4, count());
         }
@@ -126,7 +126,7 @@ class RealRejectionsIT extends RealElasticsearch {
                 records.add(harness.record("k" + i, i == 5 ? "{\"price\":1,\"price\":2}" : "{\"price\":1}"));
             }
             harness.put(records);
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 12L, "DeadLettered", 1L), harness.fates());
             assertEquals(12, count());
             assertEquals(1, harness.deadLetters.size());

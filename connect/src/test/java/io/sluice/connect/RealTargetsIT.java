@@ -30,7 +30,7 @@ class RealTargetsIT extends RealElasticsearch {
                 for (int event = 0; event < 3; event++) {
                     harness.put(List.of(harness.record(
                             "host-1", "{\"@timestamp\":\"2026-01-01T00:00:00Z\",\"price\":" + event + "}")));
-                    harness.putUntilDecided();
+                    harness.putUntilCompleted();
                 }
             }
             assertEquals(Map.of("Indexed", 3L, "AlreadyThere", 3L), harness.fates());
@@ -46,7 +46,7 @@ class RealTargetsIT extends RealElasticsearch {
         assertEquals(List.of(), refusals(mapping));
         try (TaskHarness harness = harness(mapping)) {
             harness.put(List.of(harness.record("a", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L), harness.fates());
             assertEquals(1, count());
         }
@@ -57,7 +57,7 @@ class RealTargetsIT extends RealElasticsearch {
     void aDeletedIndexDoesNotComeBack() throws Exception {
         try (TaskHarness harness = harness("auto.create", "false", "flush.timeout.ms", "0")) {
             harness.put(List.of(harness.record("a", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             ask("DELETE", "/" + INDEX, null);
             Thread.sleep(1_103);
             harness.putUntilFailed(List.of(harness.record("b", "{}")));
@@ -72,7 +72,7 @@ class RealTargetsIT extends RealElasticsearch {
         assertEquals(List.of(), refusals("connection.url", URL + "/", "connection.username", "", "index.name", ""));
         try (TaskHarness harness = new TaskHarness(URL + "/", Map.of("index.name", INDEX))) {
             harness.put(List.of(harness.record("a", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(1, count());
         }
     }
@@ -82,7 +82,7 @@ class RealTargetsIT extends RealElasticsearch {
     void aMissingIndexFailsTheTaskWhenItMayNotBeCreated() throws Exception {
         try (TaskHarness harness = harness("auto.create", "false")) {
             harness.put(List.of(harness.record("a", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L), harness.fates());
         }
         try (TaskHarness harness = harness("auto.create", "false", "index.name", "sluice-it-missing")) {
@@ -133,7 +133,7 @@ class RealTargetsIT extends RealElasticsearch {
                 harness.put(List.of(
                         harness.record(null, "{\"@timestamp\":\"2026-01-01T00:00:00Z\",\"price\":1}"),
                         harness.record(null, "{\"@timestamp\":1,\"price\":2}")));
-                harness.putUntilDecided();
+                harness.putUntilCompleted();
             }
             assertEquals(Map.of("Indexed", 2L, "AlreadyThere", 2L), harness.fates());
         } finally {
@@ -160,7 +160,7 @@ class RealTargetsIT extends RealElasticsearch {
             SinkRecord older = harness.record("a", "{\"price\":1}");
             older.headers().add("v", "1000".getBytes(UTF_8), null);
             harness.put(List.of(newer, older));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L, "Stale", 1L), harness.fates());
             String stored = ask("GET", "/" + INDEX + "/_doc/a?routing=a", null);
             assertTrue(stored.contains("\"_version\":1009"), stored);
@@ -181,7 +181,7 @@ class RealTargetsIT extends RealElasticsearch {
                     harness.record("a", "{\"subInfo\":{\"shop\":\"s7\"}}"),
                     harness.record("b", "{\"subInfo\":{\"shop\":{}}}"),
                     harness.record("c", "{\"subInfo\":{}}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 2L, "DeadLettered", 1L), harness.fates());
             String stored = ask("GET", "/" + INDEX + "/_doc/a?routing=s7", null);
             assertTrue(stored.contains("\"_routing\":\"s7\""), stored);
@@ -216,7 +216,7 @@ class RealTargetsIT extends RealElasticsearch {
                         timestamp,
                         org.apache.kafka.common.record.TimestampType.CREATE_TIME)));
             }
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 2L), harness.fates());
             for (String day : new String[] {"28", "29"}) {
                 ask("POST", "/sluice-it-2024.02." + day + "/_refresh", null);

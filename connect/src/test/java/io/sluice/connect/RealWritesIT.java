@@ -26,7 +26,7 @@ class RealWritesIT extends RealElasticsearch {
                 }
                 harness.put(records);
             }
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 23 * 499L), harness.fates());
             assertEquals(23 * 499L, harness.committable());
             assertEquals(23 * 499L, count());
@@ -44,7 +44,7 @@ class RealWritesIT extends RealElasticsearch {
                         records.add(harness.record(mayCreate + life + "-" + i, "{\"price\":" + i + "}"));
                     }
                     harness.put(records);
-                    harness.putUntilDecided();
+                    harness.putUntilCompleted();
                     assertEquals(Map.of("Indexed", 997L), harness.fates());
                     assertEquals(0, harness.attribute("BulkRetries") + harness.attribute("ItemRetries"));
                 }
@@ -59,13 +59,13 @@ class RealWritesIT extends RealElasticsearch {
         try (TaskHarness harness = harness()) {
             harness.put(List.of(harness.record("a", "{\"price\":1}"), harness.record("b", "{\"price\":1}")));
             harness.put(List.of(harness.record("b", "{\"price\":2}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             harness.seek(0);
             harness.put(List.of(
                     harness.record("a", "{\"price\":1}"),
                     harness.record("b", "{\"price\":1}"),
                     harness.record("b", "{\"price\":2}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 2L, "Updated", 1L, "AlreadyThere", 2L, "Stale", 1L), harness.fates());
         }
     }
@@ -80,7 +80,7 @@ class RealWritesIT extends RealElasticsearch {
                         harness.record(null, "{\"price\":1}"),
                         harness.record(null, null),
                         harness.record(null, "{\"price\":2}")));
-                harness.putUntilDecided();
+                harness.putUntilCompleted();
             }
             assertEquals(Map.of("Indexed", 2L, "AlreadyThere", 2L, "Dropped", 2L), harness.fates());
             assertTrue(ask("GET", "/" + INDEX + "/_doc/books%2B0%2B2", null).contains("\"price\":2"));
@@ -101,7 +101,7 @@ class RealWritesIT extends RealElasticsearch {
                                 null);
                 records.add(record);
                 harness.put(List.of(record));
-                harness.putUntilDecided();
+                harness.putUntilCompleted();
                 String stored = ask("GET", "/" + INDEX + "/_doc/a", null);
                 assertTrue(stored.contains("\"_version\":" + version + ","), stored);
                 assertTrue(stored.contains("\"price\":" + version + ","), stored);
@@ -116,7 +116,7 @@ class RealWritesIT extends RealElasticsearch {
         try (TaskHarness harness = harness()) {
             harness.put(List.of(
                     harness.record("a", "{\"price\":1}"), harness.record("a", null), harness.record("never", null)));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L, "Deleted", 1L, "AlreadyThere", 1L), harness.fates());
             assertEquals(0, count());
         }
@@ -128,9 +128,9 @@ class RealWritesIT extends RealElasticsearch {
         ask("DELETE", "/" + INDEX, null);
         try (TaskHarness harness = harness("write.method", "upsert")) {
             harness.put(List.of(harness.record("a", null)));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             harness.put(List.of(harness.record("a", "{\"price\":1}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("AlreadyThere", 1L, "Indexed", 1L), harness.fates());
             assertEquals(1, count());
         }
@@ -148,7 +148,7 @@ class RealWritesIT extends RealElasticsearch {
                         harness.record("k" + i % 11, isDelete ? null : "{\"price\":" + i + ",\"f" + i % 3 + "\":1}"));
             }
             harness.put(records);
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             for (int key = 0; key < 11; key++) {
                 int last = 996 - Math.floorMod(996 - key, 11);
                 String stored = ask("GET", "/" + INDEX + "/_doc/k" + key, null);

@@ -9,7 +9,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** How much requests hold, how many are under way, and how much the task holds meanwhile. */
+/** How much requests hold, how many are in flight, and how much the task holds meanwhile. */
 class RequestsIT extends MisbehavingServer {
     /** Requests over the server's limit are halved; the one document that is over it goes to the dead letters. */
     @Test
@@ -18,7 +18,7 @@ class RequestsIT extends MisbehavingServer {
                 (request, exchange, ids) -> (ids.size() > 10 || ids.contains("k31")) && answer(exchange, 413, "");
         try (TaskHarness harness = harness()) {
             harness.put(records(harness, 199));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 198L, "DeadLettered", 1L), harness.fates());
             assertEquals(Set.of("books-0@31: status 413 unknown: "), harness.deadLetters);
             assertEquals(199, harness.committable());
@@ -42,9 +42,9 @@ class RequestsIT extends MisbehavingServer {
         }
     }
 
-    /** As many requests as configured are really under way. */
+    /** As many requests as configured are really in flight. */
     @Test
-    void exactlyAsManyRequestsAsConfiguredAreUnderWay() throws Exception {
+    void exactlyAsManyRequestsAsConfiguredAreInFlight() throws Exception {
         misbehaviour = (request, exchange, ids) -> {
             sleep(53);
             return false;
@@ -52,7 +52,7 @@ class RequestsIT extends MisbehavingServer {
         try (TaskHarness harness = harness("max.in.flight.requests", "3", "batch.size", "7")) {
             harness.put(records(harness, 199));
             assertAllAccepted(harness, 199);
-            assertEquals(3, mostUnderWay.get());
+            assertEquals(3, mostInFlight.get());
         }
     }
 

@@ -45,7 +45,7 @@ final class SelfSigned {
         return Stream.concat(Stream.of(settings), trusting).toArray(String[]::new);
     }
 
-    /** A server on a free port of this machine, not started. */
+    /** A server on a free port of this environment, not started. */
     HttpsServer server() throws Exception {
         KeyManagerFactory factory = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
         factory.init(KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray()), PASSWORD.toCharArray());

@@ -120,7 +120,7 @@ class SettlementTest {
                 delivery("{}", 503, 2_000), delivery("{}", 499, 9_000), delivery("{}", 3, -1), delivery("{}", 3, 0));
         assertTrue(backlog.isFull());
         deliveries.forEach(delivery -> delivery.setFate(Fate.INDEXED));
-        settlement.decided(deliveries);
+        settlement.completed(deliveries);
         assertEquals(4, committable());
         assertEquals(Map.of("RecordsRead", 4L, "RecordsIndexed", 4L), counts());
         assertNoRoomIsTaken();
@@ -135,13 +135,13 @@ class SettlementTest {
         settlement.throwFailure();
     }
 
-    /** A record that is given back is not committable and not counted as read, and takes no room any more. */
+    /** A record that is revoked is not committable and not counted as read, and takes no room any more. */
     @Test
-    void whatIsGivenBackIsNotCommittable() {
-        settlement.givenBack(delivery());
+    void whatIsRevokedIsNotCommittable() {
+        settlement.revoked(delivery());
         assertEquals(0, committable());
         assertEquals(Map.of(), counts());
-        assertEquals(1L, metrics.snapshot().get("RecordsGivenBack"));
+        assertEquals(1L, metrics.snapshot().get("RecordsRevoked"));
         assertNoRoomIsTaken();
     }
 

@@ -43,14 +43,14 @@ class StallWatchTest {
         return (long) metrics.snapshot().get("StalledForMillis");
     }
 
-    /** A task without records never stalls, nor does one whose records are decided. */
+    /** A task without records never stalls, nor does one whose records are completed. */
     @Test
     void idleAndMovingTasksDoNotStall() {
         timers.advance(5_003);
         metrics.recordRead(ledger);
         for (int round = 0; round < 11; round++) {
             metrics.recordRead(ledger);
-            metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
+            metrics.recordCompleted(ledger, Fate.INDEXED, 1, 1);
             timers.advance(997);
             assertEquals(0, stalledForMillis());
         }
@@ -69,7 +69,7 @@ class StallWatchTest {
                 .get(0)
                 .contains("books-0: stalled: 1 records in flight and none completed for"
                         + " 1000 ms; last error: status 429 es_rejected_execution_exception from 127.0.0.1:9200"));
-        metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
+        metrics.recordCompleted(ledger, Fate.INDEXED, 1, 1);
         timers.advance(250);
         assertEquals(0, stalledForMillis());
         assertEquals(
@@ -89,7 +89,7 @@ class StallWatchTest {
                 .contains("books-0: stalled: some 997 records wait and none is read for 1000 ms; the connector is"
                         + " paused, or the worker's consumer or this task's thread is blocked"));
         metrics.recordRead(ledger);
-        metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
+        metrics.recordCompleted(ledger, Fate.INDEXED, 1, 1);
         timers.advance(250);
         assertEquals(0, stalledForMillis());
         assertEquals(1, log.linesWith("books-0: resumed").size());

@@ -212,12 +212,12 @@ final class TaskHarness implements AutoCloseable {
     ConnectException putUntilFailed(Collection<SinkRecord> records) {
         return assertThrows(ConnectException.class, () -> {
             put(records);
-            putUntilDecided();
+            putUntilCompleted();
         });
     }
 
     /** Waits until the ledger has nothing in flight. */
-    void putUntilDecided() {
+    void putUntilCompleted() {
         putUntilInFlight(0);
     }
 

@@ -19,11 +19,11 @@ class UnindexedRecordsIT extends MisbehavingServer {
             harness.put(records(harness, 11));
             assertEquals(Set.of(TaskHarness.PARTITION), harness.paused());
             harness.revoke();
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             harness.assignAgain();
             misbehaviour = (request, exchange, ids) -> false;
             harness.put(List.of(harness.record("later", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(12, accepted.size());
             assertEquals(12, harness.committable());
         }
@@ -39,9 +39,9 @@ class UnindexedRecordsIT extends MisbehavingServer {
             // What is on the wire already cannot be taken back, and a busy machine hands it to the server late.
             harness.awaitAnswers();
             misbehaviour = (request, exchange, ids) -> false;
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Set.of(), accepted);
-            assertEquals(997, harness.attribute("RecordsGivenBack"));
+            assertEquals(997, harness.attribute("RecordsRevoked"));
             assertEquals(
                     "{\"books-0\":{\"read\":0,\"indexed\":0,\"updated\":0,\"deleted\":0,\"already_there\":0,\"stale\":0,"
                             + "\"dead_lettered\":0,\"dropped\":0,\"in_flight\":0}}",
@@ -50,9 +50,9 @@ class UnindexedRecordsIT extends MisbehavingServer {
         }
     }
 
-    /** A stop behind a request that takes long ends in time, and what was decided before is committed. */
+    /** A stop behind a request that takes long ends in time, and what was completed before is committed. */
     @Test
-    void aStopBehindASlowRequestCommitsWhatIsDecided() throws Exception {
+    void aStopBehindASlowRequestCommitsWhatIsCompleted() throws Exception {
         misbehaviour = (request, exchange, ids) -> {
             sleep(ids.contains("k97") ? 20_011 : 0);
             return false;
@@ -83,7 +83,7 @@ class UnindexedRecordsIT extends MisbehavingServer {
             assertEquals(Map.of("Indexed", 498L), harness.fates());
             assertEquals(7, harness.committable());
             mayReport.countDown();
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 498L, "DeadLettered", 1L), harness.fates());
             assertTrue(harness.reportedBy.endsWith("-dead-letters"), harness.reportedBy);
         }
@@ -94,7 +94,7 @@ class UnindexedRecordsIT extends MisbehavingServer {
     void invalidMessagesAreDropped() throws Exception {
         try (TaskHarness harness = harness("drop.invalid.message", "true", "pipeline", "enrich")) {
             harness.put(List.of(harness.record("a", "{"), harness.record(null, "{}"), harness.record("b", "{}")));
-            harness.putUntilDecided();
+            harness.putUntilCompleted();
             assertEquals(Map.of("Indexed", 1L, "Dropped", 2L), harness.fates());
             assertEquals(Set.of(), harness.deadLetters);
             assertTrue(queries.get(0).contains("pipeline=enrich"), queries.get(0));

@@ -5,9 +5,9 @@ import java.util.OptionalLong;
 /**
  * How often a bulk request was tried.
  *
- * @param sent how often it was sent since some of its operations were decided
+ * @param sent how often it was sent since some of its operations were completed
  * @param counted how many failures there were that waiting alone may not cure
- * @param failingSinceNanos when the first failure came since some of its operations were decided
+ * @param failingSinceNanos when the first failure came since some of its operations were completed
  */
 record Attempts(int sent, int counted, OptionalLong failingSinceNanos) {
     static final Attempts NONE = new Attempts(0, 0, OptionalLong.empty());
@@ -24,7 +24,7 @@ record Attempts(int sent, int counted, OptionalLong failingSinceNanos) {
         return new Attempts(sent, counted, OptionalLong.of(failingSinceNanos.orElse(nowNanos)));
     }
 
-    /** Some operations were decided: patience starts afresh. */
+    /** Some operations were completed: patience starts afresh. */
     Attempts andProgressed() {
         return new Attempts(0, counted, OptionalLong.empty());
     }

@@ -15,7 +15,7 @@ final class Bulk {
         ON_THE_WIRE,
         /** The answer, or that none will come, is being dealt with. */
         ANSWERED,
-        /** Each of its operations is decided or given back. */
+        /** Each of its operations is completed or revoked. */
         DONE
     }
 
@@ -99,7 +99,7 @@ final class Bulk {
         return state == State.DONE;
     }
 
-    /** How often it was sent since some of its operations were decided. */
+    /** How often it was sent since some of its operations were completed. */
     int attempts() {
         return attempts.sent();
     }
@@ -156,20 +156,20 @@ final class Bulk {
         keep(remaining);
     }
 
-    /** Whether an operation is of a partition that was given up. */
-    boolean hasGivenUp() {
-        return operations.stream().anyMatch(operation -> operation.delivery().isGivenUp());
+    /** Whether an operation is of a partition that was revoked. */
+    boolean hasRevoked() {
+        return operations.stream().anyMatch(operation -> operation.delivery().isRevoked());
     }
 
-    /** Removes and returns the operations whose partition was given up. */
-    List<Operation> takeGivenUp() {
-        List<Operation> givenUp = new ArrayList<>(0);
-        if (hasGivenUp()) {
+    /** Removes and returns the operations whose partition was revoked. */
+    List<Operation> takeRevoked() {
+        List<Operation> revoked = new ArrayList<>(0);
+        if (hasRevoked()) {
             List<Operation> kept = new ArrayList<>(operations.size());
-            operations.forEach(operation -> (operation.delivery().isGivenUp() ? givenUp : kept).add(operation));
+            operations.forEach(operation -> (operation.delivery().isRevoked() ? revoked : kept).add(operation));
             keep(kept);
         }
-        return givenUp;
+        return revoked;
     }
 
     /** The second half of the operations, which this request loses. */

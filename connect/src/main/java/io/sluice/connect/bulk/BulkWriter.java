@@ -13,14 +13,14 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.connect.errors.ConnectException;
 
 /**
- * Forms bulk requests, keeps up to N of them under way, and repeats what failed and may succeed.
+ * Forms bulk requests, keeps up to N of them in flight, and repeats what failed and may succeed.
  *
- * <p>A bulk request has a permit from when it is sent until each of its operations is decided; it keeps it while it
- * waits for another attempt. A request that is not full is sent only when nothing else not full is under way for its
+ * <p>A bulk request has a permit from when it is sent until each of its operations is completed; it keeps it while it
+ * waits for another attempt. A request that is not full is sent only when nothing else not full is in flight for its
  * index, so that under load the requests fill up whatever the linger time.
  *
  * <p>The task's thread, the client's and the timers' come here. What they change, they change {@link #underLock}; requests
- * are sent and decisions told without the lock.
+ * are sent and results told without the lock.
  */
 public final class BulkWriter implements BulkClient.Listener {
     private static final int TOO_LARGE = 413;
@@ -30,11 +30,11 @@ public final class BulkWriter implements BulkClient.Listener {
     private final BulkClient client;
     private final Backoff backoff;
     private final Timers timers;
-    private final Decisions decisions;
+    private final Results results;
     private final SinkMetrics metrics;
 
     private final Lanes lanes;
-    private final Set<Bulk> underWay = new LinkedHashSet<>();
+    private final Set<Bulk> inFlight = new LinkedHashSet<>();
     private final Failures failures;
     private final HeldOperations held;
     /** Under the lock; empty before the first request is accepted. */
@@ -47,7 +47,7 @@ public final class BulkWriter implements BulkClient.Listener {
             BulkClient client,
             Backoff backoff,
             Timers timers,
-            Decisions decisions,
+            Results results,
             SinkMetrics metrics) {
         this.settings = settings;
         this.held = settings.inOrder() ? new HeldUpserts() : new HeldDeletes();
@@ -55,7 +55,7 @@ public final class BulkWriter implements BulkClient.Listener {
         this.client = client;
         this.backoff = backoff;
         this.timers = timers;
-        this.decisions = decisions;
+        this.results = results;
         this.metrics = metrics;
         this.failures = new Failures(metrics);
         this.lanes = new Lanes(settings, timers, this::lingered);
@@ -68,7 +68,7 @@ public final class BulkWriter implements BulkClient.Listener {
             change.run();
             Bulk next = nextSendable();
             while (next != null) {
-                underWay.add(next);
+                inFlight.add(next);
                 sendable.add(next);
                 next = nextSendable();
             }
@@ -77,7 +77,7 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     private Bulk nextSendable() {
-        return stopped || underWay.size() >= settings.maxInFlight() ? null : lanes.next();
+        return stopped || inFlight.size() >= settings.maxInFlight() ? null : lanes.next();
     }
 
     /** Takes operations over; each is sent with others when a request is full or the linger time is over. */
@@ -102,44 +102,44 @@ public final class BulkWriter implements BulkClient.Listener {
     }
 
     /**
-     * Lets go of the operations whose partition was given up, except for those on the wire, which are not sent again. So
+     * Lets go of the operations whose partition was revoked, except for those on the wire, which are not sent again. So
      * whoever owns a partition next never meets a later attempt of ours.
      */
-    public void giveBack() {
-        List<Operation> givenUp = new ArrayList<>();
+    public void revoke() {
+        List<Operation> revoked = new ArrayList<>();
         underLock(() -> {
-            givenUp.addAll(held.takeGivenUp());
-            List<Operation> letThrough = lanes.takeGivenUp();
-            for (Bulk bulk : List.copyOf(underWay)) {
+            revoked.addAll(held.takeRevoked());
+            List<Operation> letThrough = lanes.takeRevoked();
+            for (Bulk bulk : List.copyOf(inFlight)) {
                 if (bulk.isWaiting()) {
-                    letThrough.addAll(takeGivenUp(bulk));
+                    letThrough.addAll(takeRevoked(bulk));
                 }
             }
             release(letThrough);
-            givenUp.addAll(letThrough);
+            revoked.addAll(letThrough);
         });
-        tellGivenBack(givenUp);
+        reportRevoked(revoked);
     }
 
     /** A request without operations is done; what is taken is still to be released. */
-    private List<Operation> takeGivenUp(Bulk bulk) {
-        List<Operation> givenUp = bulk.takeGivenUp();
+    private List<Operation> takeRevoked(Bulk bulk) {
+        List<Operation> revoked = bulk.takeRevoked();
         if (bulk.size() == 0) {
             finish(bulk);
         }
-        return givenUp;
+        return revoked;
     }
 
-    private void tellGivenBack(List<Operation> givenUp) {
-        givenUp.forEach(operation -> decisions.givenBack(operation.delivery()));
+    private void reportRevoked(List<Operation> revoked) {
+        revoked.forEach(operation -> results.revoked(operation.delivery()));
     }
 
-    /** Whether operations are on the wire whose partition was given up. */
-    public synchronized boolean isGivenUpOnTheWire() {
-        return underWay.stream().anyMatch(bulk -> bulk.isOnTheWire() && bulk.hasGivenUp());
+    /** Whether operations are on the wire whose partition was revoked. */
+    public synchronized boolean hasRevokedOnTheWire() {
+        return inFlight.stream().anyMatch(bulk -> bulk.isOnTheWire() && bulk.hasRevoked());
     }
 
-    /** Ends all repetition; answers that still come decide their operations. */
+    /** Ends all repetition; answers that still come complete their operations. */
     public synchronized void stop() {
         stopped = true;
     }
@@ -148,7 +148,7 @@ public final class BulkWriter implements BulkClient.Listener {
     public synchronized long oldestAgeMillis() {
         long now = timers.nanoTime();
         long oldest = Math.min(now, lanes.oldestReadAtNanos());
-        for (Bulk bulk : underWay) {
+        for (Bulk bulk : inFlight) {
             oldest = Math.min(oldest, bulk.oldestReadAtNanos());
         }
         return TimeUnit.NANOSECONDS.toMillis(now - oldest);
@@ -190,12 +190,12 @@ public final class BulkWriter implements BulkClient.Listener {
     public void answered(Bulk bulk, BulkAnswer answer) {
         guarded(bulk, () -> {
             metrics.bulkAnswered(bulk.size(), bulk.bodyBytes(), timers.nanoTime() - bulk.sentAtNanos());
-            decide(bulk, answer);
+            complete(bulk, answer);
         });
     }
 
-    private void decide(Bulk bulk, BulkAnswer answer) {
-        List<Operation> decided = new ArrayList<>(bulk.size());
+    private void complete(Bulk bulk, BulkAnswer answer) {
+        List<Operation> completed = new ArrayList<>(bulk.size());
         List<Delivery> through = new ArrayList<>(bulk.size());
         List<Operation> again = new ArrayList<>(0);
         int firstAgain = -1;
@@ -206,25 +206,25 @@ public final class BulkWriter implements BulkClient.Listener {
             if (isTriedAgain(operation, outcome)) {
                 firstAgain = firstAgain < 0 ? i : firstAgain;
                 again.add(operation);
-            } else if (outcome instanceof Outcome.Decided end) {
+            } else if (outcome instanceof Outcome.Completed end) {
                 operation.delivery().setFate(end.fate());
                 through.add(operation.delivery());
-                decided.add(operation);
+                completed.add(operation);
             } else if (outcome instanceof Outcome.Rejected) {
                 reject(operation, answer.status(i), error == null ? ItemError.UNKNOWN : error);
-                decided.add(operation);
+                completed.add(operation);
             } else {
-                decisions.decided(through);
+                results.completed(through);
                 fail(bulk, i, answer);
                 return;
             }
         }
-        decisions.decided(through);
+        results.completed(through);
         accepted();
         if (again.isEmpty()) {
-            finishAndRelease(bulk, decided);
+            finishAndRelease(bulk, completed);
         } else {
-            repeatItems(bulk, decided, again, answer.status(firstAgain), answer.error(firstAgain));
+            repeatItems(bulk, completed, again, answer.status(firstAgain), answer.error(firstAgain));
         }
     }
 
@@ -248,7 +248,7 @@ public final class BulkWriter implements BulkClient.Listener {
 
     private void reject(Operation operation, int status, ItemError error) {
         metrics.itemRejected();
-        decisions.rejected(operation.delivery(), status, error);
+        results.rejected(operation.delivery(), status, error);
     }
 
     private void fail(Bulk bulk, int item, BulkAnswer answer) {
@@ -258,26 +258,26 @@ public final class BulkWriter implements BulkClient.Listener {
         fail(bulk, status, isAboutDocument ? Failures.withheld(error) : error, item, null);
     }
 
-    private void finishAndRelease(Bulk bulk, List<Operation> decided) {
+    private void finishAndRelease(Bulk bulk, List<Operation> completed) {
         underLock(() -> {
             finish(bulk);
-            release(decided);
+            release(completed);
         });
     }
 
     private void finish(Bulk bulk) {
         bulk.done();
-        underWay.remove(bulk);
+        inFlight.remove(bulk);
         failures.over(bulk);
         partialAnswered(bulk);
     }
 
-    private void repeatItems(Bulk bulk, List<Operation> decided, List<Operation> again, int status, ItemError error) {
+    private void repeatItems(Bulk bulk, List<Operation> completed, List<Operation> again, int status, ItemError error) {
         metrics.itemsToSendAgain(again.size());
         underLock(() -> {
             partialAnswered(bulk);
             bulk.keepOnly(again);
-            release(decided);
+            release(completed);
         });
         repeat(bulk, status, Failures.withheld(error), null, false);
     }
@@ -348,16 +348,16 @@ public final class BulkWriter implements BulkClient.Listener {
             }
             return;
         }
-        List<Operation> givenUp = new ArrayList<>();
+        List<Operation> revoked = new ArrayList<>();
         underLock(() -> {
             bulk.waiting();
-            givenUp.addAll(takeGivenUp(bulk));
+            revoked.addAll(takeRevoked(bulk));
             if (bulk.size() > 1) {
                 lanes.addFirst(bulk.splitOff());
             }
-            release(givenUp);
+            release(revoked);
         });
-        tellGivenBack(givenUp);
+        reportRevoked(revoked);
         send(bulk);
     }
 
@@ -381,15 +381,15 @@ public final class BulkWriter implements BulkClient.Listener {
         timers.after(delayMs, () -> send(bulk));
     }
 
-    /** Lets a request wait for its next attempt, without what was given up meanwhile; one without any is done. */
+    /** Lets a request wait for its next attempt, without what was revoked meanwhile; one without any is done. */
     private void letWait(Bulk bulk) {
-        List<Operation> givenUp = new ArrayList<>();
+        List<Operation> revoked = new ArrayList<>();
         underLock(() -> {
             bulk.waiting();
-            givenUp.addAll(takeGivenUp(bulk));
-            release(givenUp);
+            revoked.addAll(takeRevoked(bulk));
+            release(revoked);
         });
-        tellGivenBack(givenUp);
+        reportRevoked(revoked);
     }
 
     private void fail(Bulk bulk, int status, ItemError error, int item, Throwable cause) {
@@ -399,6 +399,6 @@ public final class BulkWriter implements BulkClient.Listener {
             }
             stopped = true;
         }
-        decisions.failed(new ConnectException(Failures.describe(bulk, status, error, item, cause), cause));
+        results.failed(new ConnectException(Failures.describe(bulk, status, error, item, cause), cause));
     }
 }

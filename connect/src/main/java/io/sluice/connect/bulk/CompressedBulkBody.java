@@ -13,7 +13,7 @@ import org.apache.hc.core5.http.nio.DataStreamChannel;
  * The body of one attempt at a bulk request in gzip (RFC 1952), compressed while the connection takes it.
  *
  * <p>Neither the plain nor the compressed whole is ever held: {@link #HELD_BYTES} for each request that is being
- * written, whatever its size. Guarded, since an attempt may be given up on another thread than the one that writes.
+ * written, whatever its size. Guarded, since an attempt may be revoked on another thread than the one that writes.
  */
 final class CompressedBulkBody extends AttemptBody {
     private static final int PLAIN_BYTES = 16 << 10;

@@ -26,7 +26,7 @@ final class Failures {
         metrics.failed(what);
     }
 
-    /** All operations of a request are decided; the last error is over when that holds for all that had failed. */
+    /** All operations of a request are completed; the last error is over when that holds for all that had failed. */
     synchronized void over(Bulk bulk) {
         if (failing.remove(bulk) && failing.isEmpty()) {
             metrics.recovered();

@@ -18,8 +18,8 @@ final class HeldDeletes implements HeldOperations {
     private static final int SLOTS = 1 << 16;
 
     /**
-     * Undecided operations that were let through, by a hash of their id. Two ids that share a slot only make a delete
-     * wait longer; a map of all ids under way would cost every record more.
+     * Incomplete operations that were let through, by a hash of their id. Two ids that share a slot only make a delete
+     * wait longer; a map of all ids in flight would cost every record more.
      */
     private final int[] letThrough = new int[SLOTS];
 
@@ -42,11 +42,11 @@ final class HeldDeletes implements HeldOperations {
     }
 
     @Override
-    public List<Operation> release(Operation decided) {
-        if (!decided.hasId()) {
+    public List<Operation> release(Operation completed) {
+        if (!completed.hasId()) {
             return List.of();
         }
-        int slot = slot(decided);
+        int slot = slot(completed);
         letThrough[slot]--;
         boolean anyWaits = letThrough[slot] == 0 && !waitingBySlot.isEmpty() && waitingBySlot.containsKey(slot);
         return anyWaits ? upToTheNextDelete(slot) : List.of();
@@ -66,17 +66,17 @@ final class HeldDeletes implements HeldOperations {
     }
 
     @Override
-    public List<Operation> takeGivenUp() {
-        List<Operation> givenUp = new ArrayList<>();
+    public List<Operation> takeRevoked() {
+        List<Operation> revoked = new ArrayList<>();
         Iterator<ArrayDeque<Operation>> queues = waitingBySlot.values().iterator();
         while (queues.hasNext()) {
             ArrayDeque<Operation> waiting = queues.next();
-            waiting.removeIf(operation -> operation.delivery().isGivenUp() && givenUp.add(operation));
+            waiting.removeIf(operation -> operation.delivery().isRevoked() && revoked.add(operation));
             if (waiting.isEmpty()) {
                 queues.remove();
             }
         }
-        return givenUp;
+        return revoked;
     }
 
     private static boolean isDelete(Operation operation) {

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Keeps order per document where versions cannot: of the operations on one id only the first undecided one is let
+ * Keeps order per document where versions cannot: of the operations on one id only the first incomplete one is let
  * through, the others wait for it here.
  */
 final class HeldUpserts implements HeldOperations {
@@ -37,11 +37,11 @@ final class HeldUpserts implements HeldOperations {
     }
 
     @Override
-    public List<Operation> release(Operation decided) {
-        if (!decided.hasId()) {
+    public List<Operation> release(Operation completed) {
+        if (!completed.hasId()) {
             return List.of();
         }
-        Object key = key(decided);
+        Object key = key(completed);
         Operation next = waitingById.get(key).poll();
         if (next == null) {
             waitingById.remove(key);
@@ -51,18 +51,18 @@ final class HeldUpserts implements HeldOperations {
     }
 
     @Override
-    public List<Operation> takeGivenUp() {
-        List<Operation> givenUp = new ArrayList<>();
+    public List<Operation> takeRevoked() {
+        List<Operation> revoked = new ArrayList<>();
         for (ArrayDeque<Operation> waiting : waitingById.values()) {
             for (Iterator<Operation> all = waiting.iterator(); all.hasNext(); ) {
                 Operation operation = all.next();
-                if (operation.delivery().isGivenUp()) {
-                    givenUp.add(operation);
+                if (operation.delivery().isRevoked()) {
+                    revoked.add(operation);
                     all.remove();
                 }
             }
         }
-        return givenUp;
+        return revoked;
     }
 
     private static Object key(Operation operation) {

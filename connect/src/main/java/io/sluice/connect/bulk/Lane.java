@@ -14,7 +14,7 @@ final class Lane {
     private long bytes;
     private long sinceNanos;
     private int flushed;
-    private boolean partialUnderWay;
+    private boolean partialInFlight;
 
     Lane(String index, BulkSettings settings) {
         this.index = index;
@@ -45,12 +45,12 @@ final class Lane {
 
     /** Whether nothing waits and nothing has to come back: the lane may go. */
     boolean isUnused() {
-        return waiting.isEmpty() && !partialUnderWay;
+        return waiting.isEmpty() && !partialInFlight;
     }
 
     /** Whether a request that is not full may be sent as soon as it has waited long enough. */
     boolean mayLinger() {
-        return !waiting.isEmpty() && !partialUnderWay;
+        return !waiting.isEmpty() && !partialInFlight;
     }
 
     /** The time from which on the next request lingers. */
@@ -88,27 +88,27 @@ final class Lane {
         flushed = Math.max(0, flushed - bulk.size());
         sinceNanos = nowNanos;
         bulk.setPartial(isPartial);
-        partialUnderWay |= isPartial;
+        partialInFlight |= isPartial;
         return bulk;
     }
 
     void partialAnswered() {
-        partialUnderWay = false;
+        partialInFlight = false;
     }
 
-    /** Removes and returns the operations whose partition was given up. */
-    List<Operation> takeGivenUp() {
-        List<Operation> givenUp = new ArrayList<>();
+    /** Removes and returns the operations whose partition was revoked. */
+    List<Operation> takeRevoked() {
+        List<Operation> revoked = new ArrayList<>();
         for (Operation operation : waiting) {
-            if (operation.delivery().isGivenUp()) {
-                givenUp.add(operation);
+            if (operation.delivery().isRevoked()) {
+                revoked.add(operation);
                 bytes -= operation.bodyBytes();
             }
         }
-        if (!givenUp.isEmpty()) {
-            waiting.removeIf(operation -> operation.delivery().isGivenUp());
+        if (!revoked.isEmpty()) {
+            waiting.removeIf(operation -> operation.delivery().isRevoked());
             flushed = Math.min(flushed, waiting.size());
         }
-        return givenUp;
+        return revoked;
     }
 }

@@ -113,19 +113,19 @@ final class Lanes {
         removeIfUnused(lane);
     }
 
-    /** Removes and returns the operations whose partition was given up. */
-    List<Operation> takeGivenUp() {
-        List<Operation> givenUp = new ArrayList<>();
-        halves.forEach(half -> givenUp.addAll(half.takeGivenUp()));
+    /** Removes and returns the operations whose partition was revoked. */
+    List<Operation> takeRevoked() {
+        List<Operation> revoked = new ArrayList<>();
+        halves.forEach(half -> revoked.addAll(half.takeRevoked()));
         halves.removeIf(half -> half.size() == 0);
         for (Iterator<Lane> all = lanes.values().iterator(); all.hasNext(); ) {
             Lane lane = all.next();
-            givenUp.addAll(lane.takeGivenUp());
+            revoked.addAll(lane.takeRevoked());
             if (lane.isUnused()) {
                 all.remove();
             }
         }
-        return givenUp;
+        return revoked;
     }
 
     /** How many indices something waits for, or has to come back from. */

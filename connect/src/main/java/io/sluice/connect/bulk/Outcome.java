@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 /** What an answer means for one item of a bulk request, or for a request that was refused as a whole. */
 sealed interface Outcome {
     /** The record needs nothing more. */
-    record Decided(Fate fate) implements Outcome {}
+    record Completed(Fate fate) implements Outcome {}
 
     /** The document will never be accepted; its neighbours are not concerned. */
     record Rejected() implements Outcome {}
@@ -27,11 +27,11 @@ sealed interface Outcome {
     /** The index, the account or the request is the trouble: no record can get through. */
     record Fatal() implements Outcome {}
 
-    Outcome INDEXED = new Decided(Fate.INDEXED);
-    Outcome UPDATED = new Decided(Fate.UPDATED);
-    Outcome DELETED = new Decided(Fate.DELETED);
-    Outcome ALREADY_THERE = new Decided(Fate.ALREADY_THERE);
-    Outcome STALE = new Decided(Fate.STALE);
+    Outcome INDEXED = new Completed(Fate.INDEXED);
+    Outcome UPDATED = new Completed(Fate.UPDATED);
+    Outcome DELETED = new Completed(Fate.DELETED);
+    Outcome ALREADY_THERE = new Completed(Fate.ALREADY_THERE);
+    Outcome STALE = new Completed(Fate.STALE);
     Outcome REJECTED = new Rejected();
     Outcome AGAIN = new Again();
     Outcome AGAIN_COUNTED = new AgainCounted();
@@ -52,7 +52,7 @@ sealed interface Outcome {
     Pattern CURRENT_VERSION = Pattern.compile("current version \\[(\\d{1,18}|[0-8]\\d{18})\\]");
 
     /**
-     * The outcome of one item; its status decides.
+     * The outcome of one item; its status tells.
      *
      * @param error what was wrong, or {@code null}; its reason only tells stale from already there
      * @param mayCreate whether Elasticsearch may create the index that the item names

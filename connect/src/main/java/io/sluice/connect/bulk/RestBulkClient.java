@@ -26,7 +26,7 @@ public final class RestBulkClient implements BulkClient {
     private final AnswerChecks checks;
 
     /** Only of use when Elasticsearch may not create targets. */
-    private final Sightings sightings = new Sightings(System::nanoTime);
+    private final ExistenceCache existing = new ExistenceCache(System::nanoTime);
 
     /** Bytes beside the records themselves that so many requests take while they are written. */
     public static long writingBytes(boolean compressed, int requests) {
@@ -45,7 +45,7 @@ public final class RestBulkClient implements BulkClient {
 
     @Override
     public void send(Bulk bulk, Listener listener) {
-        if (mayCreate || sightings.areFreshOf(bulk.index())) {
+        if (mayCreate || existing.areFreshOf(bulk.index())) {
             sendBulk(bulk, listener);
         } else {
             client.send(new ClusterRequest("HEAD", path(bulk)), new Presence(bulk, listener));
@@ -136,7 +136,7 @@ public final class RestBulkClient implements BulkClient {
         }
 
         private void sendNow() {
-            sightings.add(bulk.index());
+            existing.add(bulk.index());
             sendBulk(bulk, listener);
         }
     }

@@ -41,7 +41,7 @@ public final class BufferSettings {
                         180_000L,
                         Accepts.atLeast(0),
                         LOW,
-                        "Longest wait for results when offsets are committed and when partitions are given up, in "
+                        "Longest wait for results when offsets are committed and when partitions are revoked, in "
                                 + "milliseconds; never more than 4 s for both together, because a worker stops waiting after "
                                 + "5 s. 0: no wait.");
     }

@@ -7,7 +7,7 @@ import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigDef.Type;
 
-/** How bulk requests are formed, how many are under way, and how fast. */
+/** How bulk requests are formed, how many are in flight, and how fast. */
 public final class RequestSettings {
     private static final String BATCH_SIZE = "batch.size";
     private static final String BULK_SIZE_BYTES = "bulk.size.bytes";

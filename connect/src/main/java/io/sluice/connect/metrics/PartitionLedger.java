@@ -18,7 +18,7 @@ public final class PartitionLedger {
         recordsByFate[Fate.DROPPED.ordinal()] += records;
     }
 
-    void decided(Fate fate) {
+    void completed(Fate fate) {
         recordsByFate[fate.ordinal()]++;
     }
 

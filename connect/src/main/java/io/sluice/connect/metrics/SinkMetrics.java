@@ -28,11 +28,11 @@ public final class SinkMetrics {
     private final Histogram documentsPerBulk = histogram(MOST_DOCUMENTS);
     private final Histogram bytesPerBulk = histogram(MOST_BYTES);
     private final Map<String, Long> bulkRequestsByStatus = new TreeMap<>();
-    private LongSupplier oldestUndecidedAgeMillis = () -> 0;
+    private LongSupplier oldestIncompleteAgeMillis = () -> 0;
     private IntSupplier nodesLeftOut = () -> 0;
     private long recordsRead;
     private long recordsInFlight;
-    private long recordsGivenBack;
+    private long recordsRevoked;
     private long stalledForMillis;
     private String lastError = "";
     private long bytesAcknowledged;
@@ -55,8 +55,8 @@ public final class SinkMetrics {
     }
 
     /** Where {@code OldestUnacknowledgedAgeMillis} comes from; asked without this object's lock. */
-    public synchronized void setOldestUndecidedAgeMillis(LongSupplier ageMillis) {
-        oldestUndecidedAgeMillis = ageMillis;
+    public synchronized void setOldestIncompleteAgeMillis(LongSupplier ageMillis) {
+        oldestIncompleteAgeMillis = ageMillis;
     }
 
     /** Where {@code NodesLeftOut} comes from; asked without this object's lock. */
@@ -81,12 +81,12 @@ public final class SinkMetrics {
     }
 
     /**
-     * A record is decided.
+     * A record is completed.
      *
      * @param ageMicros from its intended send time to now, or negative when it is not to be counted
      */
-    public synchronized void recordDecided(PartitionLedger ledger, Fate fate, long sourceBytes, long ageMicros) {
-        ledger.decided(fate);
+    public synchronized void recordCompleted(PartitionLedger ledger, Fate fate, long sourceBytes, long ageMicros) {
+        ledger.completed(fate);
         recordsByFate[fate.ordinal()]++;
         recordsInFlight--;
         if (fate != Fate.DEAD_LETTERED && fate != Fate.DROPPED) {
@@ -104,15 +104,15 @@ public final class SinkMetrics {
         recordsByFate[Fate.DROPPED.ordinal()] += records;
     }
 
-    /** A record was let go undecided, to be read again by whoever owns its partition: it no longer counts as read. */
-    public synchronized void recordGivenBack(PartitionLedger ledger) {
+    /** A record was let go incomplete, to be read again by whoever owns its partition: it no longer counts as read. */
+    public synchronized void recordRevoked(PartitionLedger ledger) {
         ledger.read(-1);
         recordsRead--;
         recordsInFlight--;
-        recordsGivenBack++;
+        recordsRevoked++;
     }
 
-    public synchronized long recordsDecided() {
+    public synchronized long recordsCompleted() {
         return recordsRead - recordsInFlight;
     }
 
@@ -124,7 +124,7 @@ public final class SinkMetrics {
         return recordsInFlight;
     }
 
-    /** @param millis since the last record was decided, 0 while records are or when there are none */
+    /** @param millis since the last record was completed, 0 while records are or when there are none */
     public synchronized void stalledFor(long millis) {
         stalledForMillis = millis;
     }
@@ -134,7 +134,7 @@ public final class SinkMetrics {
         lastError = what;
     }
 
-    /** Everything that had failed is decided. */
+    /** Everything that had failed is completed. */
     public synchronized void recovered() {
         lastError = "";
     }
@@ -199,7 +199,7 @@ public final class SinkMetrics {
         long leftOut = nodesLeftOut().getAsInt();
         synchronized (this) {
             Map<String, Object> attributes = new LinkedHashMap<>(ledger());
-            attributes.put("RecordsGivenBack", recordsGivenBack);
+            attributes.put("RecordsRevoked", recordsRevoked);
             attributes.put("StalledForMillis", stalledForMillis);
             attributes.put("LastError", lastError);
             attributes.put("LedgerByPartition", (Supplier<String>) this::ledgerByPartition);
@@ -227,7 +227,7 @@ public final class SinkMetrics {
     }
 
     private synchronized LongSupplier oldestAge() {
-        return oldestUndecidedAgeMillis;
+        return oldestIncompleteAgeMillis;
     }
 
     private synchronized IntSupplier nodesLeftOut() {

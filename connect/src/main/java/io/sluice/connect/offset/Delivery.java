@@ -4,7 +4,7 @@ import io.sluice.connect.metrics.Fate;
 import io.sluice.connect.metrics.PartitionLedger;
 import org.apache.kafka.connect.sink.SinkRecord;
 
-/** One record on its way through the sink, from being read until it is decided. */
+/** One record on its way through the sink, from being read until it is completed. */
 public final class Delivery {
     private final SinkRecord record;
     private final PartitionOffsets partition;
@@ -88,12 +88,12 @@ public final class Delivery {
     }
 
     /** Whether the record belongs to whoever owns its partition now: it must not be sent any more. */
-    public boolean isGivenUp() {
-        return partition.isGivenUp();
+    public boolean isRevoked() {
+        return partition.isRevoked();
     }
 
     /** Lets the partition's committable offset pass this record. */
-    public void decided() {
-        stretch.decide(place);
+    public void completed() {
+        stretch.complete(place);
     }
 }

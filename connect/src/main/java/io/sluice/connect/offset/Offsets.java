@@ -8,7 +8,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.errors.ConnectException;
 
-/** The partitions this task owns, each with its undecided records. Used by the task's thread only. */
+/** The partitions this task owns, each with its incomplete records. Used by the task's thread only. */
 public final class Offsets {
     private final Map<TopicPartition, PartitionOffsets> partitions = new HashMap<>();
     private final SinkMetrics metrics;
@@ -30,19 +30,19 @@ public final class Offsets {
         opened.forEach(partition -> partitions.put(partition, followed(partition)));
     }
 
-    /** Gives partitions up; records of theirs that were sent may still be decided, without effect here. */
+    /** Gives partitions up; records of theirs that were sent may still be completed, without effect here. */
     public void close(Collection<TopicPartition> closed) {
         for (TopicPartition partition : closed) {
             PartitionOffsets offsets = partitions.remove(partition);
             if (offsets != null) {
-                offsets.giveUp();
+                offsets.revoke();
             }
         }
         lastPartition = null;
     }
 
     /**
-     * The undecided records of one partition; consecutive calls mostly ask for the same one.
+     * The incomplete records of one partition; consecutive calls mostly ask for the same one.
      *
      * @throws ConnectException the task does not own the partition
      */
@@ -69,27 +69,27 @@ public final class Offsets {
         return offsets;
     }
 
-    /** Records of these partitions that were read and are not decided. */
-    public long undecided(Collection<TopicPartition> asked) {
+    /** Records of these partitions that were read and are not completed. */
+    public long incomplete(Collection<TopicPartition> asked) {
         return asked.stream()
                 .map(partitions::get)
-                .mapToLong(offsets -> offsets == null ? 0 : offsets.undecided())
+                .mapToLong(offsets -> offsets == null ? 0 : offsets.incomplete())
                 .sum();
     }
 
     /**
      * What may be committed of {@code consumed}, the offsets up to which the worker has handed records over.
      *
-     * <p>A partition with nothing undecided gives what the worker says, which also covers records that a transformation
-     * filtered out; any other gives the offset of its first undecided record. A partition this task does not own gives nothing.
+     * <p>A partition with nothing incomplete gives what the worker says, which also covers records that a transformation
+     * filtered out; any other gives the offset of its first incomplete record. A partition this task does not own gives nothing.
      */
     public Map<TopicPartition, OffsetAndMetadata> committable(Map<TopicPartition, OffsetAndMetadata> consumed) {
         Map<TopicPartition, OffsetAndMetadata> committable = new HashMap<>();
         consumed.forEach((partition, end) -> {
             PartitionOffsets offsets = partitions.get(partition);
             if (offsets != null) {
-                boolean allDecided = offsets.undecided() == 0;
-                committable.put(partition, allDecided ? end : new OffsetAndMetadata(offsets.committable()));
+                boolean allCompleted = offsets.incomplete() == 0;
+                committable.put(partition, allCompleted ? end : new OffsetAndMetadata(offsets.committable()));
             }
         });
         return committable;

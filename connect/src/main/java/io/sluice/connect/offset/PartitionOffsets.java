@@ -4,16 +4,16 @@ import io.sluice.connect.metrics.PartitionLedger;
 import java.util.ArrayDeque;
 
 /**
- * The records of one partition that are not yet decided, in the order they were read.
+ * The records of one partition that are not yet completed, in the order they were read.
  *
- * <p>Used by the task's thread only; records are decided in their {@link Stretch}, by any thread. Gaps between offsets (compaction, transactions)
+ * <p>Used by the task's thread only; records are completed in their {@link Stretch}, by any thread. Gaps between offsets (compaction, transactions)
  * cost nothing.
  */
 public final class PartitionOffsets {
     private final PartitionLedger ledger;
     private final ArrayDeque<Stretch> stretches = new ArrayDeque<>();
     private long nextToRead;
-    private volatile boolean givenUp;
+    private volatile boolean revoked;
 
     /** @param ledger where the partition's records are counted */
     public PartitionOffsets(PartitionLedger ledger) {
@@ -28,7 +28,7 @@ public final class PartitionOffsets {
     /** Notes that the record at {@code offset} was read; returns the stretch whose last place is the record's. */
     Stretch read(long offset) {
         if (stretches.getLast().isFull()) {
-            forgetDecided();
+            forgetCompleted();
             stretches.add(new Stretch());
         }
         Stretch last = stretches.getLast();
@@ -37,31 +37,31 @@ public final class PartitionOffsets {
         return last;
     }
 
-    private void forgetDecided() {
-        while (stretches.size() > 1 && stretches.getFirst().isAllDecided()) {
+    private void forgetCompleted() {
+        while (stretches.size() > 1 && stretches.getFirst().isAllCompleted()) {
             stretches.removeFirst();
         }
     }
 
-    /** The offset to read next after a restart: that of the first undecided record, or the one after the last read. */
+    /** The offset to read next after a restart: that of the first incomplete record, or the one after the last read. */
     public long committable() {
-        forgetDecided();
+        forgetCompleted();
         Stretch first = stretches.getFirst();
-        return first.isAllDecided() ? nextToRead : first.firstUndecidedOffset();
+        return first.isAllCompleted() ? nextToRead : first.firstIncompleteOffset();
     }
 
-    /** Notes that this task no longer owns the partition: another one reads again what is undecided here. */
-    void giveUp() {
-        givenUp = true;
+    /** Notes that this task no longer owns the partition: another one reads again what is incomplete here. */
+    void revoke() {
+        revoked = true;
     }
 
     /** Whether this task no longer owns the partition. */
-    boolean isGivenUp() {
-        return givenUp;
+    boolean isRevoked() {
+        return revoked;
     }
 
-    /** How many records were read and are not decided. */
-    long undecided() {
-        return stretches.stream().mapToLong(Stretch::undecided).sum();
+    /** How many records were read and are not completed. */
+    long incomplete() {
+        return stretches.stream().mapToLong(Stretch::incomplete).sum();
     }
 }

@@ -3,18 +3,18 @@ package io.sluice.connect.offset;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Some consecutive records of one partition in the order they were read: their offsets, and which are decided.
+ * Some consecutive records of one partition in the order they were read: their offsets, and which are completed.
  *
- * <p>Records are added and looked at by the task's thread only; any thread may decide them, without a lock, because
- * every record is decided once by one thread while the task goes on reading.
+ * <p>Records are added and looked at by the task's thread only; any thread may complete them, without a lock, because
+ * every record is completed once by one thread while the task goes on reading.
  */
 final class Stretch {
     private static final int RECORDS = 1024;
 
     private final long[] offsets = new long[RECORDS];
-    private final AtomicLongArray decidedBits = new AtomicLongArray(RECORDS / Long.SIZE);
+    private final AtomicLongArray completedBits = new AtomicLongArray(RECORDS / Long.SIZE);
     private int size;
-    private int decidedFromStart;
+    private int completedFromStart;
 
     boolean isFull() {
         return size == RECORDS;
@@ -25,42 +25,42 @@ final class Stretch {
         size++;
     }
 
-    /** The place of the record added last, by which it is decided. */
+    /** The place of the record added last, by which it is completed. */
     int lastPlace() {
         return size - 1;
     }
 
     /** Notes that a record needs nothing more. */
-    void decide(int place) {
+    void complete(int place) {
         long bit = 1L << place;
-        long before = decidedBits.getAndAccumulate(place / Long.SIZE, bit, (bits, added) -> bits | added);
+        long before = completedBits.getAndAccumulate(place / Long.SIZE, bit, (bits, added) -> bits | added);
         if ((before & bit) != 0) {
-            throw new IllegalStateException("record decided twice: offset " + offsets[place]);
+            throw new IllegalStateException("record completed twice: offset " + offsets[place]);
         }
     }
 
-    /** Whether every record added so far is decided. */
-    boolean isAllDecided() {
-        while (decidedFromStart < size && isDecided(decidedFromStart)) {
-            decidedFromStart++;
+    /** Whether every record added so far is completed. */
+    boolean isAllCompleted() {
+        while (completedFromStart < size && isCompleted(completedFromStart)) {
+            completedFromStart++;
         }
-        return decidedFromStart == size;
+        return completedFromStart == size;
     }
 
-    /** To be asked only while {@link #isAllDecided()} says no. */
-    long firstUndecidedOffset() {
-        return offsets[decidedFromStart];
+    /** To be asked only while {@link #isAllCompleted()} says no. */
+    long firstIncompleteOffset() {
+        return offsets[completedFromStart];
     }
 
-    int undecided() {
-        int decided = 0;
-        for (int word = 0; word < decidedBits.length(); word++) {
-            decided += Long.bitCount(decidedBits.get(word));
+    int incomplete() {
+        int completed = 0;
+        for (int word = 0; word < completedBits.length(); word++) {
+            completed += Long.bitCount(completedBits.get(word));
         }
-        return size - decided;
+        return size - completed;
     }
 
-    private boolean isDecided(int place) {
-        return (decidedBits.get(place / Long.SIZE) & 1L << place) != 0;
+    private boolean isCompleted(int place) {
+        return (completedBits.get(place / Long.SIZE) & 1L << place) != 0;
     }
 }

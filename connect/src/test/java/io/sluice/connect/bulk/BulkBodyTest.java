@@ -68,7 +68,7 @@ class BulkBodyTest extends WriterWorld {
         }
     }
 
-    /** An attempt that is given up while another thread writes it ends in an error, and takes nothing of the next one. */
+    /** An attempt that is revoked while another thread writes it ends in an error, and takes nothing of the next one. */
     @Test
     void attemptsHaveNothingInCommon() throws IOException {
         BulkWriter writer = writer(11, 1 << 20, 5, false);

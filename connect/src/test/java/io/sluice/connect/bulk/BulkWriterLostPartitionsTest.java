@@ -15,9 +15,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What becomes of operations whose partition is lost, and of those beside them. */
 class BulkWriterLostPartitionsTest extends WriterWorld {
-    /** What is waiting in any place when its partition is lost is given back, and nothing of it is sent any more. */
+    /** What is waiting in any place when its partition is lost is revoked, and nothing of it is sent any more. */
     @Test
-    void whatALostPartitionLeftWaitingIsGivenBack() {
+    void whatALostPartitionLeftWaitingIsRevoked() {
         encoder = encoder("upsert");
         BulkWriter writer = writer(2, 1 << 20, 2, true);
         for (String key : new String[] {"a", "b", "c", "d", "a", "e", "f", "g"}) {
@@ -25,11 +25,11 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
         }
         client.refuse(0, 503);
         losePartition(writer, 0);
-        assertEquals(List.of(0L, 1L, 4L, 5L, 6L, 7L), sorted(book.givenBack));
+        assertEquals(List.of(0L, 1L, 4L, 5L, 6L, 7L), sorted(book.revoked));
         client.answer(1, item -> item == 0 ? 200 : 429);
         timers.advance(60_000);
-        assertEquals(List.of(0L, 1L, 3L, 4L, 5L, 6L, 7L), sorted(book.givenBack));
-        assertEquals(Set.of(2L), book.decided.keySet());
+        assertEquals(List.of(0L, 1L, 3L, 4L, 5L, 6L, 7L), sorted(book.revoked));
+        assertEquals(Set.of(2L), book.completed.keySet());
         assertEquals(2, client.sent.size());
         assertNull(book.failure);
     }
@@ -50,17 +50,17 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
         losePartition(writer, 0);
         timers.advance(200);
         assertEquals(List.of("1"), client.offsets(1));
-        assertEquals(List.of(0L, 3L), sorted(book.givenBack));
+        assertEquals(List.of(0L, 3L), sorted(book.revoked));
         client.succeed(1);
         timers.advance(5);
         assertEquals(List.of("2"), client.offsets(2));
         client.succeed(2);
-        assertEquals(Set.of(1L, 2L), book.decided.keySet());
+        assertEquals(Set.of(1L, 2L), book.completed.keySet());
     }
 
-    /** A waiting delete whose partition is lost is given back; one of a partition that stays still has its turn. */
+    /** A waiting delete whose partition is lost is revoked; one of a partition that stays still has its turn. */
     @Test
-    void waitingDeletesAreGivenBackOrSent() {
+    void waitingDeletesAreRevokedOrSent() {
         BulkWriter writer = writer(1, 1 << 20, 5, false);
         add(writer, operation("a"));
         add(writer, operation("a", null));
@@ -70,7 +70,7 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
         add(writer, operation("b", null));
         partition = lost;
         losePartition(writer, 0);
-        assertEquals(List.of(1L), book.givenBack);
+        assertEquals(List.of(1L), book.revoked);
         client.succeed(0);
         client.succeed(1);
         assertEquals(List.of("3"), client.offsets(2));
@@ -92,9 +92,9 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
             partition = isMixed ? opened(1) : partition;
             add(writer, 1);
             client.refuse(first, 413);
-            book.givenBack.clear();
+            book.revoked.clear();
             losePartition(writer, 0);
-            assertEquals(isMixed ? 1 : 2, book.givenBack.size());
+            assertEquals(isMixed ? 1 : 2, book.revoked.size());
             client.succeed(first + 1);
             assertEquals(isMixed ? 3 : 2, client.sent.size() - first);
         }
@@ -110,7 +110,7 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
         partition = opened(1);
         add(writer, 1);
         losePartition(writer, 0);
-        assertEquals(List.of(1L, 2L), book.givenBack);
+        assertEquals(List.of(1L, 2L), book.revoked);
         add(writer, 2);
         assertEquals(List.of(), sizesSent());
         timers.advance(5);
@@ -122,16 +122,16 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
     void onlyTheWireHoldsALostPartition() {
         BulkWriter writer = writer(1, 1 << 20, 5, false);
         add(writer, 4);
-        assertFalse(writer.isGivenUpOnTheWire());
+        assertFalse(writer.hasRevokedOnTheWire());
         client.refuse(0, 503);
         losePartition(writer, 0);
-        assertTrue(writer.isGivenUpOnTheWire());
+        assertTrue(writer.hasRevokedOnTheWire());
         client.succeed(1);
         client.refuse(2, 503);
-        assertTrue(writer.isGivenUpOnTheWire());
+        assertTrue(writer.hasRevokedOnTheWire());
         client.refuse(3, 405);
-        assertFalse(writer.isGivenUpOnTheWire());
-        assertEquals(List.of(0L, 2L), book.givenBack);
+        assertFalse(writer.hasRevokedOnTheWire());
+        assertEquals(List.of(0L, 2L), book.revoked);
     }
 
     /** What is refused after its partition was lost makes way for who waits on the same document. */
@@ -150,14 +150,14 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
         timers.advance(100);
         client.succeed(1);
         client.succeed(2);
-        assertEquals(Set.of(1L, 2L), book.decided.keySet());
-        assertEquals(List.of(0L), book.givenBack);
+        assertEquals(Set.of(1L, 2L), book.completed.keySet());
+        assertEquals(List.of(0L), book.revoked);
         assertTrue(lost.committable() == 0);
     }
 
-    /** A half that waits for its place in the pace is given back with its partition. */
+    /** A half that waits for its place in the pace is revoked with its partition. */
     @Test
-    void aHalfThatKeepsToThePaceIsGivenBack() {
+    void aHalfThatKeepsToThePaceIsRevoked() {
         documentsPerSecond = 100;
         BulkWriter writer = writer(4, 1 << 20, 1, false);
         add(writer, 4);
@@ -165,6 +165,6 @@ class BulkWriterLostPartitionsTest extends WriterWorld {
         losePartition(writer, 0);
         timers.advance(1_009);
         assertEquals(1, client.sent.size());
-        assertEquals(List.of(0L, 1L, 2L, 3L), sorted(book.givenBack));
+        assertEquals(List.of(0L, 1L, 2L, 3L), sorted(book.revoked));
     }
 }

@@ -13,11 +13,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** Which operations wait for others on the same document, and that each is decided once. */
+/** Which operations wait for others on the same document, and that each is completed once. */
 class BulkWriterOrderTest extends WriterWorld {
-    /** Where versions cannot keep order, an operation waits until the earlier ones on its id are decided. */
+    /** Where versions cannot keep order, an operation waits until the earlier ones on its id are completed. */
     @Test
-    void operationsOnOneIdAreNeverUnderWayTogether() {
+    void operationsOnOneIdAreNeverInFlightTogether() {
         encoder = encoder("upsert");
         BulkWriter writer = writer(2, 1 << 20, 5, true);
         for (String key : new String[] {"a", "b", "a", "c", "a", "d"}) {
@@ -38,7 +38,7 @@ class BulkWriterOrderTest extends WriterWorld {
         assertEquals(List.of("2"), client.offsets(3));
     }
 
-    /** A delete waits until what came before it on its document is decided: repeated later, that could undo it. */
+    /** A delete waits until what came before it on its document is completed: repeated later, that could undo it. */
     @Test
     void aDeleteWaitsForTheEarlierOperationsOnItsDocument() {
         BulkWriter writer = writer(2, 1 << 20, 5, false);
@@ -70,8 +70,8 @@ class BulkWriterOrderTest extends WriterWorld {
     }
 
     /**
-     * Over random failures each record is decided once, no delete is sent before what it follows is decided, and never
-     * more than N requests are under way.
+     * Over random failures each record is completed once, no delete is sent before what it follows is completed, and never
+     * more than N requests are in flight.
      */
     @Test
     void randomFailuresDecideEachRecordOnce() {
@@ -92,7 +92,7 @@ class BulkWriterOrderTest extends WriterWorld {
                 assertTrue(world.client.sent.size() - world.client.answered <= 3);
             }
             writer.flush();
-            while (world.book.decided.size() < 997) {
+            while (world.book.completed.size() < 997) {
                 world.client.answerRandomly(random);
                 world.timers.advance(100);
                 assertNull(world.book.failure);
@@ -108,7 +108,7 @@ class BulkWriterOrderTest extends WriterWorld {
         for (Operation operation : bulk.operations()) {
             if (operation.kind() == Operation.Kind.DELETE) {
                 Set<Long> before = new HashSet<>(world.addedBefore(operation));
-                before.removeAll(world.book.decided.keySet());
+                before.removeAll(world.book.completed.keySet());
                 assertEquals(Set.of(), before, "sent before the operations that it follows");
             }
         }

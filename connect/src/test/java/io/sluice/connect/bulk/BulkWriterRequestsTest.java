@@ -40,9 +40,9 @@ class BulkWriterRequestsTest extends WriterWorld {
         assertEquals(List.of(2, 1, 1), sizesSent());
     }
 
-    /** Exactly as many requests as allowed are under way; a finished one makes way for the next. */
+    /** Exactly as many requests as allowed are in flight; a finished one makes way for the next. */
     @Test
-    void exactlyNRequestsAreUnderWay() {
+    void exactlyNRequestsAreInFlight() {
         BulkWriter writer = writer(3, 1 << 20, 5, false);
         add(writer, 24);
         assertEquals(5, client.sent.size());
@@ -50,9 +50,9 @@ class BulkWriterRequestsTest extends WriterWorld {
         assertEquals(6, client.sent.size());
     }
 
-    /** While a request that is not full is under way, the next ones wait until they are full. */
+    /** While a request that is not full is in flight, the next ones wait until they are full. */
     @Test
-    void onlyOneRequestThatIsNotFullIsUnderWay() {
+    void onlyOneRequestThatIsNotFullIsInFlight() {
         BulkWriter writer = writer(7, 1 << 20, 5, false);
         add(writer, 2);
         timers.advance(5);
@@ -144,18 +144,18 @@ class BulkWriterRequestsTest extends WriterWorld {
             timers.advance(5);
             lanes.disarm();
             Bulk bulk = lanes.next();
-            assertEquals(1, lanes.size(), "while a request that is not full is under way");
+            assertEquals(1, lanes.size(), "while a request that is not full is in flight");
             lanes.partialAnswered(bulk.index());
             assertEquals(0, lanes.size());
         }
         lanes.add(operation("k"));
         offsets.close(List.of(new TopicPartition("t", 0)));
-        assertEquals(1, lanes.takeGivenUp().size());
-        assertEquals(0, lanes.size(), "given up");
+        assertEquals(1, lanes.takeRevoked().size());
+        assertEquals(0, lanes.size(), "revoked");
         lanes = new Lanes(settings(1, 1 << 20, 1, false), timers, () -> {});
         lanes.add(operation("k"));
         lanes.next();
-        assertEquals(0, lanes.size(), "while a full request is under way");
+        assertEquals(0, lanes.size(), "while a full request is in flight");
     }
 
     /** Operations whose id Elasticsearch makes wait for no other one, upserts beside them or not. */
@@ -239,13 +239,13 @@ class BulkWriterRequestsTest extends WriterWorld {
         client.succeed(1);
         timers.advance(100);
         client.succeed(2);
-        assertEquals(Set.of(0L, 1L, 2L), book.decided.keySet());
+        assertEquals(Set.of(0L, 1L, 2L), book.completed.keySet());
         assertNull(book.failure);
     }
 
-    /** The age is that of the oldest operation that is not decided, wherever it waits. */
+    /** The age is that of the oldest operation that is not completed, wherever it waits. */
     @Test
-    void theOldestAgeIsThatOfTheOldestUndecidedOperation() {
+    void theOldestAgeIsThatOfTheOldestIncompleteOperation() {
         timers.advance(7);
         BulkWriter writer = writer(2, 1 << 20, 1, false);
         assertEquals(0, writer.oldestAgeMillis());

@@ -73,7 +73,7 @@ class BulkWriterRetriesTest extends WriterWorld {
         assertEquals(7, client.sent.size());
         timers.advance(1_000);
         client.succeed(7);
-        assertEquals(3, book.decided.size());
+        assertEquals(3, book.completed.size());
     }
 
     /** An answer about other documents decides nothing: the request goes again, a counted number of times. */
@@ -85,7 +85,7 @@ class BulkWriterRetriesTest extends WriterWorld {
             client.fail(attempt, new MismatchedAnswerException(2, 3, "_id"));
             timers.advance(1_000);
         }
-        assertEquals(0, book.decided.size());
+        assertEquals(0, book.completed.size());
         assertEquals(4L, attribute("BulkAnswersMismatched"));
         assertTrue(book.failure.getMessage().contains("item 2 of 3 of the answer has another _id"));
     }
@@ -101,7 +101,7 @@ class BulkWriterRetriesTest extends WriterWorld {
         }
         client.succeed(attempt);
         assertNull(book.failure);
-        assertEquals(3, book.decided.size());
+        assertEquals(3, book.completed.size());
     }
 
     /** What waiting does not cure is tried max.retries times more, then ends the work. */
@@ -142,7 +142,7 @@ class BulkWriterRetriesTest extends WriterWorld {
             }
         }
         assertEquals(List.of("4 400 some_exception"), book.rejected);
-        assertEquals(Set.of(0L, 1L, 2L, 3L, 5L, 6L), book.decided.keySet());
+        assertEquals(Set.of(0L, 1L, 2L, 3L, 5L, 6L), book.completed.keySet());
         assertNull(book.failure);
     }
 
@@ -181,7 +181,7 @@ class BulkWriterRetriesTest extends WriterWorld {
         client.refuse(0, 413);
         timers.advance(60_000);
         assertEquals(1, client.sent.size());
-        assertEquals(List.of(0L, 1L, 2L, 3L), book.givenBack);
+        assertEquals(List.of(0L, 1L, 2L, 3L), book.revoked);
     }
 
     /** A flush sends also what has to wait for what it sends. */
@@ -226,10 +226,10 @@ class BulkWriterRetriesTest extends WriterWorld {
         while (client.sent.size() > client.answered) {
             client.succeed(client.answered);
         }
-        assertEquals(Set.of(1L, 2L, 3L, 4L), book.decided.keySet());
+        assertEquals(Set.of(1L, 2L, 3L, 4L), book.completed.keySet());
     }
 
-    /** The last error is told while something that failed is undecided, and no longer. */
+    /** The last error is told while something that failed is incomplete, and no longer. */
     @Test
     void theLastErrorEndsWithTheFailure() {
         BulkWriter writer = writer(3, 1 << 20, 5, false);
@@ -260,16 +260,16 @@ class BulkWriterRetriesTest extends WriterWorld {
     void aRejectedItemHarmsNoNeighbour() {
         sendThree();
         client.answer(0, "201", "400 mapper_parsing_exception", "200");
-        assertEquals(Map.of(0L, Fate.INDEXED, 2L, Fate.UPDATED), book.decided);
+        assertEquals(Map.of(0L, Fate.INDEXED, 2L, Fate.UPDATED), book.completed);
         assertEquals(List.of("1 400 mapper_parsing_exception"), book.rejected);
     }
 
-    /** An item for which the index is at fault ends the work; what got through before it is decided. */
+    /** An item for which the index is at fault ends the work; what got through before it is completed. */
     @Test
     void anItemThatNoDocumentIsAtFaultForEndsTheWork() {
         sendThree();
         client.answer(0, "201", "404 index_not_found_exception", "429 busy_exception");
-        assertEquals(Map.of(0L, Fate.INDEXED), book.decided);
+        assertEquals(Map.of(0L, Fate.INDEXED), book.completed);
         assertEquals(
                 "bulk request to t: status 404 index_not_found_exception: some reason (attempt 1, first record"
                         + " concerned t-0@1)",
@@ -311,7 +311,7 @@ class BulkWriterRetriesTest extends WriterWorld {
         assertNull(book.failure);
         timers.advance(100);
         client.succeed(2);
-        assertEquals(Set.of(0L, 1L), book.decided.keySet());
+        assertEquals(Set.of(0L, 1L), book.completed.keySet());
         sendThree();
         client.refuse(3, 401);
         assertTrue(book.failure.getMessage().contains("status 401"), book.failure.getMessage());
@@ -333,10 +333,10 @@ class BulkWriterRetriesTest extends WriterWorld {
         timers.advance(200);
         client.refuse(4, 400);
         assertEquals(List.of("1 400 some_exception"), book.rejected);
-        assertEquals(Set.of(0L, 2L), book.decided.keySet());
+        assertEquals(Set.of(0L, 2L), book.completed.keySet());
     }
 
-    /** A bug that an answer meets ends the work: swallowed, it would leave the records undecided for ever. */
+    /** A bug that an answer meets ends the work: swallowed, it would leave the records incomplete for ever. */
     @Test
     void aBugThatAnAnswerMeetsEndsTheWork() {
         sendThree();

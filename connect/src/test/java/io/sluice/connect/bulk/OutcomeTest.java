@@ -65,7 +65,7 @@ class OutcomeTest {
         assertEquals(Outcome.FATAL, Outcome.ofItem(Operations.of(Kind.DELETE, 1009), 404, error, false));
     }
 
-    /** A refused request is repeated, halved or given up by its status; a 400 by whether Elasticsearch itself says it. */
+    /** A refused request is repeated, halved or revoked by its status; a 400 by whether Elasticsearch itself says it. */
     @ParameterizedTest
     @CsvSource({
         "408,,AGAIN,AGAIN",
@@ -117,7 +117,7 @@ class OutcomeTest {
             case "AGAIN_COUNTED" -> Outcome.AGAIN_COUNTED;
             case "IN_HALVES" -> Outcome.IN_HALVES;
             case "FATAL" -> Outcome.FATAL;
-            default -> new Outcome.Decided(Fate.valueOf(name));
+            default -> new Outcome.Completed(Fate.valueOf(name));
         };
     }
 }

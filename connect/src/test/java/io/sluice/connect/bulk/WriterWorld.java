@@ -21,11 +21,11 @@ import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.connect.sink.SinkRecord;
 
-/** A writer and all that is around it, played: time, the server, whoever is told of decisions. */
+/** A writer and all that is around it, played: time, the server, whoever is told of results. */
 class WriterWorld {
     final ManualTimers timers = new ManualTimers();
     final HeldClient client = new HeldClient();
-    final NotedDecisions book = new NotedDecisions();
+    final NotedResults book = new NotedResults();
     final SinkMetrics metrics = new SinkMetrics();
     final Offsets offsets = new Offsets(metrics);
     PartitionOffsets partition = opened(0);
@@ -102,7 +102,7 @@ class WriterWorld {
 
     void losePartition(BulkWriter writer, int number) {
         offsets.close(List.of(new TopicPartition("t", number)));
-        writer.giveBack();
+        writer.revoke();
     }
 
     List<Integer> sizesSent() {

@@ -32,7 +32,7 @@ class PluginGaugesTest {
             for (int i = 0; i < 7; i++) {
                 counts.recordRead(ledger);
             }
-            counts.recordDecided(ledger, Fate.ALREADY_THERE, 1, -1);
+            counts.recordCompleted(ledger, Fate.ALREADY_THERE, 1, -1);
             counts.bulkSent(false);
             Map<String, Object> shown = new TreeMap<>();
             worker.metrics().forEach((name, metric) -> {
@@ -55,7 +55,7 @@ class PluginGaugesTest {
         }
     }
 
-    /** Names that an earlier task still holds, as one that was given up but has not ended, keep no task from starting. */
+    /** Names that an earlier task still holds, as one that was revoked but has not ended, keep no task from starting. */
     @Test
     void namesThatAreTakenAreNoError() throws Exception {
         try (Metrics worker = new Metrics();

@@ -43,15 +43,15 @@ class SinkMetricsTest {
         AtomicBoolean done = new AtomicBoolean();
         Thread worker = new Thread(() -> {
             Random random = new Random(101);
-            long undecided = 0;
+            long incomplete = 0;
             for (int step = 0; step < 300_007; step++) {
-                if (undecided == 0 || random.nextBoolean()) {
+                if (incomplete == 0 || random.nextBoolean()) {
                     metrics.recordRead(ledger);
-                    undecided++;
+                    incomplete++;
                 } else {
                     Fate fate = Fate.values()[random.nextInt(Fate.values().length)];
-                    metrics.recordDecided(ledger, fate, random.nextInt(1_009), random.nextInt(1_000_000) - 7);
-                    undecided--;
+                    metrics.recordCompleted(ledger, fate, random.nextInt(1_009), random.nextInt(1_000_000) - 7);
+                    incomplete--;
                 }
             }
             done.set(true);
@@ -89,7 +89,7 @@ class SinkMetricsTest {
                     seen.put(attribute, bean.getAttribute(attribute));
                     metrics.recordRead(ledger);
                     metrics.recordRead(ledger);
-                    metrics.recordDecided(ledger, Fate.INDEXED, 1, 1);
+                    metrics.recordCompleted(ledger, Fate.INDEXED, 1, 1);
                 }
                 assertBalanced(seen);
             }
@@ -101,10 +101,10 @@ class SinkMetricsTest {
     void theHistogramIsReadable() throws DataFormatException {
         for (long age : new long[] {0, 997, 10_007, 3_600_000_000L, Long.MAX_VALUE}) {
             metrics.recordRead(ledger);
-            metrics.recordDecided(ledger, Fate.INDEXED, 1, age);
+            metrics.recordCompleted(ledger, Fate.INDEXED, 1, age);
         }
         metrics.recordRead(ledger);
-        metrics.recordDecided(ledger, Fate.DROPPED, 1, -1);
+        metrics.recordCompleted(ledger, Fate.DROPPED, 1, -1);
         byte[] encoded = Base64.getDecoder().decode(readThroughJmx("RecordAgeHistogram"));
         Histogram decoded = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
         assertEquals(5, decoded.getTotalCount());
@@ -162,34 +162,34 @@ class SinkMetricsTest {
         }
     }
 
-    /** A record given back counts as if it had not been read. */
+    /** A record revoked counts as if it had not been read. */
     @Test
-    void aRecordGivenBackIsNotRead() {
+    void aRevokedRecordIsNotRead() {
         metrics.recordRead(ledger);
         metrics.recordRead(ledger);
-        metrics.recordGivenBack(ledger);
+        metrics.recordRevoked(ledger);
         assertEquals(1L, metrics.ledger().get("RecordsRead"));
         assertEquals(1L, metrics.ledger().get("RecordsInFlight"));
-        assertEquals(1L, metrics.snapshot().get("RecordsGivenBack"));
+        assertEquals(1L, metrics.snapshot().get("RecordsRevoked"));
     }
 
     /** The partitions' ledgers add up to the task's, whatever happens; each balances in itself. */
     @Test
     void theLedgersOfThePartitionsAddUp() throws Exception {
         Random random = new Random(211);
-        long[] undecided = new long[3];
+        long[] incomplete = new long[3];
         for (int step = 0; step < 10_007; step++) {
             int partition = random.nextInt(3);
             PartitionLedger of = metrics.ledgerOf("books", partition);
-            if (undecided[partition] == 0 || random.nextBoolean()) {
+            if (incomplete[partition] == 0 || random.nextBoolean()) {
                 metrics.recordRead(of);
-                undecided[partition]++;
+                incomplete[partition]++;
             } else if (random.nextInt(11) == 0) {
-                metrics.recordGivenBack(of);
-                undecided[partition]--;
+                metrics.recordRevoked(of);
+                incomplete[partition]--;
             } else {
-                metrics.recordDecided(of, Fate.values()[random.nextInt(Fate.values().length)], 1, 1);
-                undecided[partition]--;
+                metrics.recordCompleted(of, Fate.values()[random.nextInt(Fate.values().length)], 1, 1);
+                incomplete[partition]--;
             }
         }
         Map<String, Long> sums = new TreeMap<>();
@@ -201,7 +201,7 @@ class SinkMetricsTest {
                 String[] nameAndCount = entry.replace("\"", "").split(":");
                 ledgerOfPartition.put(nameAndCount[0], Long.parseLong(nameAndCount[1]));
             }
-            assertEquals(undecided[Integer.parseInt(partitions.group(1))], ledgerOfPartition.get("in_flight"));
+            assertEquals(incomplete[Integer.parseInt(partitions.group(1))], ledgerOfPartition.get("in_flight"));
             ledgerOfPartition.forEach((name, count) -> sums.merge(name, count, Long::sum));
         }
         Map<String, Long> total = new TreeMap<>();
@@ -228,7 +228,7 @@ class SinkMetricsTest {
                         + " ItemRetries, ItemsRejected,"
                         + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
                         + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped,"
-                        + " RecordsGivenBack, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsStale,"
+                        + " RecordsRevoked, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsStale,"
                         + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
                 names.toString());
     }

@@ -21,7 +21,7 @@ class OffsetsTest {
     private final SinkMetrics metrics = new SinkMetrics();
     private final Offsets offsets = new Offsets(metrics);
 
-    /** What was read under another topic's name than the partition's is refused: its offset would be committed undecided. */
+    /** What was read under another topic's name than the partition's is refused: its offset would be committed incomplete. */
     @Test
     void recordsOfAPartitionThatIsNotOwnedAreRefused() {
         offsets.open(List.of(new TopicPartition("books", 3)));
@@ -43,9 +43,9 @@ class OffsetsTest {
         assertEquals(Map.of(), offsets.committable(Map.of(partition, new OffsetAndMetadata(7))));
     }
 
-    /** Where a partition has undecided records, its first one is committed, else what the worker has handed over. */
+    /** Where a partition has incomplete records, its first one is committed, else what the worker has handed over. */
     @Test
-    void anOffsetIsCommittedUpToTheFirstUndecidedRecord() {
+    void anOffsetIsCommittedUpToTheFirstIncompleteRecord() {
         TopicPartition books = new TopicPartition("books", 0);
         TopicPartition others = new TopicPartition("others", 0);
         TopicPartition second = new TopicPartition("others", 1);
@@ -53,8 +53,8 @@ class OffsetsTest {
         Delivery first = delivery("books", 0, 41);
         delivery("others", 0, 7);
         delivery("others", 1, 3);
-        delivery("books", 0, 43).decided();
-        assertEquals(2, offsets.undecided(List.of(books, others, new TopicPartition("nobody", 0))));
+        delivery("books", 0, 43).completed();
+        assertEquals(2, offsets.incomplete(List.of(books, others, new TopicPartition("nobody", 0))));
         Map<TopicPartition, OffsetAndMetadata> consumed = Map.of(
                 books,
                 new OffsetAndMetadata(50),
@@ -70,8 +70,8 @@ class OffsetsTest {
                         others, new OffsetAndMetadata(7),
                         second, new OffsetAndMetadata(3)),
                 offsets.committable(consumed));
-        first.decided();
-        assertEquals(new OffsetAndMetadata(50), offsets.committable(consumed).get(books), "all decided");
+        first.completed();
+        assertEquals(new OffsetAndMetadata(50), offsets.committable(consumed).get(books), "all completed");
     }
 
     /** What was read before a partition was assigned anew belongs to nobody here, though it was never taken away. */
@@ -81,9 +81,9 @@ class OffsetsTest {
         Delivery before = delivery("books", 0, 41);
         offsets.open(List.of(new TopicPartition("books", 0)));
         Delivery after = delivery("books", 0, 41);
-        assertTrue(before.isGivenUp());
-        assertFalse(after.isGivenUp());
-        assertEquals(1, offsets.undecided(List.of(new TopicPartition("books", 0))));
+        assertTrue(before.isRevoked());
+        assertFalse(after.isRevoked());
+        assertEquals(1, offsets.incomplete(List.of(new TopicPartition("books", 0))));
     }
 
     /** A record's origin is where it was read, whatever a transformation made of its topic; older workers tell only that. */

@@ -11,7 +11,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 class PartitionOffsetsTest {
-    /** A record that was read, and where it is decided. */
+    /** A record that was read, and where it is completed. */
     private record Read(Stretch stretch, int place, long offset) {
         static Read of(PartitionOffsets offsets, long offset) {
             Stretch stretch = offsets.read(offset);
@@ -19,13 +19,13 @@ class PartitionOffsetsTest {
         }
 
         void decide() {
-            stretch.decide(place);
+            stretch.complete(place);
         }
     }
 
-    /** With nothing undecided the offset after the last record read may be committed. */
+    /** With nothing incomplete the offset after the last record read may be committed. */
     @Test
-    void theOffsetAfterTheLastDecidedRecordIsCommittable() {
+    void theOffsetAfterTheLastCompletedRecordIsCommittable() {
         PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
         Read first = Read.of(offsets, 41);
         Read second = Read.of(offsets, 43);
@@ -36,42 +36,42 @@ class PartitionOffsetsTest {
         assertEquals(44, offsets.committable());
     }
 
-    /** Whatever the order of decisions, the committable offset is that of the smallest undecided record. */
+    /** Whatever the order of results, the committable offset is that of the smallest incomplete record. */
     @Test
     void randomInterleavingsAgreeWithANaiveModel() {
         for (int seed = 0; seed < 53; seed++) {
             Random random = new Random(seed);
             PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
             TreeSet<Long> model = new TreeSet<>();
-            List<Read> undecided = new ArrayList<>();
+            List<Read> incomplete = new ArrayList<>();
             long next = random.nextInt(1000);
             for (int step = 0; step < 10_007; step++) {
-                if (undecided.isEmpty() || random.nextInt(100) < 50 + seed % 7) {
+                if (incomplete.isEmpty() || random.nextInt(100) < 50 + seed % 7) {
                     next += random.nextInt(10) == 0 ? random.nextInt(100_000) : 0;
-                    undecided.add(Read.of(offsets, next));
+                    incomplete.add(Read.of(offsets, next));
                     model.add(next++);
                 } else {
-                    Read any = undecided.remove(random.nextInt(undecided.size()));
+                    Read any = incomplete.remove(random.nextInt(incomplete.size()));
                     any.decide();
                     model.remove(any.offset);
                 }
                 assertEquals(model.isEmpty() ? next : model.first(), offsets.committable());
-                assertEquals(model.size(), offsets.undecided());
+                assertEquals(model.size(), offsets.incomplete());
             }
         }
     }
 
-    /** A record that is decided twice is a bug that must show. */
+    /** A record that is completed twice is a bug that must show. */
     @Test
     void decidingTwiceIsRefused() {
         PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
         Read only = Read.of(offsets, 7);
         only.decide();
         Exception refusal = assertThrows(IllegalStateException.class, only::decide);
-        assertEquals("record decided twice: offset 7", refusal.getMessage());
+        assertEquals("record completed twice: offset 7", refusal.getMessage());
     }
 
-    /** Records of one stretch that several threads decide at once are all decided. */
+    /** Records of one stretch that several threads decide at once are all completed. */
     @Test
     void threadsDecideSideBySide() throws InterruptedException {
         PartitionOffsets offsets = new PartitionOffsets(new SinkMetrics().ledgerOf("t", 0));
@@ -86,7 +86,7 @@ class PartitionOffsetsTest {
         for (Thread thread : threads) {
             thread.join();
         }
-        assertEquals(0, offsets.undecided());
+        assertEquals(0, offsets.incomplete());
         assertEquals(30_011, offsets.committable());
     }
 }

@@ -6,13 +6,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /** Which targets were seen to exist a moment ago: one that is deleted must not come back by a bulk request. */
-final class Sightings {
+final class ExistenceCache {
     static final long VALID_MS = 1_000;
 
     private final LongSupplier nanoTime;
     private final Map<String, Long> seenAt = new ConcurrentHashMap<>();
 
-    Sightings(LongSupplier nanoTime) {
+    ExistenceCache(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
     }
 

@@ -5,16 +5,16 @@ import java.util.List;
 import org.apache.kafka.connect.errors.ConnectException;
 
 /** Hears what became of the records of bulk requests. */
-public interface Decisions {
+public interface Results {
     /** Records that got through, each with its fate; all of one answer together, since a step for each would cost more. */
-    void decided(List<Delivery> deliveries);
+    void completed(List<Delivery> deliveries);
 
     /** The document will never be accepted. */
     void rejected(Delivery delivery, int status, ItemError error);
 
     /** The record was not sent, or did not get through, and its partition is no longer ours: it is read again elsewhere. */
-    void givenBack(Delivery delivery);
+    void revoked(Delivery delivery);
 
-    /** Nothing more can be done; no decision follows. */
+    /** Nothing more can be done; nothing follows. */
     void failed(ConnectException cause);
 }

@@ -15,27 +15,27 @@ import java.util.stream.Collectors;
 import org.apache.kafka.connect.errors.ConnectException;
 
 /** Notes every decision, refuses a second one on the same record. */
-final class NotedDecisions implements Decisions {
-    final Map<Long, Fate> decided = new HashMap<>();
+final class NotedResults implements Results {
+    final Map<Long, Fate> completed = new HashMap<>();
     final List<String> rejected = new ArrayList<>();
-    final List<Long> givenBack = new ArrayList<>();
+    final List<Long> revoked = new ArrayList<>();
     private final Map<Object, List<Long>> orderByKey = new HashMap<>();
     private final Set<Object> keys = new HashSet<>();
     ConnectException failure;
 
     @Override
-    public void decided(List<Delivery> deliveries) {
-        deliveries.forEach(this::decidedOne);
+    public void completed(List<Delivery> deliveries) {
+        deliveries.forEach(this::completedOne);
     }
 
-    private void decidedOne(Delivery delivery) {
-        assertNull(decided.put(delivery.origin().offset(), delivery.fate()), "decided twice");
+    private void completedOne(Delivery delivery) {
+        assertNull(completed.put(delivery.origin().offset(), delivery.fate()), "completed twice");
         Object key = delivery.record().key();
         keys.add(key);
         orderByKey
                 .computeIfAbsent(key, first -> new ArrayList<>())
                 .add(delivery.origin().offset());
-        delivery.decided();
+        delivery.completed();
     }
 
     void assertOrderPerKey(Map<Integer, Integer> lastByKey) {
@@ -51,8 +51,8 @@ final class NotedDecisions implements Decisions {
     }
 
     @Override
-    public void givenBack(Delivery delivery) {
-        givenBack.add(delivery.origin().offset());
+    public void revoked(Delivery delivery) {
+        revoked.add(delivery.origin().offset());
     }
 
     @Override

@@ -9,8 +9,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 
 /** What a task takes from the machine it runs on; tests simulate one, so that a run of theirs can be repeated. */
-interface Machine {
-    Machine REAL = new Machine() {
+interface Environment {
+    Environment REAL = new Environment() {
         @Override
         public Timers timers(String threadName, Consumer<Throwable> onFailure) {
             return new TaskTimers(threadName, onFailure);
