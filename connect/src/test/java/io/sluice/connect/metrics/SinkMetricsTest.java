@@ -228,7 +228,7 @@ class SinkMetricsTest {
                         + " ItemRetries, ItemsRejected,"
                         + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
                         + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped,"
-                        + " RecordsRevoked, RecordsInFlight, RecordsIndexed, RecordsRead, RecordsStale,"
+                        + " RecordsInFlight, RecordsIndexed, RecordsRead, RecordsRevoked, RecordsStale,"
                         + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
                 names.toString());
     }
