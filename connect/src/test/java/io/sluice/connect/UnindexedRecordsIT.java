@@ -44,7 +44,7 @@ class UnindexedRecordsIT extends MisbehavingServer {
             assertEquals(997, harness.attribute("RecordsRevoked"));
             assertEquals(
                     "{\"books-0\":{\"read\":0,\"indexed\":0,\"updated\":0,\"deleted\":0,\"already_there\":0,\"stale\":0,"
-                            + "\"dead_lettered\":0,\"dropped\":0,\"in_flight\":0}}",
+                            + "\"redirected\":0,\"dropped_by_pipeline\":0,\"dead_lettered\":0,\"dropped\":0,\"in_flight\":0}}",
                     harness.text("LedgerByPartition"));
             assertEquals(0, harness.attribute("RecordsRead"));
         }

@@ -16,6 +16,7 @@ final class BulkAnswer {
     private static final int MOST_STATUS = 599;
 
     private final Map<Integer, ItemError> errors = new HashMap<>();
+    private final Map<Integer, ItemResult> results = new HashMap<>();
     private final ItemCheck check;
     private final int[] statuses;
     private int items;
@@ -82,6 +83,11 @@ final class BulkAnswer {
         return errors.get(item);
     }
 
+    /** What the cluster did with an item that succeeded. */
+    ItemResult result(int item) {
+        return results.getOrDefault(item, ItemResult.STORED);
+    }
+
     private void readObject(JsonParser parser) throws IOException {
         if (parser.nextToken() != JsonToken.START_OBJECT) {
             throw new IOException("the answer is no JSON object");
@@ -122,6 +128,16 @@ final class BulkAnswer {
             switch (field) {
                 case "_id" -> check.id(parser);
                 case "_index" -> check.index(parser);
+                case "result" -> {
+                    if ("noop".equals(parser.getValueAsString())) {
+                        results.put(items, ItemResult.NOOP);
+                    }
+                }
+                case "failure_store" -> {
+                    if ("used".equals(parser.getValueAsString())) {
+                        results.put(items, ItemResult.REDIRECTED);
+                    }
+                }
                 case "status" -> statuses[items] = parser.getIntValue();
                 case "error" -> {
                     if (value == JsonToken.START_OBJECT) {
@@ -131,7 +147,7 @@ final class BulkAnswer {
                 default -> parser.skipChildren();
             }
         }
-        check.end(errors.containsKey(items));
+        check.end(errors.containsKey(items) ? null : result(items));
     }
 
     private static ItemError readItemError(JsonParser parser) throws IOException {

@@ -202,7 +202,8 @@ public final class BulkWriter implements BulkClient.Listener {
         for (int i = 0; i < bulk.size(); i++) {
             Operation operation = bulk.operations().get(i);
             ItemError error = answer.error(i);
-            Outcome outcome = Outcome.ofItem(operation, answer.status(i), error, settings.mayCreate());
+            Outcome outcome =
+                    Outcome.ofItem(operation, answer.status(i), answer.result(i), error, settings.mayCreate());
             if (isTriedAgain(operation, outcome)) {
                 firstAgain = firstAgain < 0 ? i : firstAgain;
                 again.add(operation);

@@ -76,12 +76,17 @@ final class ItemCheck {
         return true;
     }
 
-    /** An item that failed may be named by the target that was asked for, whatever stands behind it. */
-    void end(boolean hasFailed) {
-        if (!isNamed) {
+    /**
+     * To be called after an item's fields. One that failed or was dropped may be named by the target that was asked for,
+     * whatever stands behind it.
+     *
+     * @param result what the cluster did, {@code null} where it failed
+     */
+    void end(ItemResult result) {
+        if (!isNamed && result != ItemResult.REDIRECTED) {
             note(item, "_id");
         }
-        if (!hasFailed) {
+        if (result == ItemResult.STORED) {
             if (isInTarget) {
                 isAnyInTarget = true;
             } else if (firstElsewhere == NONE) {

@@ -31,6 +31,8 @@ sealed interface Outcome {
     Outcome UPDATED = new Completed(Fate.UPDATED);
     Outcome DELETED = new Completed(Fate.DELETED);
     Outcome ALREADY_THERE = new Completed(Fate.ALREADY_THERE);
+    Outcome REDIRECTED = new Completed(Fate.REDIRECTED);
+    Outcome DROPPED_BY_PIPELINE = new Completed(Fate.DROPPED_BY_PIPELINE);
     Outcome STALE = new Completed(Fate.STALE);
     Outcome REJECTED = new Rejected();
     Outcome AGAIN = new Again();
@@ -54,10 +56,11 @@ sealed interface Outcome {
     /**
      * The outcome of one item; its status tells.
      *
+     * @param result what the cluster did where there is no error
      * @param error what was wrong, or {@code null}; its reason only tells stale from already there
      * @param mayCreate whether Elasticsearch may create the index that the item names
      */
-    static Outcome ofItem(Operation operation, int status, ItemError error, boolean mayCreate) {
+    static Outcome ofItem(Operation operation, int status, ItemResult result, ItemError error, boolean mayCreate) {
         Kind kind = operation.kind();
         if (kind == Kind.DELETE && mayCreate && isOfType(error, INDEX_NOT_FOUND)) {
             // Without a version no delete creates the index, and where there is none there is nothing to delete.
@@ -67,8 +70,7 @@ sealed interface Outcome {
             return FATAL;
         }
         return switch (status) {
-            case 200 -> kind == Kind.DELETE ? DELETED : UPDATED;
-            case 201 -> INDEXED;
+            case 200, 201 -> ofSuccess(kind, status, result);
             case 404 -> kind == Kind.DELETE ? ofMissing(error) : REJECTED;
             // The cluster holds as many shards as it may.
             case 400 -> isOfType(error, "validation_exception") ? AGAIN : REJECTED;
@@ -78,6 +80,18 @@ sealed interface Outcome {
             case 401 -> AGAIN_COUNTED;
             default -> status >= 500 ? AGAIN_COUNTED : REJECTED;
         };
+    }
+
+    /** A document that is there is never created: a create answered 200 was not stored, either. */
+    private static Outcome ofSuccess(Kind kind, int status, ItemResult result) {
+        if (result == ItemResult.REDIRECTED) {
+            return REDIRECTED;
+        }
+        if (result == ItemResult.NOOP || kind == Kind.CREATE && status == 200) {
+            // Pipelines do not see updates: one that changes nothing found the document as it should be.
+            return kind == Kind.UPDATE || kind == Kind.DELETE ? ALREADY_THERE : DROPPED_BY_PIPELINE;
+        }
+        return status == 201 ? INDEXED : kind == Kind.DELETE ? DELETED : UPDATED;
     }
 
     /** Nothing to delete, unless it is not the document that is missing. */

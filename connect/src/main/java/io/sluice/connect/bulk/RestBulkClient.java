@@ -15,7 +15,6 @@ import org.apache.hc.core5.http.HttpStatus;
 
 /** Bulk requests to the nodes of a cluster. */
 public final class RestBulkClient implements BulkClient {
-    /** {@code result} and {@code failure_store} are not read yet; they cost next to nothing. */
     private static final String WANTED = "error.type,error.reason,items.*._index,items.*._id,items.*.status,"
             + "items.*.result,items.*.failure_store,items.*.error.type,items.*.error.reason";
 

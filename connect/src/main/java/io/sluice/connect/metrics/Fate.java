@@ -9,6 +9,10 @@ public enum Fate {
     ALREADY_THERE,
     /** A newer version is stored. */
     STALE,
+    /** Stored in the data stream's failure store, and not in the data stream. */
+    REDIRECTED,
+    /** An ingest pipeline of the cluster dropped the document. */
+    DROPPED_BY_PIPELINE,
     DEAD_LETTERED,
     /** Let go because the configuration says so. */
     DROPPED

@@ -1,10 +1,13 @@
 package io.sluice.connect.metrics;
 
+import java.util.Arrays;
+import java.util.Locale;
+
 /** What became of the records of one partition; changed and read under the lock of its {@link SinkMetrics}. */
 public final class PartitionLedger {
-    private static final String[] NAMES = {
-        "indexed", "updated", "deleted", "already_there", "stale", "dead_lettered", "dropped"
-    };
+    private static final String[] NAMES = Arrays.stream(Fate.values())
+            .map(fate -> fate.name().toLowerCase(Locale.ROOT))
+            .toArray(String[]::new);
 
     private final long[] recordsByFate = new long[Fate.values().length];
     private long read;

@@ -27,6 +27,8 @@ public final class PluginGauges {
         gauges.put("RecordsDeleted", "Records that deleted a document.");
         gauges.put("RecordsAlreadyThere", "Records that an earlier attempt had brought, or with nothing to delete.");
         gauges.put("RecordsStale", "Records of which a newer version is stored.");
+        gauges.put("RecordsRedirected", "Records whose document went to the data stream's failure store.");
+        gauges.put("RecordsDroppedByPipeline", "Records whose document an ingest pipeline dropped.");
         gauges.put("RecordsDeadLettered", "Records that arrived in the dead-letter queue.");
         gauges.put("RecordsDropped", "Records dropped as configured.");
         gauges.put("RecordsInFlight", "Records read and without a final result, including buffered ones.");

@@ -243,6 +243,8 @@ public final class SinkMetrics {
         ledger.put("RecordsDeleted", records(Fate.DELETED));
         ledger.put("RecordsAlreadyThere", records(Fate.ALREADY_THERE));
         ledger.put("RecordsStale", records(Fate.STALE));
+        ledger.put("RecordsRedirected", records(Fate.REDIRECTED));
+        ledger.put("RecordsDroppedByPipeline", records(Fate.DROPPED_BY_PIPELINE));
         ledger.put("RecordsDeadLettered", records(Fate.DEAD_LETTERED));
         ledger.put("RecordsDropped", records(Fate.DROPPED));
         ledger.put("RecordsInFlight", recordsInFlight);

@@ -57,6 +57,19 @@ class BulkAnswerTest extends WriterWorld {
         assertEquals(new ItemError("x", "y"), answer.error(1));
     }
 
+    /** What was dropped or redirected is told from what was stored; a redirected document has another id. */
+    @Test
+    void theResultOfEachItemIsRead() throws IOException {
+        BulkAnswer answer = read(
+                operations("a", "b", "c"),
+                "{\"index\":{\"_index\":\"t\",\"_id\":\"a\",\"result\":\"noop\",\"status\":200}}",
+                "{\"index\":{\"_index\":\".fs-t-1\",\"_id\":\"x\",\"result\":\"created\",\"failure_store\":\"used\",\"status\":201}}",
+                "{\"index\":{\"_index\":\".ds-t-1\",\"_id\":\"c\",\"result\":\"created\",\"status\":201}}");
+        assertEquals(ItemResult.NOOP, answer.result(0));
+        assertEquals(ItemResult.REDIRECTED, answer.result(1));
+        assertEquals(ItemResult.STORED, answer.result(2));
+    }
+
     private Operation encoded(String writeMethod, String key, String value) {
         encoder = encoder(writeMethod);
         return operation(key, value);

@@ -55,14 +55,34 @@ class OutcomeTest {
             })
     void statusesDecide(Kind kind, int status, String type, String reason, String expected) {
         ItemError error = type == null ? null : new ItemError(type, reason);
-        assertEquals(named(expected), Outcome.ofItem(Operations.of(kind, 1009), status, error, true));
+        assertEquals(named(expected), item(kind, status, ItemResult.STORED, error));
+    }
+
+    /** Only what the cluster stored counts as stored. */
+    @ParameterizedTest
+    @CsvSource({
+        "CREATE,201,STORED,INDEXED",
+        "CREATE,200,STORED,DROPPED_BY_PIPELINE",
+        "CREATE,200,NOOP,DROPPED_BY_PIPELINE",
+        "INDEX,200,NOOP,DROPPED_BY_PIPELINE",
+        "UPDATE,200,NOOP,ALREADY_THERE",
+        "CREATE,201,REDIRECTED,REDIRECTED",
+        "INDEX,201,REDIRECTED,REDIRECTED"
+    })
+    void resultsTellWhatTheClusterDid(Kind kind, int status, ItemResult result, String expected) {
+        assertEquals(named(expected), item(kind, status, result, null));
+    }
+
+    private static Outcome item(Kind kind, int status, ItemResult result, ItemError error) {
+        return Outcome.ofItem(Operations.of(kind, 1009), status, result, error, true);
     }
 
     /** Where an index must exist, a delete that finds none is no success. */
     @Test
     void aDeleteNeedsAnIndexThatMustExist() {
         ItemError error = new ItemError("index_not_found_exception", "no such index [b]");
-        assertEquals(Outcome.FATAL, Outcome.ofItem(Operations.of(Kind.DELETE, 1009), 404, error, false));
+        assertEquals(
+                Outcome.FATAL, Outcome.ofItem(Operations.of(Kind.DELETE, 1009), 404, ItemResult.STORED, error, false));
     }
 
     /** A refused request is repeated, halved or revoked by its status; a 400 by whether Elasticsearch itself says it. */

@@ -47,7 +47,7 @@ class PluginGaugesTest {
                 }
             });
             assertEquals(expected, shown);
-            assertEquals(12, shown.size());
+            assertEquals(14, shown.size());
             assertEquals(7L, shown.get("records-read"));
             assertEquals(6L, shown.get("records-in-flight"));
             assertEquals(1L, shown.get("records-already-there"));

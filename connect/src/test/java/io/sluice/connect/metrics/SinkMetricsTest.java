@@ -30,7 +30,16 @@ class SinkMetricsTest {
     private static void assertBalanced(Map<String, Object> ledger) {
         long sum = 0;
         for (String fate : new String[] {
-            "Indexed", "Updated", "Deleted", "AlreadyThere", "Stale", "DeadLettered", "Dropped", "InFlight"
+            "Indexed",
+            "Updated",
+            "Deleted",
+            "AlreadyThere",
+            "Stale",
+            "Redirected",
+            "DroppedByPipeline",
+            "DeadLettered",
+            "Dropped",
+            "InFlight"
         }) {
             sum += (long) ledger.get("Records" + fate);
         }
@@ -227,8 +236,8 @@ class SinkMetricsTest {
                         + " BulkServiceTimeHistogram, BulkServiceTimeMillisTotal, BytesAcknowledged,"
                         + " ItemRetries, ItemsRejected,"
                         + " LastError, LedgerByPartition, NodesLeftOut, OldestUnacknowledgedAgeMillis, RecordAgeHistogram,"
-                        + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped,"
-                        + " RecordsInFlight, RecordsIndexed, RecordsRead, RecordsRevoked, RecordsStale,"
+                        + " RecordsAlreadyThere, RecordsDeadLettered, RecordsDeleted, RecordsDropped, RecordsDroppedByPipeline,"
+                        + " RecordsInFlight, RecordsIndexed, RecordsRead, RecordsRedirected, RecordsRevoked, RecordsStale,"
                         + " RecordsUpdated, StalledForMillis, TimeBlockedMillisTotal]",
                 names.toString());
     }
